@@ -27,6 +27,8 @@ _CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 #: Settings that may contain a password.
 URLS = frozenset({"database_url", "database_listen_url"})
+#: How many skills the home page can feature.
+MAX_FEATURED = 12
 #: Request fields that options of the judge may not change.
 _ASKED_BY_US = frozenset({"model", "messages", "stream", "n", "tools"})
 
@@ -140,6 +142,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     fetches_per_submitter: int = 4
     anonymous_pending: int = 200
 
+    #: Slugs of the skills that the home page shows first, separated by commas.
+    featured_skills: str = ""
     # The judge of tier 2; disabled without a URL.
     judge_url: str = ""
     judge_model: str = ""
@@ -186,7 +190,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         settings = msgspec.structs.replace(settings, submit_by="signed_in")
     checks = (check_nesting, check_judge, check_paths, check_public_url, check_access)
     more = (check_cache_dir, check_retention, check_github, blob_options, notify_arguments)
-    for check in (*checks, *more):
+    for check in (*checks, *more, featured_slugs):
         check(settings)
     return settings
 
@@ -375,6 +379,18 @@ def allowed_folders(settings: Settings) -> tuple[Path, ...]:
         if not folder.is_absolute():
             raise ConfigError(f"{variable('local_folders')}: {folder} is not an absolute path")
     return folders
+
+
+def featured_slugs(settings: Settings) -> tuple[str, ...]:
+    """Return the slugs of the skills that the home page shows first."""
+    name = variable("featured_skills")
+    slugs = tuple(dict.fromkeys(listed(settings.featured_skills)))
+    if len(slugs) > MAX_FEATURED:
+        raise ConfigError(f"{name} has {len(slugs)} skills; list at most {MAX_FEATURED}")
+    for slug in slugs:
+        if "/" not in slug or any(sign.isspace() for sign in slug):
+            raise ConfigError(f"{name}: {slug!r} is not a slug; write it like owner/repo/skill")
+    return slugs
 
 
 def listed(text: str) -> list[str]:

@@ -25,6 +25,7 @@ from vskill_platform.catalogue.list_submissions import (
     list_down,
     list_submissions,
 )
+from vskill_platform.catalogue.match import without_filters
 from vskill_platform.catalogue.query import (
     PUBLIC,
     ActivityBucket,
@@ -33,6 +34,7 @@ from vskill_platform.catalogue.query import (
     DownSkills,
     Freshness,
     ListedSkill,
+    SkillHit,
     SkillQuery,
     SkillResults,
     SkillSort,
@@ -46,8 +48,10 @@ from vskill_platform.catalogue.search_skills import (
     Question,
     is_quick,
     list_skills,
+    read_hits,
     search_some,
 )
+from vskill_platform.catalogue.vocabulary import relax_text
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotReady
 from vskill_platform.model.submission import SubmissionState
@@ -96,6 +100,33 @@ class Catalogue:
         return self._follower.freshness
 
     async def search_skills(self, query: SkillQuery) -> SkillResults:
+        exact = msgspec.structs.replace(query, is_forgiving=False)
+        answer = await self._search(exact)
+        if answer.total or not query.is_forgiving or not query.text.strip():
+            return answer
+        return await self._search_relaxed(exact) or answer
+
+    async def _search_relaxed(self, query: SkillQuery) -> SkillResults | None:
+        """Search for what was probably meant; None if nothing matches even then.
+
+        Whether something matches is decided without the filters: a filter that leaves nothing is
+        not a typo.
+        """
+        bare = msgspec.structs.replace(
+            without_filters(query), sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False
+        )
+        if (await self._search(bare)).total:
+            return None
+        for relaxed in await self._ask(partial(relax_text, text=query.text)):
+            instead = {"text": relaxed.text, "any_word": relaxed.any_word}
+            if (await self._search(msgspec.structs.replace(bare, **instead))).total:
+                found = await self._search(msgspec.structs.replace(query, **instead))
+                return msgspec.structs.replace(
+                    found, searched_for=relaxed.text, is_any_word=relaxed.any_word
+                )
+        return None
+
+    async def _search(self, query: SkillQuery) -> SkillResults:
         index = self._follower.ready_index()
         changed, written = index.skills_changed, index.skills_written
         if remembered := self._answers.get(query, written):
@@ -123,6 +154,10 @@ class Catalogue:
     async def list_skills(self, *, below: str = "", visible: Visible = PUBLIC) -> list[ListedSkill]:
         """Return all skills below a namespace or repo, or of the registry, ordered by slug."""
         return await self._ask(partial(list_skills, below=below, visible=visible))
+
+    async def read_hits(self, slugs: Sequence[str], *, visible: Visible) -> list[SkillHit]:
+        """Return these skills in this order, without those that the visitor may not see."""
+        return await self._ask(partial(read_hits, slugs=slugs, visible=visible))
 
     async def suggest(
         self, text: str, *, limit: int = 8, visible: Visible = PUBLIC

@@ -112,6 +112,7 @@ async def read_skill_changes(slugs: Collection[str]) -> SkillChanges:
                 if skill.slug in latest
                 else skill.published_at,
                 installs=installs[skill.slug].total if skill.slug in installs else 0,
+                capabilities=latest[skill.slug].capabilities if skill.slug in latest else None,
                 **_digests(latest.get(skill.slug)),
             )
             for skill in listed

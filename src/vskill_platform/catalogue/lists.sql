@@ -60,3 +60,8 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY slug), '') || ']'
 FROM skill JOIN skill_hit USING (id)
 WHERE slug >= :start AND slug < :end
   AND (:is_all OR is_private = 0 OR namespace IN (SELECT value FROM json_each(:namespaces)))
+
+-- name: read_hits
+SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY asked.key), '') || ']'
+FROM json_each(:slugs) AS asked JOIN skill ON slug = asked.value JOIN skill_hit USING (id)
+WHERE :is_all OR is_private = 0 OR namespace IN (SELECT value FROM json_each(:namespaces))

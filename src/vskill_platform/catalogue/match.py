@@ -7,6 +7,7 @@ value, and an unfinished word is looked up among names and labels, not among all
 """
 
 import hashlib
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -30,6 +31,7 @@ _OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 13), range(3, 9
 #: Every skill has this mark; it is the query without words or filters.
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"
+_PAIR = 2
 #: An expression that matches no skill.
 NOTHING = f'"{_FILTER}nothing"'
 
@@ -47,8 +49,11 @@ class Facet(StrEnum):
     TIER = "tier"
     TAG = "tag"
     AGENT = "agent"
+    CAPABILITY = "capability"
 
 
+#: Before the name of a capability that a skill does not have.
+WITHOUT = "no-"
 #: The value for skills that name no agent and work with all.
 ANY_AGENT = ""
 
@@ -122,6 +127,8 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
         # A text without any word matches nothing; no text matches everything.
         asked = _quoted(ANY) if not query.text.strip() else NOTHING
         return Expressions(words=limited(asked))
+    if query.any_word:
+        return _any_word(words, limited)
     whole = as_one_word(words)
     last = words[-1]
     named = _quoted(_NAMED_START + last[: _OF_NAMES[-1]])
@@ -137,6 +144,29 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
         begins=limited(_begins(whole, _WHOLE, _WHOLE_START, _OF_NAMES)),
         named=limited(_all_of(words, _NAMED, named)),
         labelled=limited(_all_of(words, _LABELLED, labelled)),
+    )
+
+
+def _any_word(words: list[str], limited: Callable[[str], str]) -> Expressions:
+    """Match any word; best first: all words but one, any word in the name, any in a label."""
+    plain = [singular(word) for word in words]
+
+    def any_with(mark: str) -> str:
+        return " OR ".join(_quoted(mark + word) for word in plain)
+
+    def all_but_one(mark: str) -> str:
+        left_out = (plain[:at] + plain[at + 1 :] for at in range(len(plain)))
+        return " OR ".join(
+            "(" + " AND ".join(_quoted(mark + word) for word in some) + ")" for some in left_out
+        )
+
+    has_some = len(plain) > _PAIR  # of two words, all but one is any of them
+    return Expressions(
+        words=limited(any_with("")),
+        exact=limited(all_but_one(_LABELLED)) if has_some else NOTHING,
+        begins=limited(all_but_one("")) if has_some else NOTHING,
+        named=limited(any_with(_NAMED)),
+        labelled=limited(any_with(_LABELLED)),
     )
 
 
@@ -166,7 +196,9 @@ def _anywhere(words: list[str]) -> str:
 
 
 def without_filters(query: SkillQuery) -> SkillQuery:
-    return msgspec.structs.replace(query, namespace="", tier="", tag="", agent="")
+    return msgspec.structs.replace(
+        query, namespace="", tier="", tag="", agent="", can=(), cannot=()
+    )
 
 
 def filters_of(query: SkillQuery) -> list[tuple[Facet, tuple[str, ...]]]:
@@ -176,6 +208,8 @@ def filters_of(query: SkillQuery) -> list[tuple[Facet, tuple[str, ...]]]:
         (Facet.TIER, (query.tier,)),
         (Facet.TAG, (query.tag,)),
         (Facet.AGENT, (query.agent, ANY_AGENT)),
+        *((Facet.CAPABILITY, (name,)) for name in query.can),
+        *((Facet.CAPABILITY, (WITHOUT + name,)) for name in query.cannot),
     ]
     return [(facet, values) for facet, values in chosen if values[0]]
 

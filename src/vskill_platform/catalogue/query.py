@@ -51,6 +51,14 @@ class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
     tag: str = ""
     #: An agent that it must work with: skills that name this agent, or none.
     agent: str = ""
+    #: Capabilities that it must have, and that it must not have (model/skill.py lists them).
+    #: A skill whose capabilities were not recorded matches neither.
+    can: tuple[str, ...] = ()
+    cannot: tuple[str, ...] = ()
+    #: One matching word is enough; skills with more of them come first.
+    any_word: bool = False
+    #: If nothing matches: correct typos, then accept any of the words.
+    is_forgiving: bool = False
     sort: SkillSort = SkillSort.RELEVANCE
     offset: int = 0
     limit: int = 25
@@ -81,6 +89,8 @@ class SkillHit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     updated_at: datetime
     is_private: bool
     installs: int
+    #: Of the latest version, as in `SkillQuery.can`; None if they were not recorded.
+    capabilities: tuple[str, ...] | None = None
     #: Digests of the latest version as a zip and in git; empty if not known yet.
     zip_sha256: str = ""
     git_commit: str = ""
@@ -110,9 +120,14 @@ class SkillResults(msgspec.Struct, frozen=True, kw_only=True):
     hits: list[SkillHit]
     #: The exact total of all pages.
     total: int
-    #: The values of `namespace`, `tier`, `tag` and `agent` with the number of skills of each, most
-    #: frequent first; None if not requested.
+    #: The values of `namespace`, `tier`, `tag`, `agent` and `capability` with the number of skills
+    #: of each, most frequent first; None if not requested. A capability `no-…` counts the skills
+    #: without it.
     facets: dict[str, list[tuple[str, int]]] | None = None
+    #: The words that were searched for instead, if nothing matched the text; empty otherwise.
+    searched_for: str = ""
+    #: Whether one of these words is enough.
+    is_any_word: bool = False
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -54,6 +54,14 @@ CREATE TABLE skill_agent (
   PRIMARY KEY (id, agent)
 ) STRICT, WITHOUT ROWID;
 
+-- What its latest version can do, and `no-…` for what it cannot; nothing if that was not recorded.
+CREATE TABLE skill_capability (
+  id         INTEGER NOT NULL,
+  capability TEXT    NOT NULL,
+  is_private INTEGER NOT NULL,
+  PRIMARY KEY (id, capability)
+) STRICT, WITHOUT ROWID;
+
 -- The number of skills for each value of each filter, maintained by triggers, so that the first page
 -- without filters counts no skills. The agent '' stands for skills that work with all agents.
 CREATE TABLE facet_count (
@@ -93,6 +101,27 @@ CREATE TRIGGER skill_agent_went AFTER DELETE ON skill_agent BEGIN
   UPDATE facet_count SET count = count - 1
   WHERE facet = 'agent' AND value = OLD.agent AND is_private = OLD.is_private;
 END;
+
+CREATE TRIGGER skill_capability_came AFTER INSERT ON skill_capability BEGIN
+  INSERT INTO facet_count VALUES ('capability', NEW.capability, NEW.is_private, 1)
+  ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+CREATE TRIGGER skill_capability_went AFTER DELETE ON skill_capability BEGIN
+  UPDATE facet_count SET count = count - 1
+  WHERE facet = 'capability' AND value = OLD.capability AND is_private = OLD.is_private;
+END;
+
+-- The words of public skills, to correct typos. Those of private skills are never here.
+CREATE TABLE word (
+  word  TEXT    NOT NULL PRIMARY KEY,
+  count INTEGER NOT NULL  -- of skills
+) STRICT, WITHOUT ROWID;
+-- Parts of each word that a misspelt one also has (vocabulary.py).
+CREATE TABLE word_key (
+  key  TEXT NOT NULL,
+  word TEXT NOT NULL,
+  PRIMARY KEY (key, word)
+) STRICT, WITHOUT ROWID;
 
 -- The full-text indexes contain only words separated by spaces (words.py) and marks (match.py).
 CREATE VIRTUAL TABLE skill_text USING fts5 (

@@ -150,6 +150,13 @@ SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FRO
   WHERE skill_text MATCH :every GROUP BY tag ORDER BY count DESC, value LIMIT :values
 )
 
+-- name: facet_capability
+SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FROM (
+  SELECT capability AS value, count(*) AS count
+  FROM skill_text JOIN skill_capability ON skill_capability.id = skill_text.rowid
+  WHERE skill_text MATCH :every GROUP BY capability ORDER BY count DESC, value LIMIT :values
+)
+
 -- name: facet_agent
 -- Skills that name no agent work with all, so they count for every agent.
 WITH fitting (id) AS (
@@ -178,3 +185,15 @@ WHERE is_private = 0 OR :is_all OR namespace IN (SELECT value FROM json_each(:na
 -- name: count_listed
 SELECT json_array(count(DISTINCT namespace), count(*), coalesce(sum(installs), 0)) FROM skill
 WHERE is_private = 0 OR :is_all OR namespace IN (SELECT value FROM json_each(:namespaces))
+
+-- name: known_words
+SELECT word FROM word WHERE word IN (SELECT value FROM json_each(:words))
+
+-- name: similar_words
+-- Words that share the most keys with a misspelt one (vocabulary.py).
+SELECT word, count FROM (
+  SELECT word, count(*) AS shared FROM word_key
+  WHERE key IN (SELECT value FROM json_each(:keys))
+    AND length(word) BETWEEN :shortest AND :longest
+  GROUP BY word
+) JOIN word USING (word) ORDER BY shared DESC, count DESC, word LIMIT :limit

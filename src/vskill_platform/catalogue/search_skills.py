@@ -203,7 +203,9 @@ def _count_values(
             "values": MAX_FACET_VALUES,
         }
         return _FACETS.decode(one_value(connection, SEARCH["facet_of_all"], of_all))
-    every = expressions_of(query, without=facet).by(known.way)
+    # A skill has several capabilities, so one that is chosen narrows the counts of the others.
+    without = facet if facet is not Facet.CAPABILITY else None
+    every = expressions_of(query, without=without).by(known.way)
     bindings = {"every": every, "values": MAX_FACET_VALUES}
     return _FACETS.decode(one_value(connection, _queries(known.way)[f"facet_{facet}"], bindings))
 
@@ -248,3 +250,15 @@ def list_skills(connection: apsw.Connection, *, below: str, visible: Visible) ->
         "namespaces": _encode(sorted(visible.namespaces)).decode(),
     }
     return _LISTED.decode(one_value(connection, LISTS["list_skills"], bindings))
+
+
+def read_hits(
+    connection: apsw.Connection, *, slugs: Sequence[str], visible: Visible
+) -> list[SkillHit]:
+    """Return these skills in this order, without those that the visitor may not see."""
+    bindings = {
+        "slugs": _encode(list(slugs)).decode(),
+        "is_all": int(visible.is_all),
+        "namespaces": _encode(sorted(visible.namespaces)).decode(),
+    }
+    return _HITS.decode(one_value(connection, LISTS["read_hits"], bindings))

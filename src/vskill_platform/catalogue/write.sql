@@ -35,6 +35,29 @@ SELECT :id, value, :is_private FROM json_each(:tags)
 INSERT OR IGNORE INTO skill_agent (id, agent, is_private)
 SELECT :id, value, :is_private FROM json_each(:agents)
 
+-- name: add_skill_capabilities
+INSERT OR IGNORE INTO skill_capability (id, capability, is_private)
+SELECT :id, value, :is_private FROM json_each(:capabilities)
+
+-- name: hit_at
+SELECT hit FROM skill_hit WHERE id = :id
+
+-- name: count_word
+INSERT INTO word (word, count) VALUES (:word, :count)
+ON CONFLICT DO UPDATE SET count = count + excluded.count
+
+-- name: unused_words
+SELECT word FROM word WHERE count <= 0 AND word IN (SELECT value FROM json_each(:words))
+
+-- name: delete_word
+DELETE FROM word WHERE word = :word
+
+-- name: add_word_key
+INSERT OR IGNORE INTO word_key (key, word) VALUES (:key, :word)
+
+-- name: delete_word_key
+DELETE FROM word_key WHERE key = :key AND word = :word
+
 -- name: add_skill_text
 INSERT INTO skill_text (rowid, words) VALUES (:id, :words)
 
@@ -52,6 +75,9 @@ DELETE FROM skill_tag WHERE id = :id
 
 -- name: delete_skill_agent
 DELETE FROM skill_agent WHERE id = :id
+
+-- name: delete_skill_capability
+DELETE FROM skill_capability WHERE id = :id
 
 -- name: delete_skill_text
 DELETE FROM skill_text WHERE rowid = :id

@@ -1,6 +1,7 @@
 """Write changed skills to the search index: rows and full-text entries."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from vskill_platform.catalogue.match import (
     ANY,
     ANY_AGENT,
     PRIVATE,
+    WITHOUT,
     Facet,
     description_marks,
     label_marks,
@@ -21,10 +23,16 @@ from vskill_platform.catalogue.match import (
 from vskill_platform.catalogue.query import DownSkill, SkillHit
 from vskill_platform.catalogue.rank import rank
 from vskill_platform.catalogue.sql import WRITE, one_row, skipped_if_malformed
+from vskill_platform.catalogue.vocabulary import count_words, vocabulary_of
 from vskill_platform.catalogue.words import as_one_word, name_parts, with_singulars, words_of
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.model.namespace import namespace_of_skill
-from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.skill import (
+    CAPABILITY_KINDS,
+    Capabilities,
+    PublishedSkill,
+    capability_names,
+)
 from vskill_platform.model.trust import TrustScore
 
 _MAX_COUNT = 2**53
@@ -37,6 +45,7 @@ class SkillFacts(msgspec.Struct, frozen=True):
     trust: TrustScore
     updated_at: datetime
     installs: int
+    capabilities: Capabilities | None = None
     zip_sha256: str = ""
     git_commit: str = ""
     plugin_commit: str = ""
@@ -82,6 +91,7 @@ def row_of(facts: SkillFacts) -> SkillRow:
         updated_at=facts.updated_at,
         is_private=skill.is_private,
         installs=min(max(facts.installs, 0), _MAX_COUNT),
+        capabilities=(None if facts.capabilities is None else capability_names(facts.capabilities)),
         zip_sha256=facts.zip_sha256,
         git_commit=facts.git_commit,
         plugin_commit=facts.plugin_commit,
@@ -123,6 +133,7 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
         mark(Facet.TIER, hit.tier),
         *(mark(Facet.TAG, tag) for tag in hit.tags),
         *(mark(Facet.AGENT, agent) for agent in hit.agents or (ANY_AGENT,)),
+        *(mark(Facet.CAPABILITY, value) for value in _capability_values(hit)),
     ]
     return SkillText(
         words=_joined(
@@ -138,12 +149,20 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
     )
 
 
+def _capability_values(hit: SkillHit) -> list[str]:
+    """Return what it can do and what it cannot; nothing if that was not recorded."""
+    if hit.capabilities is None:
+        return []
+    return [name if name in hit.capabilities else WITHOUT + name for name in CAPABILITY_KINDS]
+
+
 def _joined(words: list[str]) -> str:
     """Join distinct words; position and frequency are not indexed."""
     return " ".join(dict.fromkeys(words))
 
 
 _encode = msgspec.json.Encoder().encode
+_HIT = msgspec.json.Decoder(SkillHit)
 
 
 class SkillChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,6 +183,8 @@ class _Moved(msgspec.Struct):
 
     forget: list[int] = msgspec.field(default_factory=list)
     learn: list[tuple[int, SkillText]] = msgspec.field(default_factory=list)
+    #: By how many public skills each word is used more or less often.
+    words: Counter[str] = msgspec.field(default_factory=Counter)
 
 
 def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
@@ -202,12 +223,20 @@ def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:
         "is_private": int(row.hit.is_private),
         "tags": _encode(row.hit.tags).decode(),
         "agents": _encode(row.hit.agents).decode(),
+        "capabilities": _encode(_capability_values(row.hit)).decode(),
     }
     if row.hit.tags:
         connection.execute(WRITE["add_skill_tags"], labels)
     if row.hit.agents:
         connection.execute(WRITE["add_skill_agents"], labels)
+    if row.hit.capabilities is not None:
+        connection.execute(WRITE["add_skill_capabilities"], labels)
     moved.learn.append((row_id, row.text))
+    moved.words.update(_public_words(row.hit))
+
+
+def _public_words(hit: SkillHit) -> list[str]:
+    return [] if hit.is_private else vocabulary_of(hit)
 
 
 def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
@@ -220,6 +249,7 @@ def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
     for index in ("skill_text", "skill_part"):
         connection.executemany(WRITE[f"delete_{index}"], forget)
         connection.executemany(WRITE[f"add_{index}"], learn)
+    count_words(connection, moved.words)
 
 
 def _free_id(connection: apsw.Connection, rank: int, slug: str) -> int:
@@ -235,7 +265,10 @@ def _remove(connection: apsw.Connection, slug: str, moved: _Moved) -> None:
 
 
 def _delete(connection: apsw.Connection, row_id: int, moved: _Moved) -> None:
-    for table in ("skill", "skill_hit", "skill_tag", "skill_agent"):
+    (hit,) = one_row(connection, "hit_at", id=row_id) or ("",)
+    if hit:
+        moved.words.subtract(_public_words(_HIT.decode(hit)))
+    for table in ("skill", "skill_hit", "skill_tag", "skill_agent", "skill_capability"):
         connection.execute(WRITE[f"delete_{table}"], {"id": row_id})
     moved.forget.append(row_id)
 

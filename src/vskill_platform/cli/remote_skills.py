@@ -21,6 +21,8 @@ def search(registry: Registry, *, words: tuple[str, ...], limit: int, as_json: b
     if not answer["skills"]:
         echo("Nothing found.", err=True)
         return
+    if instead := answer.get("searchedFor"):
+        echo(f"No exact match. Showing results for: {instead}", err=True)
     show_table(
         ("skill", "version", "trust", "description"),
         [

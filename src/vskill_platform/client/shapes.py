@@ -32,6 +32,8 @@ class FoundSkill(TypedDict):
 class FoundSkills(TypedDict):
     skills: list[FoundSkill]
     pagination: Pagination
+    #: What was searched for instead, if nothing matched; older registries do not send it.
+    searchedFor: NotRequired[str | None]
 
 
 class Named(TypedDict):

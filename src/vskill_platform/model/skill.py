@@ -14,6 +14,21 @@ _MAX_REQUESTED = 10**9
 FIRST_VERSION = "1.0.0"
 #: What a skill can do, by kind: the hosts that it contacts, the commands that it runs, ….
 Capabilities = dict[str, tuple[str, ...]]
+#: Capabilities as people choose and read them, each with the kinds behind it.
+CAPABILITY_KINDS: dict[str, tuple[str, ...]] = {
+    "network": ("hosts", "listens"),
+    "secrets": ("secrets",),
+    "shell": ("commands",),
+    "files": ("writes",),
+    "installs": ("installs",),
+}
+
+
+def capability_names(found: Capabilities) -> tuple[str, ...]:
+    """Return which of the capabilities in CAPABILITY_KINDS are among *found*."""
+    return tuple(
+        name for name, kinds in CAPABILITY_KINDS.items() if any(found.get(kind) for kind in kinds)
+    )
 
 
 class SkillManifest(msgspec.Struct, frozen=True, kw_only=True):

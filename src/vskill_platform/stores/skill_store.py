@@ -8,7 +8,12 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
-from vskill_platform.model.skill import PublishedSkill, PublishedSkillSummary, SkillVersion
+from vskill_platform.model.skill import (
+    Capabilities,
+    PublishedSkill,
+    PublishedSkillSummary,
+    SkillVersion,
+)
 from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept
 from vskill_platform.stores.db import commit, get_kv
 from vskill_platform.stores.records import (
@@ -75,6 +80,7 @@ class VersionMark(msgspec.Struct, frozen=True):
     zip_sha256: str | None = None
     git_commit: str | None = None
     plugin_commit: str = ""
+    capabilities: Capabilities | None = None
 
 
 _SUMMARY = msgspec.json.Decoder(_SummaryFields)

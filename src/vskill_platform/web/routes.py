@@ -54,6 +54,7 @@ from vskill_platform.web.reviews import (
 )
 from vskill_platform.web.skills import (
     follow_repos,
+    home_page,
     installs,
     manage_page,
     marketplace,
@@ -79,8 +80,8 @@ REPORT = Right.REPORT
 #: For browsers, probes and third-party scanners; not part of the OpenAPI document.
 PAGES = [Route(*row) for row in (
     # skills
-    ("GET", "/", ANYONE, marketplace.marketplace),
-    ("GET", "/skills", ANYONE, skill_pages.skills_root),
+    ("GET", "/", ANYONE, home_page.home_page),
+    ("GET", "/skills", ANYONE, marketplace.skill_list),
     ("GET", "/skills/{address:path}", ANYONE, skill_pages.skill_pages),
     ("GET", "/trust", ANYONE, trust_page.trust_page),
     # submissions and the queue

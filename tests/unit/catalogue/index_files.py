@@ -11,7 +11,7 @@ from tests.clocks import NOON
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import SkillQuery, SkillResults
 from vskill_platform.engines.ports import ABSENT, Delete, Operation, Put
-from vskill_platform.model.skill import PublishedSkill, SkillVersion, TakenDown
+from vskill_platform.model.skill import Capabilities, PublishedSkill, SkillVersion, TakenDown
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import Report, Verdict
 from vskill_platform.stores.db import bound_env, commit
@@ -29,7 +29,12 @@ async def committed(operations: Sequence[Operation]) -> int:
     return revision
 
 
-def a_version(skill: PublishedSkill, *, published_at: datetime | None = None) -> SkillVersion:
+def a_version(
+    skill: PublishedSkill,
+    *,
+    published_at: datetime | None = None,
+    capabilities: Capabilities | None = None,
+) -> SkillVersion:
     return SkillVersion(
         slug=skill.slug,
         number=skill.versions,
@@ -40,6 +45,7 @@ def a_version(skill: PublishedSkill, *, published_at: datetime | None = None) ->
         commit_sha="a" * 40,
         submission_id=skill.submission_id,
         published_at=published_at or skill.published_at,
+        capabilities=capabilities,
     )
 
 
@@ -56,7 +62,13 @@ def a_report(skill: PublishedSkill, **fields: Any) -> Report:
     return Report(**{**values, **fields})
 
 
-async def published(slug: str, *, updated_at: datetime | None = None, **fields: Any) -> int:
+async def published(
+    slug: str,
+    *,
+    updated_at: datetime | None = None,
+    capabilities: Capabilities | None = None,
+    **fields: Any,
+) -> int:
     """Publish a skill; the same slug again replaces it."""
     fields.setdefault("submission_id", f"sub_of_{slug.replace('/', '_')}")
     fields.setdefault("publisher", "github.com/" + slug.split("/", maxsplit=1)[0])
@@ -68,7 +80,8 @@ async def published(slug: str, *, updated_at: datetime | None = None, **fields: 
         write_report(a_report(skill)),
     ]
     if known is None:
-        operations += write_version(a_version(skill, published_at=updated_at), b"archive")
+        version = a_version(skill, published_at=updated_at, capabilities=capabilities)
+        operations += write_version(version, b"archive")
     return await committed(operations)
 
 

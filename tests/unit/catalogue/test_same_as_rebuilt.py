@@ -33,7 +33,7 @@ from vskill_platform.catalogue.query import EVERYTHING, PUBLIC, SkillQuery, Skil
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Delete, Operation, Put
 from vskill_platform.errors import RecordMalformed
-from vskill_platform.model.skill import Yank
+from vskill_platform.model.skill import Capabilities, Yank
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.runtime.env import WorkerEnv
@@ -46,9 +46,11 @@ NAMES = ("tidy-notes", "pdf-forms", "map", "codebase-map")
 OWNERS = ("ada", "ben", "git.example/cyd")
 WORDS = ("notes", "forms", "reports", "entry", "entries", "tidy", "日本", "naïve")
 TABLES = (
-    "skill", "skill_hit", "skill_tag", "skill_agent", "skill_down", "submission", "event",
+    "skill", "skill_hit", "skill_tag", "skill_agent", "skill_capability", "skill_down", "word",
+    "word_key", "submission", "event",
 )  # fmt: skip
 TEXTS = ("", "tidy", "notes", "form", "ent", "map", "odebas", "m", "日本", "ada", "nothing")
+CAPABILITIES: tuple[Capabilities | None, ...] = (None, {}, {"hosts": ("api.example.com",)})
 STEPS = 40
 #: Starts of the dice: a few in each run, more of them in `make torture`.
 SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(4, 40))]
@@ -64,6 +66,7 @@ async def publish(dice: random.Random) -> None:
         tags=tuple(dice.sample(("pdf", "office", "c++"), k=dice.randint(0, 2))),
         agents=tuple(dice.sample(("codex", "cursor"), k=dice.randint(0, 2))),
         is_private=dice.random() < 0.3,
+        capabilities=dice.choice(CAPABILITIES),
         published_at=NOON - timedelta(days=dice.randrange(900)),
         submission_id=f"sub_{dice.randrange(6)}",
     )

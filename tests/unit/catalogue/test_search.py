@@ -243,6 +243,7 @@ async def test_facets_count_what_each_value_would_leave(catalogue: Catalogue) ->
         "tier": [("T2", 2)],
         "tag": [("office", 2), ("pdf", 1)],
         "agent": [("codex", 2)],
+        "capability": [],
     }
     for name, values in answer.facets.items():
         for value, count in values:

@@ -19,7 +19,7 @@ from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
 from vskill_platform.engines.ports import ABSENT
 from vskill_platform.fetch.pack import pack
 from vskill_platform.fetch.snapshot import take_snapshot
-from vskill_platform.model.skill import PublishedSkill, SkillVersion
+from vskill_platform.model.skill import Capabilities, PublishedSkill, SkillVersion
 from vskill_platform.model.source import Source, SourceKind, git_source
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict, score
@@ -96,6 +96,7 @@ async def put_skill(
     verdict: Verdict = Verdict.PASS,
     report: dict[str, Any] | None = None,
     at: datetime = NOON,
+    can: Capabilities | None = None,
     **fields: Any,
 ) -> PublishedSkill:
     """Publish the next version of a skill; other fields are the skill's own."""
@@ -106,6 +107,8 @@ async def put_skill(
         version, archive = _pack(
             folder / f"{slug.replace('/', '-')}-{number}", slug, number, files, at
         )
+        if can is not None:
+            version = msgspec.structs.replace(version, capabilities=can)
         submission = _submission(slug, version)
         skill = _skill(submission, version, before.record if before else None, fields)
         found = Report(

@@ -23,6 +23,7 @@ from vskill_platform.scan.reports.source_lines import other_places
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.html.avatars import avatar
 from vskill_platform.web.html.findings import group_findings
+from vskill_platform.web.html.matched_words import mark_words
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
 from vskill_platform.web.http.urls import line_url, skill_url
 from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
@@ -94,6 +95,7 @@ def build_templates() -> JinjaTemplateEngine:
         "tier_name": tier_name,
         "tier_tone": lambda value: _TIERS[TrustTier(value)][1],
         "tier_words": lambda value: tier_meaning(TrustTier(value)),
+        "mark_words": mark_words,
         "page_numbers": page_numbers,
         "risk_words": risk_words,
         "shown": shown,

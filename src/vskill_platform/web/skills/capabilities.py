@@ -8,19 +8,19 @@ import msgspec
 from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import BlobMissing, BlobsUnavailable, NotFound
-from vskill_platform.model.skill import Capabilities, SkillVersion
+from vskill_platform.model.skill import CAPABILITY_KINDS, Capabilities, SkillVersion
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.version_files import read_files, text_of
 from vskill_platform.scan.reports.source_lines import MAX_LINE_CHARACTERS, split_text
 
-#: Each chip: its id, its label, what it means, and the kinds of capability behind it.
-_CHIPS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
-    ("network", "Network", "Contacts these hosts, or listens", ("hosts", "listens")),
-    ("secrets", "Secrets", "Reads these credentials or variables", ("secrets",)),
-    ("shell", "Shell", "Runs these commands", ("commands",)),
-    ("files", "Files", "Changes these places on the machine", ("writes",)),
-    ("installs", "Installs", "Installs these packages", ("installs",)),
-)  # fmt: skip
+#: Each chip: its label and what it means.
+_CHIPS: dict[str, tuple[str, str]] = {
+    "network": ("Network", "Contacts these hosts, or listens"),
+    "secrets": ("Secrets", "Reads these credentials or variables"),
+    "shell": ("Shell", "Runs these commands"),
+    "files": ("Files", "Changes these places on the machine"),
+    "installs": ("Installs", "Installs these packages"),
+}
 #: Values that are shown of a capability, and lines of a value.
 _MAX_VALUES, _MAX_PLACES = 12, 3
 #: Files that are searched: the smallest first, until this many characters.
@@ -105,8 +105,8 @@ def find_places(found: Capabilities, files: Mapping[str, bytes]) -> tuple[Capabi
 
 
 def _grouped(found: Capabilities, lines: Mapping[str, list[str]]) -> Iterator[Capability]:
-    for name, label, meaning, kinds in _CHIPS:
-        values = [value for kind in kinds for value in found.get(kind, ())]
+    for name, (label, meaning) in _CHIPS.items():
+        values = [value for kind in CAPABILITY_KINDS[name] for value in found.get(kind, ())]
         if values:
             yield Capability(
                 id=name,

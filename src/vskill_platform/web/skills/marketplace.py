@@ -1,4 +1,4 @@
-"""The home page: search, filters and the list of published skills."""
+"""The list of published skills: search and filters."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,8 +8,10 @@ from litestar import Response
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_302_FOUND
 
-from vskill_platform.catalogue.query import Counts, SkillQuery, SkillSort, Visible
-from vskill_platform.model.submission import SubmissionState
+from vskill_platform.catalogue.match import WITHOUT
+from vskill_platform.catalogue.query import SkillQuery, SkillSort, Visible
+from vskill_platform.catalogue.words import question_words
+from vskill_platform.model.skill import CAPABILITY_KINDS
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.html.templating import tier_name
 from vskill_platform.web.http.requests import WebRequest
@@ -23,19 +25,26 @@ _MAX_PAGE = 1_000_000
 _MAX_TEXT = 200
 #: Options shown for each filter.
 _MAX_OPTIONS = 10
+LIST = "/skills"
 SORTS = {
     SkillSort.RELEVANCE: "Best match",
+    SkillSort.INSTALLS: "Most installed",
     SkillSort.UPDATED: "Recently updated",
     SkillSort.NEWEST: "Newest",
-    SkillSort.TRUST: "Most trusted",
     SkillSort.NAME: "Name",
 }
 #: In the order in which they are shown.
-FILTERS = {"tier": "Trust", "namespace": "Publisher", "tag": "Tag", "agent": "Works with"}
-_S = SubmissionState
-_STOPPED = (_S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED)
-#: States without a completed check: in progress or withdrawn.
-_UNCHECKED = (_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.DEQUEUED)
+FILTERS = {"tier": "Verdict", "namespace": "Publisher", "tag": "Tag", "agent": "Works with"}
+#: The filters by capability: what a skill must have, and must not have.
+CAPABILITY_FILTERS = {"cannot": "Cannot", "can": "Can"}
+#: After "can" and "cannot".
+CAPABILITY_WORDS = {
+    "network": "reach the network",
+    "secrets": "read secrets",
+    "shell": "run commands",
+    "files": "change files",
+    "installs": "install packages",
+}
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,13 +53,32 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     tier: str = ""
     tag: str = ""
     agent: str = ""
+    can: tuple[str, ...] = ()
+    cannot: tuple[str, ...] = ()
     sort: SkillSort = SkillSort.RELEVANCE
     page: int = 1
 
     @property
     def filters(self) -> dict[str, str]:
-        """The active filters."""
-        return {name: value for name in FILTERS if (value := str(getattr(self, name)))}
+        """The active filters, as in an address."""
+        chosen = {name: str(getattr(self, name)) for name in FILTERS}
+        capable = {name: ",".join(getattr(self, name)) for name in CAPABILITY_FILTERS}
+        return {name: value for name, value in (chosen | capable).items() if value}
+
+    @property
+    def order(self) -> SkillSort:
+        """The order in use: without words, nothing matches better than the rest."""
+        is_list = self.sort is SkillSort.RELEVANCE and not self.text
+        return SkillSort.INSTALLS if is_list else self.sort
+
+    @property
+    def sorts(self) -> list[tuple[str, str, bool]]:
+        """The orders to choose from: value, label, whether it is in use."""
+        usable = [sort for sort in SORTS if self.text or sort is not SkillSort.RELEVANCE]
+        return [
+            ("" if number == 0 else sort.value, SORTS[sort], sort is self.order)
+            for number, sort in enumerate(usable)
+        ]
 
     @property
     def is_plain(self) -> bool:
@@ -64,19 +92,32 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
             tier=self.tier,
             tag=self.tag,
             agent=self.agent,
-            sort=self.sort,
+            can=self.can,
+            cannot=self.cannot,
+            sort=self.order,
             offset=(self.page - 1) * PAGE_SIZE,
             limit=PAGE_SIZE,
             visible=visible,
             with_facets=True,
+            is_forgiving=True,
         )
 
-    def address(self, **changes: str | int) -> str:
+    def address(self, **changes: str | int | tuple[str, ...]) -> str:
         """Return the URL of this search with changes; a changed search starts at page 1."""
         new = msgspec.structs.replace(self, **({"page": 1} | changes))
         sort = "" if new.sort is SkillSort.RELEVANCE else new.sort
         page = new.page if new.page > 1 else ""
-        return with_query("/", q=new.text, **new.filters, sort=sort, page=page)
+        return with_query(LIST, q=new.text, **new.filters, sort=sort, page=page)
+
+    def without_filters(self) -> str:
+        cleared = dict.fromkeys(FILTERS, "")
+        return self.address(**cleared, **dict.fromkeys(CAPABILITY_FILTERS, ()))
+
+    def toggled(self, name: str, value: str) -> str:
+        """Return the address with a capability added to a filter, or removed from it."""
+        now: tuple[str, ...] = getattr(self, name)
+        kept = tuple(one for one in now if one != value)
+        return self.address(**{name: kept if value in now else (*now, value)})
 
     def page_address(self, page: int) -> str:
         return self.address(page=page)
@@ -84,6 +125,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
     label: str
+    #: Read before the label, but not shown.
+    prefix: str = ""
     count: int
     #: Toggles the option.
     address: str
@@ -108,7 +151,19 @@ def read_search(asked: Mapping[str, str]) -> Search:
     )
     chosen = {name: asked.get(name, "").strip()[:_MAX_TEXT] for name in FILTERS}
     text = asked.get("q", "").strip()[:_MAX_TEXT]
-    return Search(text=text, sort=sort, page=max(number, 1), **chosen)
+    return Search(
+        text=text,
+        sort=sort,
+        page=max(number, 1),
+        can=_known_capabilities(asked.get("can", "")),
+        cannot=_known_capabilities(asked.get("cannot", "")),
+        **chosen,
+    )
+
+
+def _known_capabilities(text: str) -> tuple[str, ...]:
+    named = set(text.split(","))
+    return tuple(name for name in CAPABILITY_KINDS if name in named)
 
 
 def offered_filters(search: Search, facets: dict[str, list[tuple[str, int]]]) -> tuple[Filter, ...]:
@@ -132,7 +187,43 @@ def offered_filters(search: Search, facets: dict[str, list[tuple[str, int]]]) ->
         )
         if chosen or len(options) > 1:
             offered.append(Filter(name=name, label=label, options=options))
-    return tuple(offered)
+    by_capability = [_capability_filter(name, search, facets) for name in CAPABILITY_FILTERS]
+    return (*(one for one in by_capability if one.options), *offered)
+
+
+def _capability_filter(
+    name: str, search: Search, facets: dict[str, list[tuple[str, int]]]
+) -> Filter:
+    counts = dict(facets.get("capability", []))
+    chosen: tuple[str, ...] = getattr(search, name)
+    options = []
+    for value, label in CAPABILITY_WORDS.items():
+        count = counts.get(f"{WITHOUT}{value}" if name == "cannot" else value, 0)
+        if count or value in chosen:
+            option = Option(
+                label=label,
+                prefix=CAPABILITY_FILTERS[name],
+                count=count,
+                address=search.toggled(name, value),
+                is_chosen=value in chosen,
+            )
+            options.append(option)
+    return Filter(name=name, label=CAPABILITY_FILTERS[name], options=tuple(options))
+
+
+def chosen_filters(search: Search) -> list[tuple[str, str]]:
+    """Return each active filter in words, with the address that removes it."""
+    chosen = [
+        (value_label(name, value), search.address(**{name: ""}))
+        for name, value in search.filters.items()
+        if name in FILTERS
+    ]
+    capable = [
+        (f"{label} {CAPABILITY_WORDS[value]}", search.toggled(name, value))
+        for name, label in CAPABILITY_FILTERS.items()
+        for value in getattr(search, name)
+    ]
+    return capable + chosen
 
 
 def value_label(name: str, value: str) -> str:
@@ -141,7 +232,7 @@ def value_label(name: str, value: str) -> str:
     return value
 
 
-async def marketplace(request: WebRequest) -> Response[Any]:
+async def skill_list(request: WebRequest) -> Response[Any]:
     search = read_search(request.query_params)
     catalogue = catalogue_of(request)
     visible = await visible_to(visitor_of(request))
@@ -149,7 +240,6 @@ async def marketplace(request: WebRequest) -> Response[Any]:
     pages = max(-(-results.total // PAGE_SIZE), 1)
     if search.page > pages:
         return Redirect(search.address(page=pages), status_code=HTTP_302_FOUND)
-    counts = await catalogue.count_all(visible=visible)
     return Template(
         "pages/marketplace.html",
         context={
@@ -158,18 +248,8 @@ async def marketplace(request: WebRequest) -> Response[Any]:
             "results": results,
             "pages": pages,
             "filters": offered_filters(search, results.facets or {}),
-            "chips": [
-                (value_label(name, value), search.address(**{name: ""}))
-                for name, value in search.filters.items()
-            ],
-            "sorts": SORTS,
-            "published": counts.published,
-            "checked": _checked(counts),
-            "stopped": sum(counts.by_state[state] for state in _STOPPED),
+            "chips": chosen_filters(search),
+            "words": question_words(results.searched_for or search.text),
             "freshness": catalogue.freshness,
         },
     )
-
-
-def _checked(counts: Counts) -> int:
-    return sum(n for state, n in counts.by_state.items() if state not in _UNCHECKED)

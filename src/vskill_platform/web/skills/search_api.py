@@ -6,6 +6,8 @@ from litestar import Response
 from litestar.params import FromQuery, QueryParameter
 
 from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillResults, SkillSort
+from vskill_platform.errors import InvalidInput
+from vskill_platform.model.skill import CAPABILITY_KINDS
 from vskill_platform.model.source import public_source
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.http.api_types import (
@@ -42,17 +44,33 @@ async def search_skills(
     offset: Offset = 0,
     page: Page = 1,
     category: Words = "",
+    can: Words = "",
+    cannot: Words = "",
     cursor: FromQuery[str | None] = None,
 ) -> Response[SearchAnswer]:
-    """Search skills, best match first. At most 30 at once; `X-Limit-Clamped` is set if limited."""
+    """Search skills, best match first. At most 30 at once; `X-Limit-Clamped` is set if limited.
+
+    If nothing matches, typos are corrected and then any of the words is enough; `match` says so.
+    """
     size, headers = clamp(limit, MAX_RESULTS)
     start = read_offset(cursor, offset or (page - 1) * size)
     visible = await visible_to(visitor_of(request))
-    query = SkillQuery(text=q, tag=category, offset=start, limit=size, visible=visible)
+    query = SkillQuery(
+        text=q,
+        tag=category,
+        can=read_capabilities(can),
+        cannot=read_capabilities(cannot),
+        offset=start,
+        limit=size,
+        visible=visible,
+        is_forgiving=True,
+    )
     found = await catalogue_of(request).search_skills(query)
     answer = SearchAnswer(
         results=[skill_item(hit) for hit in found.hits],
         total=found.total,
+        match=match_of(found),
+        searched_for=found.searched_for or None,
         pagination=paging(query, found),
         next_cursor=offset_cursor(start, len(found.hits), found.total),
     )
@@ -67,13 +85,20 @@ async def list_skills(
     tier: FromQuery[TrustTier | None] = None,
     tag: Words = "",
     agent: Words = "",
-    sort: FromQuery[SkillSort] = SkillSort.RELEVANCE,
+    can: Words = "",
+    cannot: Words = "",
+    sort: FromQuery[SkillSort | None] = None,
     facets: FromQuery[bool] = False,
     page: Page = 1,
     limit: Limit = 25,
     cursor: FromQuery[str | None] = None,
 ) -> Response[SkillListAnswer]:
-    """List published skills, with filters and totals. At most 100 at once."""
+    """List published skills, with filters and totals. At most 100 at once.
+
+    Without `sort`, a search has the best match first and a list the most installed skill. `can` and
+    `cannot` name capabilities, separated by commas. If nothing matches `q`, typos are corrected and
+    then any of the words is enough; `match` says so.
+    """
     size, headers = clamp(limit, _MAX_PAGE_SIZE)
     start = read_offset(cursor, (page - 1) * size)
     query = SkillQuery(
@@ -82,15 +107,20 @@ async def list_skills(
         tier=tier or "",
         tag=tag,
         agent=agent,
-        sort=sort,
+        can=read_capabilities(can),
+        cannot=read_capabilities(cannot),
+        sort=sort or (SkillSort.RELEVANCE if q.strip() else SkillSort.INSTALLS),
         offset=start,
         limit=size,
         with_facets=facets,
+        is_forgiving=True,
         visible=await visible_to(visitor_of(request)),
     )
     found = await catalogue_of(request).search_skills(query)
     answer = SkillListAnswer(
         skills=[skill_item(hit) for hit in found.hits],
+        match=match_of(found),
+        searched_for=found.searched_for or None,
         pagination=paging(query, found),
         facets=found.facets,
         next_cursor=offset_cursor(start, len(found.hits), found.total),
@@ -109,6 +139,23 @@ async def suggest_skills(request: WebRequest, q: Words = "") -> Suggested:
             for one in found
         ]
     )
+
+
+def read_capabilities(text: str) -> tuple[str, ...]:
+    """Read names of capabilities, separated by commas."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if unknown := set(names) - set(CAPABILITY_KINDS):
+        raise InvalidInput(
+            f"unknown capability {min(unknown)!r}; use some of {', '.join(CAPABILITY_KINDS)}"
+        )
+    return names
+
+
+def match_of(found: SkillResults) -> str:
+    """Tell how the results match the text: as it is, corrected, or by any of its words."""
+    if not found.searched_for:
+        return "exact"
+    return "any" if found.is_any_word else "corrected"
 
 
 def skill_item(hit: SkillHit) -> SkillItem:
@@ -130,6 +177,7 @@ def skill_item(hit: SkillHit) -> SkillItem:
         trust_score=hit.trust_score,
         tags=hit.tags,
         agents=hit.agents,
+        capabilities=hit.capabilities,
         license=hit.license,
         vskill_installs=hit.installs,
         is_private=hit.is_private,

@@ -52,6 +52,8 @@ class SkillItem(Shape, frozen=True, kw_only=True):
     trust_score: int
     tags: tuple[str, ...]
     agents: tuple[str, ...]
+    #: Some of network, secrets, shell, files, installs; null if they were not recorded.
+    capabilities: tuple[str, ...] | None = None
     license: str | None
     vskill_installs: int
     is_blocked: bool = False
@@ -74,12 +76,20 @@ class Paging(Shape, frozen=True, kw_only=True):
 class SearchAnswer(Shape, frozen=True, kw_only=True):
     results: list[SkillItem]
     total: int
+    #: exact, corrected (a typo), or any (one of the words is enough).
+    match: str = "exact"
+    #: The words that were searched for instead of `q`, if it matched nothing.
+    searched_for: str | None = None
     pagination: Paging
     next_cursor: str | None = None
 
 
 class SkillListAnswer(Shape, frozen=True, kw_only=True):
     skills: list[SkillItem]
+    #: exact, corrected (a typo), or any (one of the words is enough).
+    match: str = "exact"
+    #: The words that were searched for instead of `q`, if it matched nothing.
+    searched_for: str | None = None
     pagination: Paging
     facets: dict[str, list[tuple[str, int]]] | None = None
     next_cursor: str | None = None

@@ -37,12 +37,6 @@ _PAGES: dict[str, Callable[[WebRequest, OpenSkill], Awaitable[Response[Any]]]] =
 }
 
 
-async def skills_root(request: WebRequest) -> Redirect:
-    """Redirect to the list of skills."""
-    query = request.url.query
-    return Redirect("/" + (f"?{query}" if query else ""), status_code=HTTP_302_FOUND)
-
-
 async def skill_pages(request: WebRequest) -> Response[Any]:
     path, skill = await find_path(request, str(request.path_params["address"]))
     if path.part == "badge.svg":

@@ -70,6 +70,27 @@ async def test_a_search_answers_what_its_clients_read(registry: Registry, tmp_pa
     assert [one["slug"] for one in tagged["results"]] == [SLUG]
 
 
+async def test_a_search_forgives_typos_and_filters_by_capability(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path, can={})
+    await put_skill(registry.env, tmp_path, "ada/notes/neat", can={"hosts": ("api.example",)})
+
+    typo = await registry.json("/skills/search?q=tdiy")
+    exact = await registry.json("/skills?q=tidy")
+    some = await registry.json("/skills?q=neat+but+odd+tidy")
+    offline = await registry.json("/skills?cannot=network,shell&facets=true")
+    wrong = await registry.get("/api/v1/skills?can=magic")
+
+    assert (typo["match"], typo["searchedFor"], typo["total"]) == ("corrected", "tidy", 1)
+    assert (exact["match"], exact["searchedFor"]) == ("exact", None)
+    assert (some["match"], some["pagination"]["total"]) == ("any", 2)
+    assert [(one["slug"], one["capabilities"]) for one in offline["skills"]] == [(SLUG, [])]
+    assert ["no-network", 1] in offline["facets"]["capability"]
+    assert wrong.status_code == 400
+    assert "use some of network, secrets, shell, files, installs" in wrong.text
+
+
 async def test_lists_are_read_page_by_page_and_cut_where_they_are_too_long(
     registry: Registry, tmp_path: Path
 ) -> None:

@@ -1,7 +1,8 @@
-"""The first page: what is published is found, counted truly, and never missing by an outage."""
+"""The list of skills: what is published is found, counted truly, and never missing."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
@@ -11,11 +12,12 @@ import pytest
 from httpx import ASGITransport, AsyncClient
 
 from tests.apps import an_app
+from tests.casts import add_installs
 from tests.clocks import NOON
-from tests.unit.web.pages_cast import Site, change_skill, open_site, put_skill, put_submission
+from tests.unit.web.pages_cast import Site, change_skill, open_site, put_skill
 from vskill_platform.model.skill import TakenDown
-from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ async def site(env: WorkerEnv) -> AsyncIterator[Site]:
 
 
 async def test_an_empty_registry_says_how_to_begin(site: Site) -> None:
-    page = await site.get("/")
+    page = await site.get("/skills")
 
     assert page.status_code == 200
     assert "No skills published yet" in page.text
@@ -36,18 +38,14 @@ async def test_a_published_skill_is_listed_with_what_matters(
     site: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:
     await put_skill(env, tmp_path)
-    await put_submission(env, SubmissionState.TIER1_FAILED, name="other")
 
-    page = await site.get("/")
+    page = await site.get("/skills")
 
     assert 'href="/skills/ada/notes/tidy"' in page.text
     assert "Tidies notes." in page.text
     assert "</svg>Scanned</span>" in page.text
     assert "1.0.0" in page.text
-    assert (
-        "<b>1</b> skill published · <b>2</b> submissions checked · <b>1</b> rejected" in page.text
-    )
-    assert "installs" not in page.text
+    assert "1 install" not in page.text
 
 
 async def test_a_search_finds_and_says_what_to_do_if_it_does_not(
@@ -58,16 +56,18 @@ async def test_a_search_finds_and_says_what_to_do_if_it_does_not(
         env, tmp_path, "ben/tools/plot", description="Draws bars.", publisher="github.com/ben"
     )
 
-    found = await site.get("/?q=bars")
-    nothing = await site.get("/?q=zebra<script>")
-    narrow = await site.get("/?q=bars&namespace=ada")
+    found = await site.get("/skills?q=bars")
+    nothing = await site.get("/skills?q=zebra<script>")
+    narrow = await site.get("/skills?q=bars&namespace=ada")
+    old_link = await site.get("/?q=bars")
 
     assert "ben/tools/plot" in found.text
+    assert "ben/tools/plot" in old_link.text
     assert "ada/notes/tidy" not in found.text
     assert "No skills found for “zebra&lt;script&gt;”" in nothing.text
     assert "<script>alert" not in nothing.text
     assert "Search without filters" in narrow.text
-    assert 'href="/?q=bars"' in narrow.text
+    assert 'href="/skills?q=bars"' in narrow.text
 
 
 async def test_filters_have_true_counts_and_keep_the_rest_of_the_address(
@@ -77,10 +77,10 @@ async def test_filters_have_true_counts_and_keep_the_rest_of_the_address(
         publisher = f"github.com/{slug.split('/', maxsplit=1)[0]}"
         await put_skill(env, tmp_path, slug, publisher=publisher)
 
-    page = await site.get("/?sort=name")
-    chosen = await site.get("/?sort=name&namespace=ada")
+    page = await site.get("/skills?sort=name")
+    chosen = await site.get("/skills?sort=name&namespace=ada")
 
-    assert 'href="/?namespace=ada&amp;sort=name"' in page.text
+    assert 'href="/skills?namespace=ada&amp;sort=name"' in page.text
     assert "<span>ada</span><span>2</span>" in page.text
     assert "2 skills" in chosen.text
     assert "ben/tools/plot" not in chosen.text
@@ -93,16 +93,16 @@ async def test_long_lists_have_pages_with_numbers_and_a_true_total(
     for number in range(27):
         await put_skill(env, tmp_path, f"ada/notes/skill-{number:02}")
 
-    first = await site.get("/?sort=name")
-    second = await site.get("/?sort=name&page=2")
-    beyond = await site.get("/?sort=name&page=9")
+    first = await site.get("/skills?sort=name")
+    second = await site.get("/skills?sort=name&page=2")
+    beyond = await site.get("/skills?sort=name&page=9")
 
     assert "27 skills" in first.text
     assert "skill-24" in first.text
     assert "skill-25" not in first.text
-    assert 'href="/?sort=name&amp;page=2"' in first.text
+    assert 'href="/skills?sort=name&amp;page=2"' in first.text
     assert "skill-26" in second.text
-    assert (beyond.status_code, beyond.headers["location"]) == (302, "/?sort=name&page=2")
+    assert (beyond.status_code, beyond.headers["location"]) == (302, "/skills?sort=name&page=2")
 
 
 async def test_blocked_and_private_skills_are_neither_listed_nor_counted(
@@ -111,15 +111,15 @@ async def test_blocked_and_private_skills_are_neither_listed_nor_counted(
     await put_skill(env, tmp_path)
     await put_skill(env, tmp_path, "ben/tools/hidden", is_private=True)
     await put_skill(env, tmp_path, "ben/tools/gone")
-    before = await site.get("/")
+    before = await site.get("/skills")
     await change_skill(env, "ben/tools/gone", down=TakenDown(reason="x", by="cyd", at=NOON))
 
-    after = await site.get("/")
+    after = await site.get("/skills")
 
     assert "ben/tools/gone" in before.text
     assert "ben/tools/hidden" not in before.text
     assert "ben/tools/gone" not in after.text
-    assert "<b>1</b> skill published" in after.text
+    assert "1 skill<" in after.text
 
 
 async def test_hostile_text_is_shown_and_does_nothing(
@@ -128,8 +128,8 @@ async def test_hostile_text_is_shown_and_does_nothing(
     evil = '"><script>alert(1)</script>\u202e'
     await put_skill(env, tmp_path, description=evil, name=evil, license=evil)
 
-    page = await site.get("/")
-    asked = await site.get(f"/?q={quote(evil)}")
+    page = await site.get("/skills")
+    asked = await site.get(f"/skills?q={quote(evil)}")
 
     assert "<script>alert" not in page.text + asked.text
     assert "\u202e" not in page.text
@@ -146,7 +146,7 @@ async def test_no_address_is_an_error(
 ) -> None:
     await put_skill(env, tmp_path)
 
-    assert (await site.get(f"/?{query}")).status_code == 200
+    assert (await site.get(f"/skills?{query}")).status_code == 200
 
 
 async def test_while_nothing_is_known_it_is_a_503_and_never_an_empty_page(env: WorkerEnv) -> None:
@@ -154,7 +154,7 @@ async def test_while_nothing_is_known_it_is_a_503_and_never_an_empty_page(env: W
     async with AsyncClient(transport=transport, base_url="http://registry") as browser:
         pages = [
             await browser.get(address, headers={"Accept": "text/html"})
-            for address in ("/", "/trust", "/skills/ada/notes/nothing")
+            for address in ("/skills", "/", "/trust", "/skills/ada/notes/nothing")
         ]
 
     assert {page.status_code for page in pages} == {503}
@@ -166,14 +166,58 @@ async def test_an_old_answer_says_that_it_may_be(
     site: Site, env: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await put_skill(env, tmp_path)
-    fresh = await site.get("/")
+    fresh = await site.get("/skills")
     behind = msgspec.structs.replace(
         site.catalogue.freshness, is_degraded=True, age=timedelta(minutes=5)
     )
     monkeypatch.setattr(type(site.catalogue), "freshness", property(lambda _: behind))
 
-    old = await site.get("/")
+    old = await site.get("/skills")
 
     assert "may be out of date" not in fresh.text
     assert "may be out of date" in old.text
     assert "ada/notes/tidy" in old.text
+
+
+async def test_a_typo_is_corrected_and_the_page_says_so(
+    site: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(env, tmp_path, description="Deploys to <b>Kubernetes</b>.")
+
+    page = await site.get("/skills?q=kubernets")
+    some = await site.get("/skills?q=kubernetes+zebras")
+
+    assert "No exact match for “kubernets”." in page.text
+    assert "Showing results for “<b>kubernetes</b>”" in page.text
+    assert 'Deploys to &lt;b&gt;<mark class="hit">Kubernetes</mark>&lt;/b&gt;.' in page.text
+    assert "Showing results for “<b>kubernetes</b>”" in some.text
+
+
+async def test_skills_are_found_by_what_they_cannot_do(
+    site: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(env, tmp_path, "ada/notes/offline")
+    await put_skill(env, tmp_path, "ada/notes/online", can={"hosts": ("api.example.com",)})
+
+    page = await site.get("/skills")
+    offline = await site.get("/skills?cannot=network&can=magic")
+
+    assert 'href="/skills?cannot=network"' in page.text
+    assert 'href="/skills?can=network"' in page.text
+    assert "ada/notes/offline" in offline.text
+    assert "ada/notes/online" not in offline.text
+    assert "Cannot reach the network" in offline.text
+
+
+async def test_a_list_without_words_has_the_most_installed_skill_first(
+    site: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(env, tmp_path, "ada/notes/rare")
+    await put_skill(env, tmp_path, "ada/notes/common")
+    await run_with_worker_env(env, partial(add_installs, {"ada/notes/common": 3}))
+
+    page = await site.get("/skills")
+
+    assert page.text.index("ada/notes/common") < page.text.index("ada/notes/rare")
+    assert '<option value="" selected>Most installed</option>' in page.text
+    assert "Best match" not in page.text
