@@ -63,5 +63,6 @@ WHERE slug >= :start AND slug < :end
 
 -- name: read_hits
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY asked.key), '') || ']'
-FROM json_each(:slugs) AS asked JOIN skill ON slug = asked.value JOIN skill_hit USING (id)
+FROM json_each(:slugs) AS asked JOIN skill ON skill.slug = asked.value
+  JOIN skill_hit ON skill_hit.id = skill.id
 WHERE :is_all OR is_private = 0 OR namespace IN (SELECT value FROM json_each(:namespaces))

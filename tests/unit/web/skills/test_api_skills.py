@@ -74,7 +74,13 @@ async def test_a_search_forgives_typos_and_filters_by_capability(
     registry: Registry, tmp_path: Path
 ) -> None:
     await put_skill(registry.env, tmp_path, can={})
-    await put_skill(registry.env, tmp_path, "ada/notes/neat", can={"hosts": ("api.example",)})
+    await put_skill(
+        registry.env,
+        tmp_path,
+        "ada/notes/neat",
+        description="Cleans.",
+        can={"hosts": ("x.example",)},
+    )
 
     typo = await registry.json("/skills/search?q=tdiy")
     exact = await registry.json("/skills?q=tidy")

@@ -19,7 +19,7 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 
 @pytest.fixture
 async def site(env: WorkerEnv) -> AsyncIterator[Site]:
-    featured = "ada/notes/tidy, ada/notes/secret, no/such/skill"
+    featured = "ada/notes/tidy, ada/notes/covert, no/such/skill"
     settings = msgspec.structs.replace(env.settings, featured_skills=featured)
     async with open_site(replace(env, settings=settings)) as opened:
         yield opened
@@ -60,14 +60,14 @@ async def test_each_way_in_is_there(site: Site, env: WorkerEnv, tmp_path: Path) 
 async def test_private_skills_are_on_no_part_of_it(
     site: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:
-    await put_skill(env, tmp_path, "ada/notes/secret", is_private=True, tags=("hush",))
+    await put_skill(env, tmp_path, "ada/notes/covert", is_private=True, tags=("hush",))
     await put_skill(env, tmp_path, "ada/notes/gone", is_private=True)
     await change_skill(env, "ada/notes/gone", down=TakenDown(reason="x", by="cyd", at=NOON))
 
     page = await site.get("/")
 
     assert "No skills published yet" in page.text
-    assert not any(word in page.text for word in ("secret", "hush", "notes/gone"))
+    assert not any(word in page.text for word in ("covert", "hush", "notes/gone"))
 
 
 async def test_strangers_words_do_nothing(site: Site, env: WorkerEnv, tmp_path: Path) -> None:
