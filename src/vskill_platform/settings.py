@@ -27,8 +27,7 @@ _CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 #: Settings that may contain a password.
 URLS = frozenset({"database_url", "database_listen_url"})
-#: How many skills the home page can feature.
-MAX_FEATURED = 12
+_MAX_FEATURED = 12
 #: Request fields that options of the judge may not change.
 _ASKED_BY_US = frozenset({"model", "messages", "stream", "n", "tools"})
 
@@ -383,13 +382,10 @@ def allowed_folders(settings: Settings) -> tuple[Path, ...]:
 
 def featured_slugs(settings: Settings) -> tuple[str, ...]:
     """Return the slugs of the skills that the home page shows first."""
-    name = variable("featured_skills")
     slugs = tuple(dict.fromkeys(listed(settings.featured_skills)))
-    if len(slugs) > MAX_FEATURED:
-        raise ConfigError(f"{name} has {len(slugs)} skills; list at most {MAX_FEATURED}")
-    for slug in slugs:
-        if "/" not in slug or any(sign.isspace() for sign in slug):
-            raise ConfigError(f"{name}: {slug!r} is not a slug; write it like owner/repo/skill")
+    if len(slugs) > _MAX_FEATURED or not all("/" in slug for slug in slugs):
+        at_most = f"at most {_MAX_FEATURED} slugs like owner/repo/skill, separated by commas"
+        raise ConfigError(f"{variable('featured_skills')} must have {at_most}")
     return slugs
 
 

@@ -34,6 +34,8 @@ def test_a_variable_sets_its_setting() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("VSKILL_FEATURED_SKILLS", "notes"),
+        ("VSKILL_FEATURED_SKILLS", ",".join(f"ada/notes/{n}" for n in range(13))),
         ("VSKILL_PORT", "many"),
         ("VSKILL_LEASE", "soon"),
         ("VSKILL_LEASE", ""),
