@@ -1,4 +1,6 @@
-"""Finding 100 stuck submissions among 1,000,000 compared with 1,000, on SQLite.
+"""Finding 100 stuck submissions among 1,000,000 compared with 1,000, on SQLite or PostgreSQL.
+
+    python benchmarks/bench_stuck_detection.py [sqlite|postgres]
 
 A record has a due date, and the index contains only records that can become due: the time should
 depend on the number of stuck records, not of all records. In both stores the stuck ones are
@@ -7,7 +9,8 @@ spread over all keys, one in a hundred of the others is in progress, and the res
 
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +25,6 @@ from benchmarks.report import (
     duration,
     interleave,
     less_than_claimed,
-    megabytes,
     print_note,
     print_table,
     print_title,
@@ -32,6 +34,7 @@ from benchmarks.report import (
     timed,
 )
 from benchmarks.sample_records import LONG_AGO, NOW, a_submission, worker_env
+from tests.postgres_server import an_own_server
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import ABSENT, Engine
 from vskill_platform.model.submission import Submission, SubmissionState
@@ -49,13 +52,8 @@ TARGET = 2
 
 
 class Store(msgspec.Struct, frozen=True):
-    path: Path
-    count: int
+    url: str
     built_in: float
-
-    @property
-    def size(self) -> int:
-        return self.path.stat().st_size
 
 
 def submission(number: int, *, count: int) -> Submission:
@@ -66,12 +64,23 @@ def submission(number: int, *, count: int) -> Submission:
     return a_submission(number, state=SubmissionState.PUBLISHED, updated_at=LONG_AGO)
 
 
-async def build(path: Path, count: int) -> Store:
+@contextmanager
+def two_databases(kind: str) -> Iterator[tuple[str, str]]:
+    """Yield the URLs of two empty databases."""
+    with scratch() as folder:
+        if kind == "sqlite":
+            yield f"sqlite:///{folder}/few.db", f"sqlite:///{folder}/many.db"
+            return
+        with an_own_server(folder, shared_buffers="128MB") as server:
+            yield f"{server.url}&schema=few", f"{server.url}&schema=many"
+
+
+async def build(url: str, count: int) -> Store:
     started = time.perf_counter()
-    engine = await open_engine(f"sqlite:///{path}")
+    engine = await open_engine(url)
     await run_with_worker_env(worker_env(engine), partial(_fill, count))
     await engine.close()
-    return Store(path, count, time.perf_counter() - started)
+    return Store(url, time.perf_counter() - started)
 
 
 async def _fill(count: int) -> None:
@@ -95,7 +104,7 @@ def detect(engine: Engine) -> Callable[[], Awaitable[None]]:
 
 async def measure(few: Store, many: Store) -> tuple[list[float], tuple[Sample, ...]]:
     """Return how long the first look after opening takes, then how long later ones do."""
-    engines = [await open_engine(f"sqlite:///{store.path}") for store in (few, many)]
+    engines = [await open_engine(store.url) for store in (few, many)]
     first = [await timed(detect(engine)) for engine in engines]
     later = await interleave(REPETITIONS, *map(detect, engines))
     for engine in engines:
@@ -103,14 +112,14 @@ async def measure(few: Store, many: Store) -> tuple[list[float], tuple[Sample, .
     return first, later
 
 
-async def main() -> None:
+async def main(kind: str = "sqlite") -> None:
     print_title(
-        f"Stuck detection: {STUCK} stuck among {MANY:,} against {STUCK} among {FEW:,}, SQLite",
+        f"Stuck detection: {STUCK} stuck among {MANY:,} against {STUCK} among {FEW:,}, {kind}",
         f"≤ {ratio(TARGET)} the time",
     )
-    with scratch() as folder:
-        few = await build(folder / "few.db", FEW)
-        many = await build(folder / "many.db", MANY)
+    with two_databases(kind) as (few_url, many_url):
+        few = await build(few_url, FEW)
+        many = await build(many_url, MANY)
         (few_first, many_first), (few_later, many_later) = await measure(few, many)
         print_table(
             ("get_stuck_submissions", f"of {FEW:,}", f"of {MANY:,}", "ratio"),
@@ -118,7 +127,6 @@ async def main() -> None:
                 ("again and again", few_later, many_later, _ratio(many_later, few_later)),
                 ("first look after opening", duration(few_first), duration(many_first), ""),
                 ("the database was built in", duration(few.built_in), duration(many.built_in), ""),
-                ("its size", megabytes(few.size), megabytes(many.size), ""),
             ],
         )
     print_note("the first look finds the files in the cache of the operating system")
@@ -139,4 +147,4 @@ def _ratio(large: Sample, small: Sample) -> str:
 
 
 if __name__ == "__main__":
-    uvloop.run(main())
+    uvloop.run(main(*sys.argv[1:]))
