@@ -67,7 +67,10 @@ def put_in_context(
     findings: list[Finding], files: dict[str, bytes], known: set[str]
 ) -> list[FindingInContext]:
     """Add the lines to each finding; every file is read and redacted once."""
-    lines = {path: split_text(text_of(raw) or "") for path, raw in files.items()}
+    # A line feed at the end of a file begins no line.
+    lines = {
+        path: split_text((text_of(raw) or "").removesuffix("\n")) for path, raw in files.items()
+    }
     return [
         FindingInContext(
             finding=without_secrets(item),

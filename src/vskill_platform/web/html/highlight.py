@@ -26,6 +26,7 @@ MAX_CHARACTERS = 128 * 1024
 MAX_CPU_SECONDS = 2.0
 TOO_LONG = f"Files of more than {MAX_CHARACTERS // 1024} KiB are shown without syntax highlighting."
 TOO_SLOW = "Highlighting the syntax took too long, so this is shown as plain text."
+TOO_BUSY = "The server is busy, so this is shown without syntax highlighting."
 #: Spans that are remembered; each takes a few dozen bytes.
 _ROOM_SPANS = 400_000
 #: The class of each kind of token; more specific kinds come first.
@@ -115,10 +116,13 @@ async def highlight(codes: Sequence[Code]) -> list[Spans]:
         elif len(code.text) > MAX_CHARACTERS:
             found[key] = Spans(note=TOO_LONG)
     missing = {key: code for key, code in zip(keys, codes, strict=True) if key not in found}
-    if missing:
-        for key, spans in zip(missing, await _ask(list(missing.values())), strict=True):
-            found[key] = spans
-            _recent.keep(key, spans)
+    try:
+        answers = await _ask(list(missing.values())) if missing else []
+    except Busy:  # not a fault of this code, so the next visitor tries again
+        return [found.get(key, Spans(note=TOO_BUSY)) for key in keys]
+    for key, spans in zip(missing, answers, strict=True):
+        found[key] = spans
+        _recent.keep(key, spans)
     return [found[key] for key in keys]
 
 
@@ -126,7 +130,7 @@ async def _ask(codes: list[Code]) -> list[Spans]:
     asked = [(code.text, code.lexer) for code in codes]
     try:
         answers = await run_for_visitor(find_spans, asked, cpu_seconds=MAX_CPU_SECONDS)
-    except (*BROKE_DOWN, Busy):
+    except BROKE_DOWN:
         return [Spans(note=TOO_SLOW) for _ in codes]
     return [Spans(tuple(numbers)) for numbers in answers]
 

@@ -2,10 +2,12 @@
 
 import pytest
 
+from vskill_platform.base import killable_process
 from vskill_platform.web.html import highlight as module
 from vskill_platform.web.html.highlight import (
     CLASSES,
     MAX_CHARACTERS,
+    TOO_BUSY,
     TOO_LONG,
     TOO_SLOW,
     Code,
@@ -102,10 +104,23 @@ async def test_code_that_takes_too_long_is_plain_says_so_and_is_not_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MAX_CPU_SECONDS", 0.001)
-    code = Code("x = [1, 2, 3]\n" * 9000, "python")
+    # Several times what the limit, which is rounded up to a whole second, allows.
+    codes = [Code(f"x{number} = [1, 2, 3]\n" * 7000, "python") for number in range(9)]
 
-    (first,) = await highlight([code])
+    first = await highlight(codes)
     monkeypatch.setattr(module, "MAX_CPU_SECONDS", 60.0)
+    again = await highlight(codes)
+
+    assert first == again == [Spans(note=TOO_SLOW)] * 9
+
+
+async def test_code_that_met_a_busy_server_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = Code("busy = 1\n", "python")
+
+    with monkeypatch.context() as impatient:
+        impatient.setattr(killable_process, "MAX_WAIT_SECONDS", 0)
+        (refused,) = await highlight([code])
     (again,) = await highlight([code])
 
-    assert first == again == Spans(note=TOO_SLOW)
+    assert refused == Spans(note=TOO_BUSY)
+    assert again.numbers
