@@ -160,10 +160,10 @@ def in_duration(length: timedelta | float) -> str:
         return f"{seconds * 1000:.0f} ms"
     if seconds < _MINUTE:
         return f"{seconds:.1f} s"
-    for size, unit in ((_DAY, "days"), (_HOUR, "h"), (_MINUTE, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.0f} {unit}"
-    raise AssertionError("every length has a unit")
+    if seconds >= _DAY:
+        return count_of(round(seconds / _DAY), "day")
+    size, unit = (_HOUR, "h") if seconds >= _HOUR else (_MINUTE, "min")
+    return f"{seconds / size:.0f} {unit}"
 
 
 def page_numbers(page: int, pages: int) -> list[int | None]:

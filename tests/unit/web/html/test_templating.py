@@ -4,7 +4,7 @@ import pytest
 
 from tests.clocks import NOON
 from vskill_platform.model.submission import StateEvent, SubmissionState
-from vskill_platform.web.html.templating import ago_in_words, group_runs, risk_words
+from vskill_platform.web.html.templating import ago_in_words, group_runs, in_duration, risk_words
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
@@ -53,3 +53,14 @@ def test_the_history_is_grouped_by_run_and_the_newest_is_first() -> None:
 )
 def test_risk_is_told_in_words(score: int | None, words: str) -> None:
     assert risk_words(score) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.012, "12 ms"), (3.4, "3.4 s"), (5 * MINUTE, "5 min"), (2 * HOUR, "2 h"),
+        (DAY, "1 day"), (30 * HOUR, "1 day"), (3 * DAY, "3 days"),
+    ],
+)  # fmt: skip
+def test_a_duration_has_one_unit_in_the_right_number(seconds: float, words: str) -> None:
+    assert in_duration(seconds) == words
