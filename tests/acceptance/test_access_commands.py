@@ -25,6 +25,8 @@ def test_a_user_is_invited_disabled_and_enabled(platform: Platform) -> None:
     ]
     listed = msgspec.json.decode(platform.run("users", "list", "--json").out)
     audit = msgspec.json.decode(platform.run("audit", "--json").out)["records"]
+    filtered = platform.run("audit", "--action", "user", "--target", "ADA", "--to", "2001-01-01")
+    page = platform.run("audit", "--action", "user", "--from", "2001-01-01", "--limit", "1")
 
     assert re.search(r"http://127\.0\.0\.1:8000/welcome\?key=[\w-]{43}", added.out)
     assert [step.out for step in steps] == [
@@ -38,6 +40,8 @@ def test_a_user_is_invited_disabled_and_enabled(platform: Platform) -> None:
     assert [record["action"] for record in reversed(audit)] == [
         "user add", "user invite", "user set-role", "user disable", "user enable",
     ]  # fmt: skip
+    assert filtered.out == "No entry matches.\n"
+    assert "audit --action user --from 2001-01-01 --limit 1 --after audit:" in page.out
 
 
 def test_a_password_is_read_from_standard_input(platform: Platform) -> None:

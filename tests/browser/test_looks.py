@@ -21,7 +21,8 @@ _PUBLIC = (
 )  # fmt: skip
 _ADMIN = (
     "/account", "/device", "/admin", "/admin/queue", "/admin/reviews", "/admin/blocklist",
-    "/admin/people", "/admin/audit", "/admin/policy", "/admin/rescan",
+    "/admin/people", "/admin/audit", "/admin/tokens", "/admin/namespaces",
+    "/admin/policy", "/admin/rescan",
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Start, look up, list and end browser sessions."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -10,6 +10,7 @@ from vskill_platform.model.user import Session, User
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.session_store import (
     delete_session,
+    get_last_sign_in,
     get_session,
     get_session_digest,
     list_sessions,
@@ -74,6 +75,14 @@ async def end_session(user_name: str, session_id: str) -> None:
     if digest is None or stored is None:
         raise NotFound("that session has already ended")
     await commit(delete_session(digest, stored.record))
+
+
+async def find_last_sign_in(user_name: str) -> datetime | None:
+    """Return when a user last signed in, as far as that is known."""
+    if recorded := await get_last_sign_in(user_name):
+        return recorded
+    # An older release recorded only the sessions themselves.
+    return max((session.created_at for session in await list_sessions(user_name)), default=None)
 
 
 async def list_open_sessions(user: User) -> list[Session]:

@@ -1,16 +1,22 @@
 """The audit log: action, actor, target and reason, written in the commit of the action."""
 
 import secrets
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.errors import InvalidInput
 from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.stores.db import get_kv, get_now
-from vskill_platform.stores.records import decode, encode, read_each
+from vskill_platform.stores.records import decode, encode, read_found
 
 _AUDIT = "audit:"
+#: Records that a search reads before it returns what it has found so far.
+MAX_READ = 5_000
+_READ_AT_ONCE = 500
+#: The largest time that a key has room for.
+_MAX_MOMENT = 16**14 - 1
 
 
 class AuditRecord(Reasoned, Record, frozen=True, kw_only=True):
@@ -28,7 +34,58 @@ class AuditRecord(Reasoned, Record, frozen=True, kw_only=True):
 
 class AuditPage(msgspec.Struct, frozen=True):
     records: list[AuditRecord]
+    #: Where the next page starts. A search may end with few records and a cursor: it has read
+    #: MAX_READ records, and there are older ones.
     cursor: str | None
+
+
+class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
+    actor: str = ""
+    #: An action, or its first word: `block` finds `block add` and `block remove`.
+    action: str = ""
+    #: A part of the target.
+    target: str = ""
+    #: From this time on, until before that one.
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def matches(self, record: AuditRecord) -> bool:
+        """Tell whether actor, action and target match; the times are a range of keys."""
+        actor, action, target = (
+            text.strip().casefold() for text in (self.actor, self.action, self.target)
+        )
+        found = record.action.casefold()
+        return (
+            (not actor or record.actor.casefold() == actor)
+            and (not action or found == action or found.startswith(f"{action} "))
+            and target in record.subject.casefold()
+        )
+
+
+def read_audit_query(
+    *, actor: str = "", action: str = "", target: str = "", start: str = "", end: str = ""
+) -> AuditQuery:
+    """Read what somebody typed: *start* and *end* are dates or times; an end date is included."""
+    since, until = _read_moment(start, "from"), _read_moment(end, "to", is_end=True)
+    if since and until and since >= until:
+        raise InvalidInput("from must be before to")
+    return AuditQuery(actor=actor, action=action, target=target, since=since, until=until)
+
+
+def _read_moment(text: str, name: str, *, is_end: bool = False) -> datetime | None:
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        if is_end and len(text) <= len("2026-01-31"):
+            day = date.fromisoformat(text) + timedelta(days=1)
+            return datetime(day.year, day.month, day.day, tzinfo=UTC)
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInput(
+            f"{name} must be a date such as 2026-01-31, or a time such as 2026-01-31T12:00 (UTC)"
+        ) from error
 
 
 def write_audit(
@@ -44,11 +101,38 @@ def write_audit(
     return Put(key, encode(record), expected=ABSENT, due=NEVER)
 
 
-async def list_audit(*, after: str | None = None, limit: int = 50) -> AuditPage:
-    """Return a page of records, newest first."""
-    page = await get_kv().list_keys(_AUDIT, after=after, limit=limit, newest_first=True)
-    records = await read_each(page.keys, lambda key, value: decode(key, value, AuditRecord))
-    return AuditPage(records, page.cursor)
+async def list_audit(
+    *, after: str | None = None, limit: int = 50, query: AuditQuery | None = None
+) -> AuditPage:
+    """Return a page of the records that match, newest first."""
+    query = query or AuditQuery()
+    found: list[tuple[str, AuditRecord]] = []
+    size = _READ_AT_ONCE if query.actor or query.action or query.target else limit + 1
+    last, read = _first_after(after, query), 0
+    while read < MAX_READ:
+        page = await get_kv().list_keys(_AUDIT, after=last, limit=size, newest_first=True)
+        keys = [key for key in page.keys if key >= _oldest(query)]
+        # An outage is an error here: a log with gaps must not look complete.
+        records = await read_found(keys, lambda key, value: decode(key, value, AuditRecord))
+        found += [(key, one) for key, one in records.items() if query.matches(one)]
+        if len(found) > limit:
+            return AuditPage([one for _, one in found[:limit]], found[limit - 1][0])
+        if page.cursor is None or len(keys) < len(page.keys):
+            return AuditPage([one for _, one in found], None)
+        last, read = page.cursor, read + len(keys)
+    return AuditPage([one for _, one in found], last)
+
+
+def _first_after(after: str | None, query: AuditQuery) -> str | None:
+    """Return the key before which the page starts: that of the cursor or of the end time."""
+    if query.until is None:
+        return after
+    end = _AUDIT + _moment(query.until)
+    return min(after, end) if after else end
+
+
+def _oldest(query: AuditQuery) -> str:
+    return _AUDIT + (_moment(query.since) if query.since else "")
 
 
 async def delete_audit_before(moment: datetime, *, limit: int) -> list[Operation]:
@@ -59,4 +143,5 @@ async def delete_audit_before(moment: datetime, *, limit: int) -> list[Operation
 
 
 def _moment(at: datetime) -> str:
-    return f"{int(at.timestamp() * 1_000_000):014x}"
+    microseconds = int(at.timestamp() * 1_000_000)
+    return f"{min(max(microseconds, 0), _MAX_MOMENT):014x}"

@@ -4,7 +4,14 @@ from datetime import datetime
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
-from vskill_platform.stores.records import Stored, encode, get_record, list_all_keys
+from vskill_platform.stores.records import (
+    Stored,
+    decode,
+    encode,
+    get_record,
+    list_all_keys,
+    read_each,
+)
 
 _WELCOME = "welcome:"
 
@@ -38,6 +45,13 @@ def write_one_time_link(digest: str, link: OneTimeLink) -> Operation:
 def delete_one_time_link(digest: str, stored: Stored[OneTimeLink]) -> Operation:
     """Mark the link as used by deleting it; the commit fails if it was already used."""
     return Delete(_WELCOME + digest, expected=stored.revision)
+
+
+async def list_one_time_links() -> list[OneTimeLink]:
+    """Return the links that can still be used, the one that expires first at the top."""
+    keys = await list_all_keys(_WELCOME)
+    links = await read_each(keys, lambda key, value: decode(key, value, OneTimeLink))
+    return sorted(links, key=lambda link: link.expires_at)
 
 
 async def delete_one_time_links_for(user_name: str | None) -> list[Operation]:

@@ -1,5 +1,7 @@
 """Sessions, stored under the digest of their secret, so a database leak exposes none."""
 
+from datetime import datetime
+
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.user import Session
 from vskill_platform.stores.records import (
@@ -14,6 +16,8 @@ from vskill_platform.stores.records import (
 _SESSION = "session:"
 #: From a user and the id of a session to the digest of its secret.
 _SESSION_ID = "session-id:"
+#: When a user last signed in; sessions end, this stays.
+_SIGNED_IN = "signed-in:"
 
 
 async def get_session(digest: str) -> Stored[Session] | None:
@@ -41,7 +45,14 @@ def write_new_session(digest: str, session: Session) -> list[Operation]:
             due=NEVER,
             expires_at=session.expires_at,
         ),
+        Put(_SIGNED_IN + session.user, encode(session.created_at), due=NEVER),
     ]
+
+
+async def get_last_sign_in(user_name: str) -> datetime | None:
+    """Return when a user last signed in; None if never, or before that was recorded."""
+    found = await get_record(_SIGNED_IN + user_name, datetime)
+    return found.record if found else None
 
 
 def write_session(digest: str, session: Session, *, expected: int) -> Operation:

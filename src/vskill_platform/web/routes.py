@@ -13,6 +13,7 @@ from vskill_platform.web.live import (
 )
 from vskill_platform.web.people import (
     account_page,
+    audit,
     device_login,
     github_sign_in,
     people_api,
@@ -137,10 +138,13 @@ PAGES = [Route(*row) for row in (
     ("GET", "/admin/rescan", ADMINISTER, rescan.rescan_page),
     ("POST", "/admin/rescan/start", ADMINISTER, rescan.start_rescan_form),
     ("POST", "/admin/rescan/apply", ADMINISTER, rescan.apply_rescan_form),
-    ("GET", "/admin/audit", ADMINISTER, users_page.audit_page),
+    ("GET", "/admin/audit", ADMINISTER, audit.audit_page),
+    ("GET", "/admin/audit/export", ADMINISTER, audit.export_audit),
     ("GET", "/admin/people", ADMINISTER, users_page.people_page),
     ("POST", "/admin/people/add", ADMINISTER, users_page.add_user_form),
     ("POST", "/admin/people/{name:str}/{action:str}", ADMINISTER, users_page.user_form),
+    ("GET", "/admin/tokens", ADMINISTER, users_page.tokens_page),
+    ("GET", "/admin/namespaces", ADMINISTER, users_page.namespaces_page),
     ("POST", "/admin/tokens/{token_id:str}/revoke", ADMINISTER, users_page.revoke_token_form),
     ("POST", "/admin/namespaces/{action:str}", ADMINISTER, users_page.namespace_form),
     # API documentation, third-party scanners and probes
@@ -251,7 +255,7 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("PATCH", "/api/v1/users/{name:str}", ADMINISTER, people_api.change_user),
     ),
     "Audit": (
-        ("GET", "/api/v1/audit", ADMINISTER, people_api.audit_over_api),
+        ("GET", "/api/v1/audit", ADMINISTER, audit.audit_over_api),
     ),
 }.items()}
 #: Protocols of other clients, each in its own format; see docs/clients.md.

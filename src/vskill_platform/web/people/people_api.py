@@ -1,11 +1,10 @@
-"""Account, tokens, users and the audit log over the API."""
+"""Account, tokens and users over the API."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
 
 import msgspec
-from litestar import Response
-from litestar.params import FromPath, FromQuery, JSONBody
+from litestar.params import FromPath, JSONBody
 from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.one_time_links import invite_user
@@ -20,17 +19,14 @@ from vskill_platform.access.users import (
 )
 from vskill_platform.errors import NotSignedIn
 from vskill_platform.model.user import ApiToken, Role, Scope, User
-from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import list_users
-from vskill_platform.web.http.api_types import Limit, Ok, Shape, Text, clamp, key_cursor, read_key
+from vskill_platform.web.http.api_types import Ok, Shape, Text
 from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-
-_MAX_RECORDS = 100
 
 
 class WhoAmI(Shape, frozen=True, kw_only=True):
@@ -104,20 +100,6 @@ class UserChange(Shape, frozen=True, kw_only=True):
     role: Role | None = None
     is_disabled: bool | None = None
     reason: Text = ""
-
-
-class AuditItem(Shape, frozen=True, kw_only=True):
-    at: datetime
-    actor: str
-    action: str
-    subject: str
-    reason: str
-    outcome: str
-
-
-class AuditList(Shape, frozen=True, kw_only=True):
-    records: list[AuditItem]
-    next_cursor: str | None
 
 
 async def who_am_i(request: WebRequest) -> WhoAmI:
@@ -208,29 +190,6 @@ async def change_user(
         change = disable_user if data.is_disabled else enable_user
         await change(name, actor=actor, reason=data.reason)
     return _user_item(await find_user(name))
-
-
-async def audit_over_api(
-    cursor: FromQuery[str | None] = None, limit: Limit = 50
-) -> Response[AuditList]:
-    """List the audit log, newest first. At most 100 at once."""
-    size, headers = clamp(limit, _MAX_RECORDS)
-    page = await list_audit(after=read_key(cursor), limit=size)
-    answer = AuditList(
-        records=[
-            AuditItem(
-                at=one.at,
-                actor=one.actor,
-                action=one.action,
-                subject=one.subject,
-                reason=one.reason,
-                outcome=one.outcome,
-            )
-            for one in page.records
-        ],
-        next_cursor=key_cursor(page.cursor),
-    )
-    return Response(answer, headers=headers)
 
 
 def _user(request: WebRequest) -> User:

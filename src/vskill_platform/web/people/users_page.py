@@ -1,8 +1,8 @@
-"""Admin pages for users, namespaces and tokens, and the audit log."""
+"""Admin pages for users, namespaces and tokens."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from litestar import Response
@@ -11,21 +11,27 @@ from litestar.response import Redirect, Template
 
 from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.one_time_links import invite_user
+from vskill_platform.access.sessions import find_last_sign_in
 from vskill_platform.access.tokens import revoke_token
 from vskill_platform.access.users import add_user, disable_user, enable_user, set_role
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.user import Role
-from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.namespace_store import list_namespaces
+from vskill_platform.stores.one_time_link_store import OneTimeLink, list_one_time_links
 from vskill_platform.stores.token_store import list_tokens
-from vskill_platform.stores.user_store import list_users
+from vskill_platform.stores.user_store import get_password, list_users
 from vskill_platform.web.html.flash import act, act_and_show, admin_page
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
 
 _HERE = "/admin/people"
-_A_PAGE = 100
+_TOKENS = "/admin/tokens"
+_NAMESPACES = "/admin/namespaces"
+_A_PAGE = 50
+_MAX_TEXT = 200
+Item = TypeVar("Item")
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,20 +40,79 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     url: str
 
 
+class PendingLink(msgspec.Struct, frozen=True, kw_only=True):
+    """An invitation or a reset link that nobody has used yet."""
+
+    link: OneTimeLink
+    is_invitation: bool
+
+
+class Shown(msgspec.Struct, Generic[Item], frozen=True, kw_only=True):
+    """One page of a list that was searched."""
+
+    items: list[Item]
+    q: str
+    page: int
+    pages: int
+    total: int
+    path: str
+
+    def url(self, page: int) -> str:
+        return with_query(self.path, q=self.q, page=page)
+
+
 async def people_page(request: WebRequest) -> Template:
     return await _show(request)
 
 
 async def _show(request: WebRequest, invitation: Invitation | None = None) -> Template:
-    users, tokens, namespaces = await asyncio.gather(list_users(), list_tokens(), list_namespaces())
+    users, links = await asyncio.gather(list_users(), list_one_time_links())
+    shown = _search(request, _HERE, users, lambda user: (user.name, user.role))
+    sign_ins = await asyncio.gather(*(find_last_sign_in(user.name) for user in shown.items))
     context = {
-        "users": users,
-        "tokens": tokens,
-        "namespaces": namespaces,
+        "shown": shown,
+        "sign_ins": dict(zip((user.name for user in shown.items), sign_ins, strict=True)),
+        "pending": [await _pending(link) for link in links],
         "roles": list(Role),
         "invitation": invitation,
     }
     return admin_page(request, "admin/people.html", context, is_kept=invitation is None)
+
+
+async def _pending(link: OneTimeLink) -> PendingLink:
+    is_known = link.user is not None and await get_password(link.user) is not None
+    return PendingLink(link=link, is_invitation=not is_known)
+
+
+async def tokens_page(request: WebRequest) -> Template:
+    tokens = sorted(await list_tokens(), key=lambda one: (one.user, one.label))
+    shown = _search(request, _TOKENS, tokens, lambda one: (one.user, one.label, one.id))
+    return admin_page(request, "admin/tokens.html", {"shown": shown})
+
+
+async def namespaces_page(request: WebRequest) -> Template:
+    users, namespaces = await asyncio.gather(list_users(), list_namespaces())
+    shown = _search(
+        request, _NAMESPACES, namespaces, lambda one: (one.name, *one.owners, *one.members)
+    )
+    return admin_page(request, "admin/namespaces.html", {"shown": shown, "users": users})
+
+
+def _search(
+    request: WebRequest,
+    path: str,
+    items: Sequence[Item],
+    texts_of: Callable[[Item], Iterable[str]],
+) -> Shown[Item]:
+    """Return the requested page of the items that contain the text; beyond the last, the last."""
+    q = request.query_params.get("q", "").strip()[:_MAX_TEXT]
+    found = [one for one in items if any(q.casefold() in text.casefold() for text in texts_of(one))]
+    asked = request.query_params.get("page", "1")
+    pages = max(1, -(-len(found) // _A_PAGE))
+    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < len("10000") else 1
+    page = min(max(1, number), pages)
+    items_shown = found[(page - 1) * _A_PAGE : page * _A_PAGE]
+    return Shown(items=items_shown, q=q, page=page, pages=pages, total=len(found), path=path)
 
 
 async def add_user_form(request: WebRequest) -> Response[Any]:
@@ -99,7 +164,7 @@ async def revoke_token_form(request: WebRequest, token_id: FromPath[str]) -> Red
         )
         return f"The token {token.label!r} of {token.user} was revoked."
 
-    return await act(_HERE, work)
+    return await act(_TOKENS, work)
 
 
 async def namespace_form(request: WebRequest, action: FromPath[str]) -> Redirect:
@@ -115,7 +180,7 @@ async def namespace_form(request: WebRequest, action: FromPath[str]) -> Redirect
         )
         return f"Owners of {found.name}: {', '.join(found.owners) or 'none'}."
 
-    return await act(_HERE, work)
+    return await act(_NAMESPACES, work)
 
 
 async def _invite(name: str, actor: str) -> Invitation:
@@ -127,10 +192,3 @@ def _role(fields: dict[str, str]) -> Role:
         return Role(fields.get("role", ""))
     except ValueError as error:
         raise InvalidInput(f"the role must be one of {', '.join(Role)}") from error
-
-
-async def audit_page(request: WebRequest) -> Template:
-    after = request.query_params.get("after") or None
-    page = await list_audit(after=after, limit=_A_PAGE)
-    context = {"records": page.records, "next": page.cursor, "is_first": after is None}
-    return admin_page(request, "admin/audit.html", context)

@@ -1,4 +1,4 @@
-"""The panel for admins: people, tokens, namespaces, the audit, and what is said after an act."""
+"""The admin pages of users, tokens and namespaces, and the messages after an action."""
 
 import re
 from collections.abc import AsyncIterator
@@ -15,15 +15,17 @@ from tests.apps import an_app
 from tests.people import a_user
 from tests.unit.web.admin_cast import an_operator
 from tests.unit.web.api_cast import Registry, audited, browser_of, open_registry
+from vskill_platform.access.sessions import begin_session, end_session
 from vskill_platform.access.tokens import add_token
 from vskill_platform.access.users import find_user
-from vskill_platform.model.user import Role, Scope
+from vskill_platform.engines.ports import ABSENT
+from vskill_platform.model.user import Role, Scope, User
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.stores.audit_store import write_audit
-from vskill_platform.stores.db import commit
+from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.token_store import list_tokens
+from vskill_platform.stores.user_store import write_user
 from vskill_platform.web.html.flash import DONE, flash
 
 
@@ -40,9 +42,9 @@ async def test_users_are_invited_changed_disabled_and_enabled(registry: Registry
     twice = await cyd.act("/admin/people/add", name="dee", role="reader")
     odd = await cyd.act("/admin/people/add", name="eve", role="emperor")
     raised = await cyd.act("/admin/people/dee/role", role="reviewer")
-    free = await cyd.see("/admin/people")
+    free = await cyd.see("/admin/namespaces")
     locked = await cyd.act("/admin/people/dee/disable", reason="left")
-    shut_out = await cyd.see("/admin/people")
+    shut_out = await cyd.see("/admin/namespaces")
     page = await cyd.see("/admin/people")
     let_in = await cyd.act("/admin/people/dee/enable")
     invited = await cyd.post("/admin/people/dee/invite")
@@ -81,13 +83,13 @@ async def test_tokens_of_others_are_revoked_and_namespaces_get_owners(registry: 
     token = await add_token("ada", "her ci", [Scope.READ], actor="test")
     cyd = await an_operator(registry, Role.ADMIN)
 
-    page = await cyd.see("/admin/people")
+    page = await cyd.see("/admin/tokens")
     revoked = await cyd.act(f"/admin/tokens/{token.record.id}/revoke", reason="lost")
     again = await cyd.act(f"/admin/tokens/{token.record.id}/revoke", reason="lost")
     owned = await cyd.act("/admin/namespaces/add-owner", namespace="Git.Example/ada", user="ada")
     odd = await cyd.act("/admin/namespaces/add-owner", namespace="a b", user="ada")
     nobody = await cyd.act("/admin/namespaces/add-owner", namespace="x", user="none")
-    listed = await cyd.see("/admin/people")
+    listed = await cyd.see("/admin/namespaces")
     free = await cyd.act("/admin/namespaces/remove-owner", namespace="git.example/ada", user="ada")
     no_deed = await cyd.post("/admin/namespaces/burn", namespace="x", user="ada")
 
@@ -108,23 +110,57 @@ async def test_tokens_of_others_are_revoked_and_namespaces_get_owners(registry: 
     ]
 
 
-async def test_the_audit_is_read_page_by_page(registry: Registry) -> None:
+async def test_the_users_page_finds_users_and_tells_their_last_sign_in(registry: Registry) -> None:
     cyd = await an_operator(registry, Role.ADMIN)
-    for number in range(101):
-        deed = write_audit("pause", f"queue-{number:03}", actor="rae", reason="<b>x</b>")
-        await commit([deed])
+    await a_user(Role.PUBLISHER)
+    await cyd.post("/admin/people/add", name="dee", role="reader")
 
-    first = await cyd.see("/admin/audit")
-    address = re.search(r'href="(/admin/audit\?after=[^"]+)"', first)
-    assert address
-    second = await cyd.see(address.group(1))
-    elsewhere = await cyd.see("/admin/audit?after=user:cyd")
+    everybody = await cyd.see("/admin/people")
+    found = await cyd.see("/admin/people?q=CY")
+    nobody = await cyd.see("/admin/people?q=%3Cb%3Enobody")
 
-    subjects = re.findall(r"queue-\d{3}", first + second)
-    assert len(set(subjects)) == 101
-    assert "<b>x</b>" not in first
-    assert 'href="/admin/audit">Newest' in second
-    assert "argon2" not in elsewhere
+    pending = everybody.partition("Pending invitations")[2].partition("</section>")[0]
+    assert re.findall(r"<td><b>(\w+)</b>", pending) == ["dee"]
+    assert "Invitation</td>" in pending
+    assert _accounts(everybody) == {"ada": False, "cyd": True, "dee": False}
+    assert _accounts(found) == {"cyd": True}
+    assert "No users found" in nobody
+    assert "<b>nobody" not in nobody
+
+
+async def test_a_sign_in_stays_known_after_its_session_has_ended(registry: Registry) -> None:
+    user = await a_user(Role.PUBLISHER)
+    opened = await begin_session(user)
+    await end_session(user.name, opened.session.id)
+    cyd = await an_operator(registry, Role.ADMIN)
+
+    page = await cyd.see("/admin/people?q=ada")
+
+    assert _accounts(page) == {"ada": True}
+
+
+async def test_long_lists_of_users_have_pages(registry: Registry) -> None:
+    now = get_now()
+    users = [User(name=f"user-{at:02}", role=Role.READER, created_at=now) for at in range(60)]
+    await commit([write_user(user, expected=ABSENT) for user in users])
+    cyd = await an_operator(registry, Role.ADMIN)
+
+    pages = [await cyd.see(f"/admin/people?q=user-&page={page}") for page in ("1", "2", "99", "x")]
+
+    assert [len(_accounts(page)) for page in pages] == [50, 10, 10, 50]
+    assert "60 users" in pages[0]
+    assert 'href="/admin/people?q=user-&amp;page=2"' in pages[0]
+
+
+def _accounts(page: str) -> dict[str, bool]:
+    """Return the users of the list, and whether a sign-in of each is known."""
+    rows = page.partition('id="users"')[2].split("<tr>")[2:]
+    names = [re.search(r'<select id="role-([a-z0-9-]+)"', row) for row in rows]
+    return {
+        name.group(1): "none recorded" not in row
+        for name, row in zip(names, rows, strict=True)
+        if name
+    }
 
 
 async def test_a_flash_message_fits_into_a_cookie_for_the_panel_alone(

@@ -277,8 +277,8 @@ async def test_reviewers_manage_what_was_taken_down_or_belongs_to_nobody(
     assert "taken down: it steals" in page
     assert "Everything by github.com/ada" in page
     assert "cannot be made private" in page
-    assert 'href="/admin/people#namespaces"' not in page
-    assert 'href="/admin/people#namespaces"' in to_admins
+    assert 'href="/admin/namespaces"' not in page
+    assert 'href="/admin/namespaces"' in to_admins
     assert cannot[0] == "problem"
     stored = await get_skill(SLUG)
     assert stored
