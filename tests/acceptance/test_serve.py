@@ -35,9 +35,9 @@ def _serve(platform: Platform, port: int, *arguments: str | Path) -> Running:
 
 
 async def _listed(port: int, *slugs: str) -> set[str]:
-    """Return what the first page lists, once these are there: its catalogue reads along."""
+    """Return what the list of skills has, once these are there: its catalogue reads along."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not (found := set(_LISTED.findall(get(port, "/")[1]))) >= set(slugs):
+        while not (found := set(_LISTED.findall(get(port, "/skills")[1]))) >= set(slugs):
             await asyncio.sleep(0.05)
     return found
 
@@ -54,7 +54,7 @@ def _count_submissions(platform: Platform) -> int:
     return len(msgspec.json.decode(platform.run("list", "--json").out)["submissions"])
 
 
-async def test_a_served_folder_is_published_and_listed_on_the_first_page(
+async def test_a_served_folder_is_published_and_listed(
     platform: Platform, port: int
 ) -> None:
     server = platform.start_anew("serve", "--submit-all", DEMO, port=str(port))

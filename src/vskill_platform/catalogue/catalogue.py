@@ -17,6 +17,12 @@ import msgspec
 
 from vskill_platform.catalogue.index_file import READERS, Damaged
 from vskill_platform.catalogue.index_follower import IndexFollower
+from vskill_platform.catalogue.list_skills import (
+    about_namespace,
+    list_addresses,
+    list_skills,
+    read_hits,
+)
 from vskill_platform.catalogue.list_submissions import (
     ActivityQuery,
     count_all,
@@ -34,6 +40,7 @@ from vskill_platform.catalogue.query import (
     DownSkills,
     Freshness,
     ListedSkill,
+    NamespaceFacts,
     SkillHit,
     SkillQuery,
     SkillResults,
@@ -47,8 +54,6 @@ from vskill_platform.catalogue.search_skills import (
     Known,
     Question,
     is_quick,
-    list_skills,
-    read_hits,
     search_some,
 )
 from vskill_platform.catalogue.vocabulary import relax_text
@@ -158,6 +163,13 @@ class Catalogue:
     async def read_hits(self, slugs: Sequence[str], *, visible: Visible) -> list[SkillHit]:
         """Return these skills in this order, without those that the visitor may not see."""
         return await self._ask(partial(read_hits, slugs=slugs, visible=visible))
+
+    async def about_namespace(self, namespace: str, *, visible: Visible) -> NamespaceFacts:
+        return await self._ask(partial(about_namespace, namespace=namespace, visible=visible))
+
+    async def list_addresses(self, *, offset: int, limit: int) -> list[tuple[str, datetime]]:
+        """Return the slugs of public skills in order, each with the time of its last update."""
+        return await self._ask(partial(list_addresses, offset=offset, limit=limit))
 
     async def suggest(
         self, text: str, *, limit: int = 8, visible: Visible = PUBLIC

@@ -66,3 +66,19 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY asked.key), '') || ']'
 FROM json_each(:slugs) AS asked JOIN skill ON skill.slug = asked.value
   JOIN skill_hit ON skill_hit.id = skill.id
 WHERE :is_all OR is_private = 0 OR namespace IN (SELECT value FROM json_each(:namespaces))
+
+-- name: sum_namespace
+SELECT json_array(coalesce(sum(installs), 0), min(published_at)) FROM skill
+WHERE slug >= :start AND slug < :end AND namespace = :namespace
+  AND (:is_all OR is_private = 0 OR namespace IN (SELECT value FROM json_each(:namespaces)))
+
+-- name: down_in_namespace
+SELECT '[' || coalesce(group_concat(shown, ',' ORDER BY at DESC, slug), '') || ']' FROM (
+  SELECT shown, at, slug FROM skill_down
+  WHERE slug >= :start AND slug < :end AND namespace = :namespace
+    AND (:is_all OR is_private = 0 OR namespace IN (SELECT value FROM json_each(:namespaces)))
+  ORDER BY at DESC, slug LIMIT :limit
+)
+
+-- name: list_addresses
+SELECT slug, updated_at FROM skill WHERE is_private = 0 ORDER BY slug LIMIT :limit OFFSET :offset

@@ -155,6 +155,16 @@ class DownSkills(msgspec.Struct, frozen=True, kw_only=True):
     total: int
 
 
+class NamespaceFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What lists say about a publisher, as far as the visitor may see it."""
+
+    installs: int
+    #: When its oldest listed skill was published; None without one.
+    since: datetime | None
+    #: Skills that were taken down, most recent first.
+    down: list[DownSkill]
+
+
 class SubmissionQuery(msgspec.Struct, frozen=True, kw_only=True):
     #: Part of a name, a repo's URL or a slug, or an id.
     text: str = ""

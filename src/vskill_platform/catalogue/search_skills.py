@@ -16,14 +16,13 @@ from vskill_platform.catalogue.match import (
 )
 from vskill_platform.catalogue.query import (
     MAX_LIMIT,
-    ListedSkill,
     SkillHit,
     SkillQuery,
     SkillResults,
     SkillSort,
     Visible,
 )
-from vskill_platform.catalogue.sql import LISTS, SEARCH, SEARCH_PARTS, one_value
+from vskill_platform.catalogue.sql import SEARCH, SEARCH_PARTS, one_value
 
 _ranked = SEARCH["first_ranked"].format
 _FIND = SEARCH["find"].format(
@@ -108,9 +107,6 @@ _ORDERS = {
 _ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
 _encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])
-_LISTED = msgspec.json.Decoder(list[ListedSkill])
-#: Greater than any slug.
-_LAST = chr(0x10FFFF)
 _FACETS = msgspec.json.Decoder(list[tuple[str, int]])
 
 
@@ -239,26 +235,3 @@ def _sees_public_or_all(visible: Visible) -> bool:
 
 def _count_skills(connection: apsw.Connection, *, is_all: bool) -> int:
     return int(one_value(connection, SEARCH["count_skills"], {"is_all": int(is_all)}))
-
-
-def list_skills(connection: apsw.Connection, *, below: str, visible: Visible) -> list[ListedSkill]:
-    """Return every skill whose slug is below *below*, or all, ordered by slug."""
-    bindings = {
-        "start": f"{below}/" if below else "",
-        "end": f"{below}0" if below else _LAST,  # 0 is the character after the slash
-        "is_all": int(visible.is_all),
-        "namespaces": _encode(sorted(visible.namespaces)).decode(),
-    }
-    return _LISTED.decode(one_value(connection, LISTS["list_skills"], bindings))
-
-
-def read_hits(
-    connection: apsw.Connection, *, slugs: Sequence[str], visible: Visible
-) -> list[SkillHit]:
-    """Return these skills in this order, without those that the visitor may not see."""
-    bindings = {
-        "slugs": _encode(list(slugs)).decode(),
-        "is_all": int(visible.is_all),
-        "namespaces": _encode(sorted(visible.namespaces)).decode(),
-    }
-    return _HITS.decode(one_value(connection, LISTS["read_hits"], bindings))

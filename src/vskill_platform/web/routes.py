@@ -54,11 +54,13 @@ from vskill_platform.web.reviews import (
     reviews,
 )
 from vskill_platform.web.skills import (
+    feeds,
     follow_repos,
     home_page,
     installs,
     manage_page,
     marketplace,
+    publisher_page,
     search_api,
     security,
     skill_api,
@@ -84,6 +86,12 @@ PAGES = [Route(*row) for row in (
     ("GET", "/", ANYONE, home_page.home_page),
     ("GET", "/skills", ANYONE, marketplace.skill_list),
     ("GET", "/skills/{address:path}", ANYONE, skill_pages.skill_pages),
+    ("GET", "/publishers/{publisher:path}", ANYONE, publisher_page.publisher_page),
+    ("GET", "/{publisher:str}", ANYONE, publisher_page.short_publisher_page),
+    ("GET", "/robots.txt", ANYONE, feeds.robots),
+    ("GET", "/sitemap.xml", ANYONE, feeds.sitemap),
+    ("GET", "/feeds/new.xml", ANYONE, feeds.new_skills),
+    ("GET", "/feeds/blocked.xml", ANYONE, feeds.blocked_skills),
     ("GET", "/trust", ANYONE, trust_page.trust_page),
     # submissions and the queue
     ("GET", "/queue", ANYONE, queue_page.queue_page),

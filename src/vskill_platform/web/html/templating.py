@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from litestar.plugins.jinja import JinjaTemplateEngine
@@ -25,7 +25,7 @@ from vskill_platform.web.html.avatars import avatar
 from vskill_platform.web.html.findings import group_findings
 from vskill_platform.web.html.matched_words import mark_words
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
-from vskill_platform.web.http.urls import line_url, skill_url
+from vskill_platform.web.http.urls import line_url, publisher_url, skill_url
 from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -97,12 +97,14 @@ def build_templates() -> JinjaTemplateEngine:
         "tier_words": lambda value: tier_meaning(TrustTier(value)),
         "mark_words": mark_words,
         "page_numbers": page_numbers,
+        "plain": lambda text, limit=0: show(text, limit=limit),
         "risk_words": risk_words,
         "shown": shown,
         "sentence": sentence,
         "places": lambda finding: [*finding.evidence[:1], *other_places(finding)],
         "skill_url": skill_url,
         "line_url": line_url,
+        "publisher_url": publisher_url,
         "public_source": public_source,
     }
     engine = JinjaTemplateEngine.from_environment(environment)
@@ -111,6 +113,7 @@ def build_templates() -> JinjaTemplateEngine:
     engine.register_template_callable("csrf_field", _csrf_field)
     engine.register_template_callable("registry_name", _registry_name)
     engine.register_template_callable("version_of_program", lambda _: __version__)
+    engine.register_template_callable("page_path", _page_path)
     engine.register_template_callable("base_url", lambda _: base_url(get_settings()))
     return engine
 
@@ -224,6 +227,11 @@ def _may(context: Mapping[str, Any], right: str, /) -> bool:
 def _csrf_field(context: Mapping[str, Any], /) -> Markup:
     token = csrf_token_of(context["request"])
     return Markup('<input type="hidden" name="csrf_token" value="{}">').format(token)
+
+
+def _page_path(context: Mapping[str, Any], /) -> str:
+    """Return the path of the page, without its query, for a link from other sites."""
+    return quote(context["request"].scope["path"], safe="/@")
 
 
 def _registry_name(_: Mapping[str, Any], /) -> str:

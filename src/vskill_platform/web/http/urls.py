@@ -21,6 +21,12 @@ def skill_url(slug: str, *parts: str, **query: Any) -> str:
     return with_query(path, **query)
 
 
+def publisher_url(namespace: str) -> str:
+    """Return the URL of a publisher's page, which is never that of another page."""
+    is_short = namespace.startswith("@") and "/" not in namespace
+    return quote(f"/{namespace}" if is_short else f"/publishers/{namespace}", safe="/@")
+
+
 def line_url(slug: str, path: str, line: int | None, version: str = "") -> str:
     """Return the URL of a line of a file; lines far down are on a later page of it."""
     start = line - _LINES_BEFORE if line and line > _ON_THE_FIRST_PAGE else None
