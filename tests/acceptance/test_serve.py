@@ -54,9 +54,7 @@ def _count_submissions(platform: Platform) -> int:
     return len(msgspec.json.decode(platform.run("list", "--json").out)["submissions"])
 
 
-async def test_a_served_folder_is_published_and_listed(
-    platform: Platform, port: int
-) -> None:
+async def test_a_served_folder_is_published_and_listed(platform: Platform, port: int) -> None:
     server = platform.start_anew("serve", "--submit-all", DEMO, port=str(port))
     server.wait_for(f"vskill-platform is at http://127.0.0.1:{port}")
 

@@ -35,6 +35,8 @@ ROUTES: dict[str, frozenset[str]] = {
     "GET /static/{file_path:path}": EVERYBODY,
     "HEAD /static/{file_path:path}": EVERYBODY,
     **{f"{row.method} {row.path}": WHO[row.right] for row in TABLE},
+    # Its handler answers operators, and the metrics token.
+    "GET /metrics": WHO[Right.OPERATE],
     # Its handler answers any account, and asks everybody else to sign in.
     "GET /api/v1/account/tenants": EVERYBODY - {"anonymous"},
     # Its handler answers any token.
