@@ -27,10 +27,10 @@ class Operator:
         assert page.status_code == 200, page.text
         return page.text
 
-    async def post(self, path: str, **fields: Any) -> Response:
+    async def post(self, path: str, /, **fields: Any) -> Response:
         return await self._registry.post(path, data=fields, headers=self._headers)
 
-    async def act(self, path: str, **fields: Any) -> tuple[str, str]:
+    async def act(self, path: str, /, **fields: Any) -> tuple[str, str]:
         """Do something and follow; return `done` or `problem`, and what is said."""
         answer = await self.post(path, **fields)
         assert answer.status_code == 303, answer.text

@@ -73,6 +73,18 @@ class Blocked(msgspec.Struct, frozen=True, kw_only=True):
         return f"{nothing}{ended}"
 
 
+class BlockPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """The effect that a block would have now."""
+
+    subject: BlockSubject
+    #: The existing block of the same subject.
+    known: Block | None
+    #: Skills that would no longer be listed.
+    skills: tuple[PublishedSkill, ...]
+    #: Submissions in progress or waiting for review that it would end.
+    submissions: tuple[str, ...]
+
+
 class Unblocked(msgspec.Struct, frozen=True, kw_only=True):
     block: Block
     #: Submissions that are queued for a new check.
@@ -94,6 +106,19 @@ async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
     )
     ended = await _end_in_progress(subject, actor=actor)
     return msgspec.structs.replace(blocked, ended=(*blocked.ended, *ended))
+
+
+async def preview_block(subject: BlockSubject) -> BlockPreview:
+    """Return what a block would take down and end, without changing anything."""
+    await _refuse_wrong_slug(subject)
+    known = await get_block(subject)
+    skills = [stored.record for stored in await _find_listed(subject)]
+    return BlockPreview(
+        subject=subject,
+        known=known.record if known else None,
+        skills=tuple(sorted(skills, key=lambda skill: skill.slug)),
+        submissions=tuple(await list_pending_ids(lambda item: _concerns(subject, item))),
+    )
 
 
 async def _refuse_wrong_slug(subject: BlockSubject) -> None:

@@ -77,14 +77,18 @@ def _cookie(value: str, *, on: str, seconds: int) -> Cookie:
     )
 
 
-async def act(back_to: str, work: Callable[[], Awaitable[str]]) -> Redirect:
-    """Run an action and redirect to a page that shows its message, or its error."""
+async def act(back_to: str, work: Callable[[], Awaitable[str]], *, on_error: str = "") -> Redirect:
+    """Run an action and redirect to a page that shows its message, or its error.
+
+    *on_error* is the page for an error: the form, with everything that was typed.
+    """
     try:
         kind, words = DONE, await work()
     except RightMissing:
         raise
     except _SHOWN_ERRORS as error:
         kind, words = PROBLEM, str(error)
+        back_to = on_error or back_to
     return Redirect(back_to, status_code=303, cookies=[flash(kind, words, on=_ADMIN)])
 
 

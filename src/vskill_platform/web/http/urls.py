@@ -34,7 +34,7 @@ def line_url(slug: str, path: str, line: int | None, version: str = "") -> str:
     return skill_url(slug, "files", path, version=version, **{"from": start}) + anchor
 
 
-def with_query(path: str, **query: Any) -> str:
+def with_query(path: str, /, **query: Any) -> str:
     wanted = {name: value for name, value in query.items() if value not in {"", None}}
     return f"{path}?{urlencode(wanted)}" if wanted else path
 

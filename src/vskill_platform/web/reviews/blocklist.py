@@ -1,7 +1,8 @@
 """The blocklist, as a page and over the API."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from litestar import Response
@@ -11,10 +12,11 @@ from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.visibility import list_visible_blocks
 from vskill_platform.base.show_text import count_of
+from vskill_platform.catalogue.query import SkillHit, SkillQuery
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.block import Block, BlockKind
+from vskill_platform.model.block import Block, BlockKind, BlockSubject
 from vskill_platform.model.source import public_source
-from vskill_platform.publish.moderation.block_skill import block, unblock
+from vskill_platform.publish.moderation.block_skill import block, preview_block, unblock
 from vskill_platform.publish.moderation.block_subject import read_subject
 from vskill_platform.stores.block_store import list_blocks
 from vskill_platform.stores.db import get_settings
@@ -23,38 +25,64 @@ from vskill_platform.web.http.api_types import Reason, Shape, Text
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
 
 _HERE = "/admin/blocklist"
+#: The fields that say what to block.
+_SUBJECT = ("digest", "source", "path", "name", "publisher")
+_MAX_TEXT = 500
+#: Skills that a search finds, and skills or submissions of a preview that are listed by name.
+_MAX_FOUND, _MAX_LISTED = 10, 100
 _CACHED, _CACHED_FOR_ONE = "public, max-age=300", "private, max-age=300"
 
 
 async def blocklist_page(request: WebRequest) -> Template:
-    typed = {
-        name: request.query_params.get(name, "")[:500]
-        for name in ("digest", "source", "path", "name", "publisher")
+    """Show the blocklist, skills to choose from, and the effect of the block that was chosen."""
+    asked = request.query_params
+    typed = {name: asked.get(name, "").strip()[:_MAX_TEXT] for name in (*_SUBJECT, "reason")}
+    find = asked.get("find", "").strip()[:_MAX_TEXT]
+    preview, problem = None, ""
+    if any(typed[name] for name in _SUBJECT):
+        try:
+            preview = await preview_block(_subject(typed))
+        except InvalidInput as error:
+            problem = str(error)
+    context: dict[str, Any] = {
+        "blocks": await list_blocks(),
+        "typed": typed,
+        "preview": preview,
+        "preview_problem": problem,
+        "find": find,
+        "found": await _find_skills(request, find) if find else [],
+        "max_listed": _MAX_LISTED,
     }
-    context = {"blocks": await list_blocks(), "typed": typed}
     return admin_page(request, "admin/blocklist.html", context)
+
+
+async def _find_skills(request: WebRequest, text: str) -> list[SkillHit]:
+    visible = await visible_to(visitor_of(request))
+    query = SkillQuery(text=text, is_forgiving=True, limit=_MAX_FOUND, visible=visible)
+    return (await catalogue_of(request).search_skills(query)).hits
+
+
+def _subject(fields: Mapping[str, str]) -> BlockSubject:
+    given = {name: fields.get(name) for name in _SUBJECT}
+    return read_subject(**given, default_host=get_settings().default_host)
 
 
 async def block_form(request: WebRequest) -> Redirect:
     fields, actor = await read_fields(request), visitor_of(request).name
+    typed = {name: fields.get(name, "")[:_MAX_TEXT] for name in (*_SUBJECT, "reason")}
 
     async def work() -> str:
-        subject = read_subject(
-            digest=fields.get("digest"),
-            source=fields.get("source"),
-            path=fields.get("path"),
-            name=fields.get("name"),
-            publisher=fields.get("publisher"),
-            default_host=get_settings().default_host,
-        )
+        subject = _subject(fields)
         done = await block(subject, reason=_reason(fields), actor=actor)
         blocked = "Blocked" if done.is_new else "Already blocked"
         return f"{blocked}: {subject.in_words()}. {done.in_words()}"
 
-    return await act(_HERE, work)
+    return await act(_HERE, work, on_error=with_query(_HERE, **typed))
 
 
 async def unblock_form(request: WebRequest) -> Redirect:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -225,6 +226,67 @@ async def test_something_is_blocked_and_unblocked_with_a_reason(
         ("rae", "block add"),
         ("rae", "block remove"),
     ]
+
+
+async def test_a_block_shows_its_effect_before_it_happens(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    skill = await get_skill(SLUG)
+    assert skill
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    found = await rae.see("/admin/blocklist?find=tidy")
+    links = re.findall(r'href="(/admin/blocklist\?[^"]+)"', found)
+    previews = [await rae.see(unescape(link)) for link in links]
+    by_digest = await rae.see(f"/admin/blocklist?digest={skill.record.digest}")
+    of_nothing = await rae.see("/admin/blocklist?publisher=nobody")
+    manage = await rae.see(f"/admin/skills/{SLUG}")
+
+    assert [link.partition("?")[2].partition("=")[0] for link in links] == [
+        "source", "source", "publisher",
+    ]  # fmt: skip
+    for preview in (*previews, by_digest):
+        card = preview.partition('id="preview"')[2].partition("</section>")[0]
+        assert "<b>1 skill</b> would be taken down" in card
+        assert f'href="/skills/{SLUG}"' in card
+    assert "No listed skill would be taken down" in of_nothing
+    assert f'href="/admin/blocklist?digest={skill.record.digest}"' in manage
+    assert await audited() == []
+    stored = await get_skill(SLUG)
+    assert stored
+    assert stored.record.down is None
+
+
+async def test_a_preview_counts_the_submissions_that_would_end(
+    registry: Registry, tmp_path: Path
+) -> None:
+    waiting = await put_review(tmp_path)
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    page = await rae.see(f"/admin/blocklist?publisher={waiting.source.publisher}")
+
+    card = page.partition('id="preview"')[2].partition("</section>")[0]
+    assert "<b>1 submission</b> in progress or waiting for review would end" in card
+    assert f'href="/submissions/{waiting.id}"' in card
+
+
+async def test_a_block_that_is_refused_keeps_what_was_typed(registry: Registry) -> None:
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    unsaid = await rae.post("/admin/blocklist/add", publisher="evil", reason=" ")
+    unclear = await rae.post(
+        "/admin/blocklist/add", publisher="evil", path="x", reason='a "reason" & more'
+    )
+    first = await rae.see(unsaid.headers["location"])
+    second = await rae.see(unclear.headers["location"])
+    third = await rae.see(f"{unclear.headers['location'].replace('path=x', 'path=')}")
+
+    assert 'name="publisher" value="evil"' in first
+    assert "A name or a path needs a source" in second
+    assert 'name="reason" value="a &#34;reason&#34; &amp; more"' in second
+    assert 'value="a &#34;reason&#34; &amp; more"' in third
+    assert 'id="preview"' in third
 
 
 async def test_owners_manage_their_skills_and_others_do_not(
