@@ -140,6 +140,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     fetches_per_host: int = 2
     fetches_per_submitter: int = 4
     anonymous_pending: int = 200
+    #: How often a followed repository is checked for new commits.
+    follow_every: timedelta = timedelta(hours=1)
 
     #: Slugs of the skills that the home page shows first, separated by commas.
     featured_skills: str = ""
@@ -344,6 +346,8 @@ def check_access(settings: Settings) -> None:
     for name in ("session_lifetime", "host_timeout"):
         if getattr(settings, name) <= timedelta(0):
             raise ConfigError(f"{variable(name)} must be longer than 0s")
+    if not timedelta(minutes=1) <= settings.follow_every <= timedelta(days=7):
+        raise ConfigError(f"{variable('follow_every')} must be between 1m and 7d")
 
 
 def check_retention(settings: Settings) -> None:

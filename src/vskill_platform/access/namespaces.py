@@ -6,14 +6,16 @@ import msgspec
 
 from vskill_platform.access.users import find_user
 from vskill_platform.errors import NotAllowed, NotFound
-from vskill_platform.model.namespace import checked_namespace, namespace_of_skill
+from vskill_platform.model.namespace import checked_namespace, namespace_of, namespace_of_skill
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.user import Namespace
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, write_namespace
+from vskill_platform.stores.source_submissions import find_other_ref
 
 
 async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
@@ -65,6 +67,27 @@ async def may_act_in(visitor: Visitor, namespace: str) -> bool:
 async def check_may_act_in(visitor: Visitor, namespace: str) -> None:
     if not await may_act_in(visitor, namespace):
         raise NotAllowed(f"{namespace} has other owners; ask one of them")
+
+
+async def check_may_publish_ref(visitor: Visitor, source: Source) -> bool:
+    """Refuse another branch or tag than the one the latest version came from.
+
+    It would become the latest version, so anybody could roll a skill back to an old ref. Owners of
+    the namespace and reviewers may publish any ref: returns True. For others it returns False, and
+    the worker checks again, because another ref may be published first.
+    """
+    if source.kind is not SourceKind.GIT or visitor.may(Right.OPERATE, get_settings()):
+        return True
+    namespace = namespace_of(source)
+    is_owned = (await get_namespace(namespace)).record.is_owned
+    if is_owned and await may_act_in(visitor, namespace):
+        return True
+    if other := await find_other_ref(source):
+        raise NotAllowed(
+            f"{source.url} is published from {other}; only the owners of {namespace} or a reviewer "
+            "can publish another branch or tag"
+        )
+    return False
 
 
 async def _change(

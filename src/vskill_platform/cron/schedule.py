@@ -17,6 +17,7 @@ import msgspec
 from vskill_platform.base.metrics import count_cron_run
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.check_repos import check_repos
+from vskill_platform.cron.follow_repos import follow_repos
 from vskill_platform.cron.index_similarity import index_similar_skills
 from vskill_platform.cron.nodes import has_newest_rules
 from vskill_platform.cron.prune import prune
@@ -84,6 +85,9 @@ RESCAN = Job(
     needs_newest_rules=True,
 )
 
+#: A push webhook starts it, too.
+FOLLOW_REPOS = Job("follow-repos", timedelta(minutes=2), timedelta(seconds=110), follow_repos)
+
 JOBS = (
     Job("recover-stuck", timedelta(minutes=1), timedelta(seconds=50), recover_stuck_submissions),
     Job(
@@ -94,6 +98,7 @@ JOBS = (
     ),
     Job("remind-reviews", timedelta(minutes=10), timedelta(minutes=1), remind_reviews),
     Job("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
+    FOLLOW_REPOS,
     Job("prune", timedelta(hours=1), timedelta(minutes=10), prune),
     Job("sweep-blobs", timedelta(hours=1), timedelta(minutes=30), sweep_unused_blobs),
     # Its name is stored with its runs, so it stays.

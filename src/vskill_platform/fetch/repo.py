@@ -7,9 +7,11 @@ folder of a very large repo: the trees are checked before any file is fetched.
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,12 +23,14 @@ from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.git import Git
 from vskill_platform.fetch.proxy import GuardedProxy, open_proxy
 from vskill_platform.fetch.reach import Reach, why_out_of_reach
+from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.source import Source, git_source
 
 _LINK, _MODULE, _TREE = "120000", "160000", "040000"
 _EXECUTABLE = "100755"
 _FETCHED = "refs/fetched"
 _SHA = re.compile(r"[0-9a-f]{40}")
+Answer = TypeVar("Answer")
 _QUIETLY = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
 
 
@@ -49,12 +53,20 @@ class Repo:
     async def fetch_commit(self, ref: str, *, with_files: bool) -> None:
         """Fetch the commit; retry as `name.git` if the host knows the repo only under that name."""
         await self._git.run("init", "--quiet", "--bare", "--template=")
+        await self._under_its_name(partial(self._fetch_ref, ref, with_files=with_files))
+
+    async def find_commit(self, ref: str) -> str:
+        """Return the commit of a branch or tag, of the default branch if *ref* is empty."""
+        await self._git.run("init", "--quiet", "--bare", "--template=")
+        return await self._under_its_name(partial(self._ask_commit, ref))
+
+    async def _under_its_name(self, ask: Callable[[], Awaitable[Answer]]) -> Answer:
         try:
-            await self._fetch_ref(ref, with_files=with_files)
+            return await ask()
         except SourceMoved:
             self._url += ".git"
             try:
-                await self._fetch_ref(ref, with_files=with_files)
+                return await ask()
             except SourceMoved as error:
                 raise await self._explain_move() from error
 
@@ -142,11 +154,7 @@ class Repo:
         """
         wanted = ("refs/heads/*", "refs/tags/*") if _SHA.fullmatch(ref) else ()
         named = (f"refs/heads/{ref}", f"refs/tags/{ref}")
-        listed = await self._git.ask("ls-remote", "--quiet", "--", self._url, *(wanted or named))
-        found: dict[str, str] = {}
-        for line in listed.decode(errors="replace").splitlines():
-            sha, _, name = line.partition("\t")
-            found[name] = sha
+        found = await self._list_refs(*(wanted or named))
         for name in named:
             if name in found:
                 return name
@@ -155,12 +163,49 @@ class Repo:
                 return name.removesuffix("^{}")  # `^{}` marks the commit an annotated tag points to
         raise SourceRefused(f"the repo has no branch or tag {ref!r}")
 
+    async def _ask_commit(self, ref: str) -> str:
+        if not ref:
+            if sha := (await self._list_refs("HEAD")).get("HEAD"):
+                return sha
+            raise SourceRefused("the repo has no commit on its default branch")
+        name = await self._find_ref(ref)
+        found = await self._list_refs(name, f"{name}^{{}}")
+        sha = found.get(f"{name}^{{}}") or found.get(name)
+        if sha is None:
+            raise SourceRefused(f"the repo has no branch or tag {ref!r}")
+        return sha
+
+    async def _list_refs(self, *patterns: str) -> dict[str, str]:
+        """Return the names that match and what they point to."""
+        listed = await self._git.ask("ls-remote", "--quiet", "--", self._url, *patterns)
+        found: dict[str, str] = {}
+        for line in listed.decode(errors="replace").splitlines():
+            sha, _, name = line.partition("\t")
+            found[name] = sha
+        return found
+
 
 @asynccontextmanager
 async def open_repo(
     source: Source, workspace: Path, reach: Reach, *, with_files: bool = False
 ) -> AsyncIterator[Repo]:
     """Fetch one commit of a repo; the fetch timeout includes the caller's work with it."""
+    async with _connected(source, workspace, reach) as repo:
+        await repo.fetch_commit(source.ref, with_files=with_files)
+        yield repo
+
+
+async def find_commit(source: Source, reach: Reach) -> str:
+    """Ask the host which commit a branch or tag points to now; nothing is fetched."""
+    async with (
+        open_workspace() as workspace,
+        _connected(source, workspace, reach) as repo,
+    ):
+        return await repo.find_commit(source.ref)
+
+
+@asynccontextmanager
+async def _connected(source: Source, workspace: Path, reach: Reach) -> AsyncIterator[Repo]:
     if reason := why_out_of_reach(source, reach):
         raise SourceRefused(reason)
     scheme = urlsplit(source.url).scheme
@@ -174,9 +219,7 @@ async def open_repo(
                 safe=urlsplit(source.url).path if scheme == "file" else "",
             )
             async with _errors_of_proxy(proxy):
-                repo = Repo(git, source.url, workspace, reach)
-                await repo.fetch_commit(source.ref, with_files=with_files)
-                yield repo
+                yield Repo(git, source.url, workspace, reach)
     except TimeoutError as error:
         if not limit.expired():
             raise

@@ -17,7 +17,12 @@ from vskill_platform.stores.followed_repo_store import (
 
 
 async def follow_repo(
-    skill: PublishedSkill, repo_url: str = "", *, ref: str = "", actor: str
+    skill: PublishedSkill,
+    repo_url: str = "",
+    *,
+    ref: str = "",
+    actor: str,
+    is_by_operator: bool = False,
 ) -> FollowedRepo:
     """Follow the repository that a skill is published from; doing so twice changes nothing."""
     if not skill.repo_url.startswith(("https://", "http://")):
@@ -30,12 +35,17 @@ async def follow_repo(
             "repository, or submit the skill of the other one"
         )
     wanted = FollowedRepo(
-        slug=skill.slug, repo_url=skill.repo_url, ref=checked_ref(ref), by=actor, at=get_now()
+        slug=skill.slug,
+        repo_url=skill.repo_url,
+        ref=checked_ref(ref),
+        by=actor,
+        is_by_operator=is_by_operator,
+        at=get_now(),
     )
 
     async def plan() -> PlannedChange[FollowedRepo]:
         stored = await get_followed_repo(skill.slug)
-        if stored and (stored.record.repo_url, stored.record.ref) == (wanted.repo_url, wanted.ref):
+        if stored and _is_same(stored.record, wanted):
             return PlannedChange(result=stored.record)
         shown = f"{wanted.repo_url} {wanted.ref}".strip()
         operations = [
@@ -47,6 +57,12 @@ async def follow_repo(
         return PlannedChange(operations=operations, result=wanted)
 
     return await change(f"the followed repo of {skill.slug}", plan)
+
+
+def _is_same(known: FollowedRepo, wanted: FollowedRepo) -> bool:
+    """Tell whether nothing has to change; following that was stopped starts again."""
+    is_alike = (known.repo_url, known.ref) == (wanted.repo_url, wanted.ref)
+    return is_alike and known.stopped_at is None
 
 
 async def unfollow_repo(slug: str, *, actor: str) -> FollowedRepo:

@@ -1,6 +1,7 @@
 """Submit a source: it becomes a submission that is stored and queued, once."""
 
 import posixpath
+from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -76,12 +77,18 @@ class SubmitResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def submit(
-    offered: Source | Offer, *, submitter: str, group: str = "", may_replace_ref: bool = False
+    offered: Source | Offer,
+    *,
+    submitter: str,
+    group: str = "",
+    may_replace_ref: bool = False,
+    also: Callable[[], Awaitable[Sequence[Operation]]] | None = None,
 ) -> SubmitResult:
     """Store and queue an offer; equal submissions at the same time make one record.
 
     *group* takes turns with others in the queue; by default it is the submitter. *may_replace_ref*
-    is the right to replace what is published from another ref.
+    is the right to replace what is published from another ref. If anything is stored, it is in the
+    same commit as the operations of *also*, which is asked again for each attempt.
     """
     by = Submitter(submitter, group, may_replace_ref)
     offer = offered if isinstance(offered, Offer) else Offer(source=offered)
@@ -92,7 +99,11 @@ async def submit(
     async def plan() -> PlannedChange[SubmitResult]:
         owner = await get_source_owner(offer.source)
         existing = await get_submission(owner) if owner else None
-        return await _answer(existing, offer, by) if existing else await _create(offer, by)
+        planned = await (_answer(existing, offer, by) if existing else _create(offer, by))
+        if not planned.operations or also is None:
+            return planned
+        operations = [*planned.operations, *await also()]
+        return PlannedChange(operations=operations, result=planned.result)
 
     result = await change(offer.source.key, plan)
     record_span(result.submission.id, "submit", kind=result.kind)

@@ -1,6 +1,7 @@
 """Repositories that somebody asked to follow: one record per skill, found by slug, repo or due."""
 
 from datetime import datetime
+from enum import StrEnum
 
 import msgspec
 
@@ -18,17 +19,45 @@ _BY_USER = "followed-repo-by "
 MAX_SKILLS_OF_A_REPO = 1_000
 
 
+class FollowStatus(StrEnum):
+    FOLLOWING = "following"
+    #: The last check failed, or the skill is no longer in the repository.
+    FAILING = "failing"
+    #: The host says that the repository does not exist; it is still checked.
+    MISSING = "missing"
+    STOPPED = "stopped"
+
+
 class FollowedRepo(Record, frozen=True, kw_only=True):
     slug: str
     #: The canonical URL, as in a source of kind git.
     repo_url: str
-    #: The branch or tag, "" for the default branch.
+    #: The branch or tag, "" for the one that the latest version was published from.
     ref: str = ""
-    #: The user who asked for it.
+    #: The user who asked for it; new commits are submitted in this name.
     by: str
+    #: Whether it was asked for on the registry's own machine, where no account is needed.
+    is_by_operator: bool = False
     at: datetime
     #: When the repository was last looked at; None if it was not yet.
     checked_at: datetime | None = None
+    #: The commit that was last seen; "" before the first one.
+    commit_sha: str = ""
+    #: The failed checks in a row, and why the last one failed or found no skill.
+    failures: int = 0
+    problem: str = ""
+    #: Since when the host reports the repository as missing.
+    missing_since: datetime | None = None
+    #: When following ended because its user lost the right to submit; the problem says why.
+    stopped_at: datetime | None = None
+
+    @property
+    def status(self) -> FollowStatus:
+        if self.stopped_at:
+            return FollowStatus.STOPPED
+        if self.missing_since:
+            return FollowStatus.MISSING
+        return FollowStatus.FAILING if self.problem else FollowStatus.FOLLOWING
 
 
 class FollowedPage(msgspec.Struct, frozen=True):

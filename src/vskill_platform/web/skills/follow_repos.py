@@ -15,6 +15,7 @@ from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
+    FollowStatus,
     get_followed_repo,
     list_followed_by,
     list_followed_repos,
@@ -42,6 +43,11 @@ class FollowedItem(Shape, frozen=True, kw_only=True):
     by: str
     followed_at: datetime
     checked_at: datetime | None
+    #: The commit that was last seen; null before the first check.
+    commit_sha: str | None
+    status: FollowStatus
+    #: Why the last check failed, or why following stopped; empty if all is well.
+    problem: str
 
 
 class FollowAnswer(FollowedItem, frozen=True, kw_only=True):
@@ -121,6 +127,9 @@ def _fields(one: FollowedRepo) -> dict[str, Any]:
         "by": one.by,
         "followed_at": one.at,
         "checked_at": one.checked_at,
+        "commit_sha": one.commit_sha or None,
+        "status": one.status,
+        "problem": one.problem,
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vskill_platform.access.namespaces import check_may_act_in, may_act_in
+from vskill_platform.access.namespaces import check_may_act_in, check_may_publish_ref, may_act_in
 from vskill_platform.access.visibility import find_visible_submission, sees_submission
 from vskill_platform.catalogue.query import SubmissionRow
 from vskill_platform.engines.ports import MAX_POSITION
@@ -35,7 +35,6 @@ from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_set_store import get_submission_set
 from vskill_platform.stores.submission_store import get_history, read_submissions
-from vskill_platform.web.submissions.submit_limits import check_may_publish_ref
 
 _S = SubmissionState
 _SIBLINGS_AT_ONCE = 20

@@ -5,12 +5,11 @@ from hashlib import blake2b
 
 import msgspec
 
-from vskill_platform.access.namespaces import may_act_in
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotAllowed, TooMany
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.rights import Right, Visitor
-from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.model.source import Source
 from vskill_platform.model.submission import TERMINAL_STATES, Submission
 from vskill_platform.model.user import own_namespace
 from vskill_platform.stores.change import PlannedChange, change
@@ -18,7 +17,6 @@ from vskill_platform.stores.db import get_now, get_queue, get_settings
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.quota_store import Quota, get_quota, write_quota
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.source_submissions import find_other_ref
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
 from vskill_platform.web.http.rate_limits import quota_key
 
@@ -82,27 +80,6 @@ async def check_may_replace(visitor: Visitor, source: Source) -> bool:
         raise NotAllowed(
             f"{known.skill_name} was uploaded by somebody else; choose another name, "
             "or sign in and upload it to your own namespace"
-        )
-    return False
-
-
-async def check_may_publish_ref(visitor: Visitor, source: Source) -> bool:
-    """Refuse another branch or tag than the one the latest version came from.
-
-    It would become the latest version, so anybody could roll a skill back to an old ref. Owners of
-    the namespace and reviewers may publish any ref: returns True. For others it returns False, and
-    the worker checks again, because another ref may be published first.
-    """
-    if source.kind is not SourceKind.GIT or visitor.may(Right.OPERATE, get_settings()):
-        return True
-    namespace = namespace_of(source)
-    is_owned = (await get_namespace(namespace)).record.is_owned
-    if is_owned and await may_act_in(visitor, namespace):
-        return True
-    if other := await find_other_ref(source):
-        raise NotAllowed(
-            f"{source.url} is published from {other}; only the owners of {namespace} or a reviewer "
-            "can publish another branch or tag"
         )
     return False
 

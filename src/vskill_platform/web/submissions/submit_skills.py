@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from litestar.datastructures import UploadFile
 
-from vskill_platform.access.namespaces import check_may_act_in
+from vskill_platform.access.namespaces import check_may_act_in, check_may_publish_ref
 from vskill_platform.errors import InvalidInput, NotAllowed, SourceRefused
 from vskill_platform.fetch.archive import is_archive
 from vskill_platform.fetch.reach import reach_of
@@ -40,7 +40,6 @@ from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.submissions.submit_limits import (
     charge_upload,
     check_count,
-    check_may_publish_ref,
     check_may_replace,
     check_pending,
     group_of,

@@ -1,0 +1,281 @@
+"""Cron job: look for new commits in followed repositories, and submit the skills they changed.
+
+A commit is recorded as seen in the same database commit that queues its submission. So a commit is
+submitted once, also by two nodes and after a crash.
+"""
+
+import random
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vskill_platform.access.namespaces import check_may_act_in, check_may_publish_ref
+from vskill_platform.base.settle import settle
+from vskill_platform.base.show_text import count_of
+from vskill_platform.base.stopwatch import Stopwatch
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import NEVER, Operation
+from vskill_platform.errors import NotAllowed, Overtaken, SourceError
+from vskill_platform.fetch.probe_repo import RepoAnswer, is_missing, probe_repo
+from vskill_platform.fetch.reach import reach_of
+from vskill_platform.fetch.repo import find_commit
+from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.model.submission import STUCK_STATES, Submission
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.followed_repo_store import (
+    FollowedRepo,
+    get_followed_repo,
+    list_due_followed_repos,
+    write_followed_repo,
+)
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import find_skill
+from vskill_platform.stores.submission_store import get_source_owner, get_submission
+from vskill_platform.stores.user_store import get_user
+
+log = get_logger(__name__)
+
+#: How many records one run reads; as many as time allows are checked, the rest stays due.
+SKILLS_A_RUN = 500
+_HOSTS_AT_ONCE = 4
+#: No check starts after this, so that the last ones finish within the job's budget.
+_SECONDS_A_RUN = 25.0
+#: The wait after the first failure; it doubles with each further one.
+FIRST_BACK_OFF, MAX_BACK_OFF = timedelta(minutes=15), timedelta(hours=24)
+#: The wait while an earlier commit of the skill is being processed.
+_WHILE_PENDING = timedelta(minutes=5)
+#: Each wait is shortened by up to this fraction, so that repositories are not checked in bursts.
+_JITTER = 0.1
+_MAX_PROBLEM = 500
+
+
+class _Due(NamedTuple):
+    followed: Stored[FollowedRepo]
+    source: Source
+    #: The git tree id of the latest version.
+    published_tree: str | None
+    is_private: bool
+
+
+async def follow_repos() -> str:
+    """Check the followed repositories that are due; one check serves all skills of a repo."""
+    repos: dict[str, dict[tuple[str, str], list[_Due]]] = {}
+    for followed in await list_due_followed_repos(get_now(), limit=SKILLS_A_RUN):
+        if due := await _find_due(followed.slug):
+            key = (due.source.url, due.source.ref)
+            host = urlsplit(due.source.url).netloc
+            repos.setdefault(host, {}).setdefault(key, []).append(due)
+    stopwatch, looked_at, submitted, errors = Stopwatch(), 0, 0, 0
+
+    async def check_in_time(skills: list[_Due]) -> None:
+        nonlocal looked_at, submitted
+        if stopwatch.total_seconds < _SECONDS_A_RUN:
+            looked_at += 1
+            submitted += await _check_repo(skills)
+
+    async def check_host(of_host: dict[tuple[str, str], list[_Due]]) -> None:
+        nonlocal errors
+        at_once = max(1, get_settings().fetches_per_host)
+        for outcome in await settle(check_in_time, of_host.values(), at_once=at_once):
+            if isinstance(outcome, Exception):
+                errors += 1
+                log.error("followed repo not checked", error=repr(outcome))
+
+    for outcome in await settle(check_host, repos.values(), at_once=_HOSTS_AT_ONCE):
+        if isinstance(outcome, Exception):
+            raise outcome
+    total = count_of(sum(map(len, repos.values())), "repo")
+    return f"{looked_at} of {total} checked, {submitted} submitted, {errors} failed"
+
+
+async def _find_due(slug: str) -> _Due | None:
+    """Return what to check for a skill; None, and following stops, if it is not there anymore."""
+    followed = await get_followed_repo(slug)
+    if followed is None:
+        return None
+    _, skill = await find_skill(slug)
+    stored = await get_submission(skill.record.submission_id) if skill else None
+    if skill is None or stored is None:
+        await _stop(followed, f"{slug} is no longer published")
+        return None
+    source = stored.record.source
+    if source.kind is not SourceKind.GIT or source.url != followed.record.repo_url:
+        await _stop(followed, f"{slug} is no longer published from {followed.record.repo_url}")
+        return None
+    source = msgspec.structs.replace(source, ref=followed.record.ref or source.ref)
+    return _Due(followed, source, stored.record.tree_sha, skill.record.is_private)
+
+
+async def _check_repo(skills: Sequence[_Due]) -> int:
+    """Check one branch of a repository for all its skills; return how many were submitted."""
+    source, reach = skills[0].source, reach_of(get_settings())
+    try:
+        sha = await find_commit(source, reach)
+    except SourceError as error:
+        for due in skills:
+            await _fail(due.followed, str(error), is_gone=is_missing(error, source))
+        return 0
+    changed = [due for due in skills if due.followed.record.commit_sha != sha]
+    for due in skills:
+        if due not in changed:
+            # A skill that left the repository is still missing at the same commit.
+            await _put(due.followed, _seen(due.followed.record, sha, due.followed.record.problem))
+    if not changed:
+        return 0
+    look = await probe_repo(source, {due.source.path for due in changed}, reach)
+    if look.answer is not RepoAnswer.THERE:
+        for due in changed:
+            is_gone = look.answer is RepoAnswer.MISSING
+            await _fail(due.followed, look.note, is_gone=is_gone)
+        return 0
+    return sum([await _take_commit(due, sha, look.trees.get(due.source.path)) for due in changed])
+
+
+async def _take_commit(due: _Due, sha: str, tree_sha: str | None) -> bool:
+    """Submit a skill at a new commit unless its folder is unchanged; return whether it was."""
+    followed, source = due.followed, due.source
+    if tree_sha is None:
+        problem = f"the folder {source.path!r} is no longer in the repository"
+        await _put(followed, _seen(followed.record, sha, problem))
+        return False
+    owner = await get_source_owner(source)
+    known = await get_submission(owner) if owner else None
+    if known and known.record.state in STUCK_STATES:
+        await _put(followed, _seen(followed.record, followed.record.commit_sha), _WHILE_PENDING)
+        return False
+    if tree_sha == (known.record.tree_sha if known else due.published_tree):
+        await _put(followed, _seen(followed.record, sha))
+        return False
+    try:
+        may_replace_ref = await _check_rights(followed.record, source)
+    except NotAllowed as error:
+        await _stop(followed, str(error))
+        return False
+    offer = Offer(source=source, tree_sha=tree_sha, is_private=due.is_private)
+    return await _submit(followed, offer, sha, may_replace_ref=may_replace_ref)
+
+
+async def _submit(
+    followed: Stored[FollowedRepo], offer: Offer, sha: str, *, may_replace_ref: bool
+) -> bool:
+    record = followed.record
+
+    async def note_commit() -> list[Operation]:
+        now = await get_followed_repo(record.slug)
+        if now is None or now.revision != followed.revision:
+            raise Overtaken(f"another node has checked the repository of {record.slug}")
+        return [_write(followed, _seen(record, sha))]
+
+    try:
+        result = await submit(
+            offer, submitter=record.by, may_replace_ref=may_replace_ref, also=note_commit
+        )
+    except Overtaken:  # the other node submits it, or the user stopped following
+        return False
+    except NotAllowed as error:  # the policy's limit per day, which ends with the day
+        await _fail(followed, str(error))
+        return False
+    is_noted = await _has_changed(followed)
+    if not is_noted:
+        await _note_nothing_new(followed, result.submission, sha)
+    log.info("followed repo has a new commit", slug=record.slug, commit=sha, result=result.kind)
+    return is_noted
+
+
+async def _note_nothing_new(
+    followed: Stored[FollowedRepo], submission: Submission, sha: str
+) -> None:
+    """Record the commit after a submission that stored nothing.
+
+    While an older commit is processed, the new one is not seen: the worker may have fetched before.
+    """
+    if submission.state in STUCK_STATES:
+        pending = _seen(followed.record, followed.record.commit_sha)
+        await _put(followed, pending, _WHILE_PENDING)
+    else:
+        await _put(followed, _seen(followed.record, sha))
+
+
+async def _has_changed(followed: Stored[FollowedRepo]) -> bool:
+    now = await get_followed_repo(followed.record.slug)
+    return now is None or now.revision != followed.revision
+
+
+async def _check_rights(followed: FollowedRepo, source: Source) -> bool:
+    """Raise if the user may no longer submit this; return whether they may replace another ref."""
+    if followed.is_by_operator:
+        return True
+    user = await get_user(followed.by)
+    if user is None or user.record.is_disabled:
+        raise NotAllowed(f"the account {followed.by} is disabled or no longer exists")
+    visitor = Visitor(user=user.record, via="session")
+    if not visitor.may(Right.SUBMIT, get_settings()):
+        raise NotAllowed(f"{followed.by} may no longer submit skills")
+    await check_may_act_in(visitor, namespace_of(source))
+    return await check_may_publish_ref(visitor, source)
+
+
+def _seen(followed: FollowedRepo, sha: str, problem: str = "") -> FollowedRepo:
+    return msgspec.structs.replace(
+        followed,
+        commit_sha=sha,
+        checked_at=get_now(),
+        failures=0,
+        problem=problem,
+        missing_since=None,
+    )
+
+
+async def _fail(followed: Stored[FollowedRepo], problem: str, *, is_gone: bool = False) -> None:
+    record, now = followed.record, get_now()
+    failed = msgspec.structs.replace(
+        record,
+        checked_at=now,
+        failures=record.failures + 1,
+        problem=problem[:_MAX_PROBLEM],
+        missing_since=(record.missing_since or now) if is_gone else None,
+    )
+    log.info("followed repo not readable", slug=record.slug, error=failed.problem)
+    await _put(followed, failed, back_off(failed.failures))
+
+
+def back_off(failures: int) -> timedelta:
+    """Return the wait after so many failures in a row, without jitter."""
+    doublings = min(failures - 1, 10)  # more would only repeat the maximum
+    return min(FIRST_BACK_OFF * (1 << doublings), MAX_BACK_OFF)
+
+
+async def _stop(followed: Stored[FollowedRepo], reason: str) -> None:
+    """Stop following and record why; the record stays, so that its user can see it."""
+    stopped = msgspec.structs.replace(
+        followed.record, stopped_at=get_now(), problem=reason[:_MAX_PROBLEM]
+    )
+    slug, put = stopped.slug, write_followed_repo(stopped, due=NEVER, expected=followed.revision)
+    await commit([put, write_audit("repo unfollow", slug, actor="cron", reason=stopped.problem)])
+    log.warning("followed repo stopped", slug=slug, reason=stopped.problem)
+
+
+async def _put(
+    followed: Stored[FollowedRepo], changed: FollowedRepo, wait: timedelta | None = None
+) -> None:
+    """Store the result of a check; if the record has changed since, that change wins."""
+    await commit([_write(followed, changed, wait)])
+
+
+def _write(
+    followed: Stored[FollowedRepo], changed: FollowedRepo, wait: timedelta | None = None
+) -> Operation:
+    due = _after(wait or get_settings().follow_every)
+    return write_followed_repo(changed, due=due, expected=followed.revision)
+
+
+def _after(wait: timedelta) -> datetime:
+    return get_now() + wait * random.uniform(1 - _JITTER, 1)  # noqa: S311 - not a secret
