@@ -1,6 +1,8 @@
-"""Read the values of settings: durations, choices, numbers and URLs."""
+"""Read the values of settings: durations, choices, numbers and URLs; refuse misspelt names."""
 
+import difflib
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
@@ -57,3 +59,10 @@ def is_plain_url(text: str) -> bool:
     is_bare = not (url.username or url.password or url.query or url.fragment)
     is_plain = text.isascii() and text.isprintable() and " " not in text
     return url.scheme in {"http", "https"} and has_place and is_bare and is_plain
+
+
+def refuse_misspelt(environ: Mapping[str, str], known: set[str], *, prefix: str) -> None:
+    """Refuse a name that is nearly one of ours; other programs share the prefix."""
+    for name in (name for name in environ if name.startswith(prefix) and name not in known):
+        if meant := difflib.get_close_matches(name, known, n=1, cutoff=0.85):
+            raise ConfigError(f"{name} is not a setting; did you mean {meant[0]}?")

@@ -1,6 +1,5 @@
 """Every setting, read once from the environment; docs/settings.md explains each."""
 
-import difflib
 import ipaddress
 import os
 import re
@@ -17,7 +16,12 @@ import msgspec
 from vskill_platform.blob_settings import blob_options
 from vskill_platform.errors import ConfigError
 from vskill_platform.secret_settings import FILE_SUFFIX, Secret, read_secret, read_url
-from vskill_platform.setting_values import format_duration, is_plain_url, parse_value
+from vskill_platform.setting_values import (
+    format_duration,
+    is_plain_url,
+    parse_value,
+    refuse_misspelt,
+)
 
 PREFIX = "VSKILL_"
 
@@ -168,7 +172,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         for name, field in names.items()
         if field.type is Secret or field.name in URLS
     }
-    _refuse_misspelt(environ, set(names) | files)
+    refuse_misspelt(environ, set(names) | files, prefix=PREFIX)
     values = {
         field.name: parse_value(name, environ[name], field.type)
         for name, field in names.items()
@@ -395,10 +399,3 @@ def featured_slugs(settings: Settings) -> tuple[str, ...]:
 
 def listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _refuse_misspelt(environ: Mapping[str, str], known: set[str]) -> None:
-    """Refuse a name that is nearly one of ours; other programs share the prefix."""
-    for name in (name for name in environ if name.startswith(PREFIX) and name not in known):
-        if meant := difflib.get_close_matches(name, known, n=1, cutoff=0.85):
-            raise ConfigError(f"{name} is not a setting; did you mean {meant[0]}?")
