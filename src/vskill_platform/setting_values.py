@@ -1,6 +1,7 @@
 """Read the values of settings: durations, choices, numbers and URLs; refuse misspelt names."""
 
 import difflib
+import ipaddress
 import re
 from collections.abc import Mapping
 from datetime import timedelta
@@ -66,3 +67,13 @@ def refuse_misspelt(environ: Mapping[str, str], known: set[str], *, prefix: str)
     for name in (name for name in environ if name.startswith(prefix) and name not in known):
         if meant := difflib.get_close_matches(name, known, n=1, cutoff=0.85):
             raise ConfigError(f"{name} is not a setting; did you mean {meant[0]}?")
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a name or an address is this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

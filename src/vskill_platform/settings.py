@@ -18,6 +18,7 @@ from vskill_platform.errors import ConfigError
 from vskill_platform.secret_settings import FILE_SUFFIX, Secret, read_secret, read_url
 from vskill_platform.setting_values import (
     format_duration,
+    is_loopback,
     is_plain_url,
     parse_value,
     refuse_misspelt,
@@ -316,16 +317,6 @@ def is_for_this_machine(settings: Settings) -> bool:
     """Tell whether only this machine can reach the web, according to the settings."""
     public = urlsplit(settings.public_url).hostname if settings.public_url else None
     return is_loopback(settings.host) and (public is None or is_loopback(public))
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a name or an address is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def allowed_hosts(settings: Settings) -> frozenset[str]:

@@ -14,7 +14,8 @@ from structlog.contextvars import bound_contextvars
 from vskill_platform.errors import NotFound, NotSignedIn, VskillError, WrongHost
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.settings import Settings, allowed_hosts, is_loopback, variable
+from vskill_platform.setting_values import is_loopback
+from vskill_platform.settings import Settings, allowed_hosts, variable
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.http.concurrency_quota import release_after_answer
 from vskill_platform.web.http.headers import NEW_VISIT
