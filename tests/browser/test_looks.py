@@ -17,7 +17,8 @@ _GRAVE = {"serious", "critical"}
 _RUN = """axe.run({resultTypes: ["violations"]}).then(
   found => found.violations.map(one => [one.impact, one.id, one.nodes[0].html.slice(0, 200)]))"""
 _PUBLIC = (
-    "/", "/?q=nothing-is-called-so", "/submit", "/queue", "/trust", "/api", "/sign-in", "/nowhere",
+    "/", "/skills", "/skills?q=nothing-is-called-so", "/submit", "/queue", "/trust", "/api",
+    "/sign-in", "/nowhere",
 )  # fmt: skip
 _ADMIN = (
     "/account", "/device", "/admin", "/admin/queue", "/admin/reviews", "/admin/blocklist",

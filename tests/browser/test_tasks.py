@@ -81,6 +81,25 @@ def test_somebody_sees_the_line_behind_a_capability_and_that_an_old_version_had_
     expect(plain_ben.locator(".skill-head")).to_contain_text("No network")
 
 
+def test_somebody_finds_a_pdf_skill_that_cannot_reach_the_network(
+    plain_ben: Page, ben: Page, registry: Registry
+) -> None:
+    word = f"pdf{token_hex(3)}"
+    registry.publish(ben, f"{word}-offline")
+    registry.publish(ben, f"{word}-online", ask_dot_py=_ASKS)
+    plain_ben.goto("/")
+
+    plain_ben.get_by_label("Search skills").fill(word)
+    plain_ben.get_by_role("button", name="Search").click()
+    plain_ben.get_by_role("link", name="Cannot reach the network").click()
+
+    results = plain_ben.locator("#results li h2")
+    expect(results).to_have_count(1)
+    expect(results).to_contain_text(f"{word}-offline")
+    chosen = plain_ben.get_by_role("link", name="Remove filter Cannot reach the network")
+    expect(chosen).to_be_visible()
+
+
 def test_somebody_says_why_a_skill_was_rejected_and_shares_the_finding(
     ben: Page, registry: Registry
 ) -> None:

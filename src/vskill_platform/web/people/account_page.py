@@ -1,4 +1,4 @@
-"""The account page: password, tokens, sessions, namespaces."""
+"""The account page: skills, submissions, tokens, sessions, namespaces, password."""
 
 from datetime import timedelta
 from typing import Any
@@ -24,6 +24,7 @@ from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import SIGN_IN
 from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
+from vskill_platform.web.people.account_overview import read_overview
 from vskill_platform.web.people.sign_in_page import confirmed_password, count_attempt
 
 #: Messages after an action, by key; text in the URL is never shown.
@@ -144,12 +145,16 @@ async def change_members(request: WebRequest) -> Response[Any]:
 async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) -> Template:
     user = signed_in_user(request)
     names = await list_namespaces_of(user.name)
+    overview, tokens = await read_overview(request, names), await list_tokens(user.name)
+    has_begun = bool(tokens or (overview and (overview.total or overview.skills)))
     context = {
+        "overview": overview,
+        "is_new": overview is not None and not has_begun,
         "user": user,
         "notes": notes,
         "sessions": await list_open_sessions(user),
         "this_session": visitor_of(request).credential,
-        "tokens": await list_tokens(user.name),
+        "tokens": tokens,
         "namespaces": [(await get_namespace(name)).record for name in names],
         "scopes": [
             (scope, words)

@@ -1,0 +1,73 @@
+"""One's own skills, submissions and notifications, and what to do after the first sign-in."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.clocks import NOON
+from tests.people import a_user, let_in
+from tests.unit.web.pages_cast import Site, change_skill, open_site, put_skill, put_submission
+from vskill_platform.model.skill import TakenDown
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.runtime.env import WorkerEnv
+
+
+@pytest.fixture
+async def site(bound: WorkerEnv) -> AsyncIterator[Site]:
+    """Sign Ada in to the browser."""
+    async with open_site(bound) as opened:
+        await let_in(opened.browser, await a_user(name="ada"))
+        yield opened
+
+
+async def test_the_first_sign_in_leads_to_three_next_steps(site: Site) -> None:
+    page = await site.get("/account?done=welcome")
+
+    assert "Three next steps" in page.text
+    assert page.text.count('<li class="card">') == 3
+    assert "vskill-platform login http" in page.text
+    assert "Your submissions" not in page.text
+    assert "<summary>Change your password</summary>" in page.text
+
+
+async def test_ones_skills_and_submissions_are_listed(
+    site: Site, bound: WorkerEnv, tmp_path: Path
+) -> None:
+    upload = {"publisher": "@ada", "repo_url": "upload:@ada/plot"}
+    await put_skill(bound, tmp_path, "@ada/plot", is_private=True, **upload)
+    await put_skill(bound, tmp_path, "ben/tools/other", publisher="github.com/ben")
+    await put_submission(bound, SubmissionState.TIER1_FAILED, name="bad")
+
+    page = await site.get("/account")
+
+    assert 'href="/skills/@ada/plot"' in page.text
+    assert 'href="/@ada"' in page.text
+    assert ">bad</a>" in page.text
+    assert "Notifications" in page.text
+    assert "ben/tools/other" not in page.text
+    assert "Three next steps" not in page.text
+
+
+async def test_a_skill_that_was_taken_down_is_a_notification(
+    site: Site, bound: WorkerEnv, tmp_path: Path
+) -> None:
+    upload = {"publisher": "@ada", "repo_url": "upload:@ada/plot"}
+    await put_skill(bound, tmp_path, "@ada/plot", **upload)
+    await put_submission(bound, SubmissionState.PUBLISHED, name="plot")
+    await change_skill(bound, "@ada/plot", down=TakenDown(reason="it steals", by="c", at=NOON))
+
+    page = await site.get("/account")
+
+    assert "was taken down" in page.text
+    assert "it steals" in page.text
+
+
+async def test_others_have_no_part_in_it(site: Site, bound: WorkerEnv) -> None:
+    await put_submission(bound, SubmissionState.TIER1_FAILED, name="bad")
+    await let_in(site.browser, await a_user(name="ben"))
+
+    page = await site.get("/account")
+
+    assert "/submissions/" not in page.text
+    assert "Three next steps" in page.text
