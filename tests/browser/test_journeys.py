@@ -195,7 +195,7 @@ def test_typing_searches_and_arrow_keys_move_through_the_list(
 ) -> None:
     registry.publish(ben, "walk-dogs")
     registry.publish(ben, "walk-cats")
-    ben.goto("/")
+    ben.goto("/skills")
 
     ben.keyboard.press("/")
     ben.keyboard.type("walk")
