@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,9 @@ from tests.unit.web.pages_cast import Site, change_skill, open_site, put_skill, 
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.env import WorkerEnv
+
+
+UPLOAD: dict[str, Any] = {"publisher": "@ada", "repo_url": "upload:@ada/plot"}
 
 
 @pytest.fixture
@@ -34,8 +38,7 @@ async def test_the_first_sign_in_leads_to_three_next_steps(site: Site) -> None:
 async def test_ones_skills_and_submissions_are_listed(
     site: Site, bound: WorkerEnv, tmp_path: Path
 ) -> None:
-    upload = {"publisher": "@ada", "repo_url": "upload:@ada/plot"}
-    await put_skill(bound, tmp_path, "@ada/plot", is_private=True, **upload)
+    await put_skill(bound, tmp_path, "@ada/plot", is_private=True, **UPLOAD)
     await put_skill(bound, tmp_path, "ben/tools/other", publisher="github.com/ben")
     await put_submission(bound, SubmissionState.TIER1_FAILED, name="bad")
 
@@ -52,8 +55,7 @@ async def test_ones_skills_and_submissions_are_listed(
 async def test_a_skill_that_was_taken_down_is_a_notification(
     site: Site, bound: WorkerEnv, tmp_path: Path
 ) -> None:
-    upload = {"publisher": "@ada", "repo_url": "upload:@ada/plot"}
-    await put_skill(bound, tmp_path, "@ada/plot", **upload)
+    await put_skill(bound, tmp_path, "@ada/plot", **UPLOAD)
     await put_submission(bound, SubmissionState.PUBLISHED, name="plot")
     await change_skill(bound, "@ada/plot", down=TakenDown(reason="it steals", by="c", at=NOON))
 
