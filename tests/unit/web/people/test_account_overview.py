@@ -13,7 +13,6 @@ from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.env import WorkerEnv
 
-
 UPLOAD: dict[str, Any] = {"publisher": "@ada", "repo_url": "upload:@ada/plot"}
 
 
