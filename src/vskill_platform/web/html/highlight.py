@@ -1,16 +1,19 @@
 """Syntax highlighting on the server, of untrusted code.
 
 Some lexers take quadratic time or worse on hostile text, so they run in a process with a limit on
-processor time. That process only says where which kind of token is; the text itself is escaped
-here. Code that is too long or takes too long is shown without colors, and the page says so.
+processor time, and in few of them: pages without colors must not make uploads wait. That process
+only says where which kind of token is; the text itself is escaped here. Code that is too long or
+takes too long is shown without colors, and the page says so.
 """
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from posixpath import basename, splitext
 
+import anyio
 import msgspec
 from markupsafe import Markup
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped] # has no types
@@ -18,7 +21,10 @@ from pygments.token import Token, _TokenType  # type: ignore[import-untyped] # h
 
 from vskill_platform.base.killable_process import BROKE_DOWN, run_for_visitor
 from vskill_platform.base.lru_cache import LruCache
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import Busy
+
+log = get_logger(__name__)
 
 #: Longer code is not highlighted.
 MAX_CHARACTERS = 128 * 1024
@@ -27,6 +33,11 @@ MAX_CPU_SECONDS = 2.0
 TOO_LONG = f"Files of more than {MAX_CHARACTERS // 1024} KiB are shown without syntax highlighting."
 TOO_SLOW = "Highlighting the syntax took too long, so this is shown as plain text."
 TOO_BUSY = "The server is busy, so this is shown without syntax highlighting."
+FAILED = "The syntax could not be highlighted, so this is shown as plain text."
+#: How long a page waits for a free process before it is shown without colors.
+MAX_WAIT_SECONDS = 3.0
+#: Apart from the slots for uploads and other work of visitors.
+SLOTS = anyio.CapacityLimiter(max((os.cpu_count() or 2) // 2, 1))
 #: Spans that are remembered; each takes a few dozen bytes.
 _ROOM_SPANS = 400_000
 #: The class of each kind of token; more specific kinds come first.
@@ -116,22 +127,49 @@ async def highlight(codes: Sequence[Code]) -> list[Spans]:
         elif len(code.text) > MAX_CHARACTERS:
             found[key] = Spans(note=TOO_LONG)
     missing = {key: code for key, code in zip(keys, codes, strict=True) if key not in found}
-    try:
-        answers = await _ask(list(missing.values())) if missing else []
-    except Busy:  # not a fault of this code, so the next visitor tries again
-        return [found.get(key, Spans(note=TOO_BUSY)) for key in keys]
-    for key, spans in zip(missing, answers, strict=True):
-        found[key] = spans
-        _recent.keep(key, spans)
+    if missing:
+        found |= await _highlight_new(missing)
     return [found[key] for key in keys]
 
 
-async def _ask(codes: list[Code]) -> list[Spans]:
+async def _highlight_new(codes: dict[bytes, Code]) -> dict[bytes, Spans]:
+    # A failure is remembered for the codes together: which of them is to blame is not known, and
+    # another page may have one of them, too.
+    together = _digest(b"".join(codes))
+    failed = _recent.get(together)
+    if failed is None:
+        answer = await _ask(list(codes.values()))
+        if not isinstance(answer, Spans):
+            found = dict(zip(codes, answer, strict=True))
+            for key, spans in found.items():
+                _recent.keep(key, spans)
+            return found
+        failed = answer
+        if failed.note != TOO_BUSY:  # which is not the fault of the code
+            _recent.keep(together, failed)
+    return dict.fromkeys(codes, failed)
+
+
+async def _ask(codes: list[Code]) -> list[Spans] | Spans:
+    """Return the spans of each code, or why there are none."""
     asked = [(code.text, code.lexer) for code in codes]
+    with anyio.move_on_after(MAX_WAIT_SECONDS) as waiting:
+        await SLOTS.acquire()
+    if waiting.cancelled_caught:
+        return Spans(note=TOO_BUSY)
     try:
-        answers = await run_for_visitor(find_spans, asked, cpu_seconds=MAX_CPU_SECONDS)
+        answers = await run_for_visitor(
+            find_spans, asked, limiter=anyio.CapacityLimiter(1), cpu_seconds=MAX_CPU_SECONDS
+        )
     except BROKE_DOWN:
-        return [Spans(note=TOO_SLOW) for _ in codes]
+        return Spans(note=TOO_SLOW)
+    except Busy:
+        return Spans(note=TOO_BUSY)
+    except RuntimeError as error:  # of a lexer, on text that nobody has tried it on
+        log.error("syntax not highlighted", lexers=[code.lexer for code in codes], error=str(error))
+        return Spans(note=FAILED)
+    finally:
+        SLOTS.release()
     return [Spans(tuple(numbers)) for numbers in answers]
 
 
@@ -203,4 +241,8 @@ def markup_of(pieces: Sequence[tuple[str, Markup]]) -> Markup:
 
 def _key(code: Code) -> bytes:
     text = code.text.encode(errors="surrogatepass")
-    return hashlib.blake2b(code.lexer.encode() + b"\0" + text, digest_size=20).digest()
+    return _digest(code.lexer.encode() + b"\0" + text)
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=20).digest()

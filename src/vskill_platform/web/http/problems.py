@@ -36,6 +36,7 @@ from vskill_platform.web.http.requests import (
     wants_html,
 )
 from vskill_platform.web.http.urls import sign_in_url
+from vskill_platform.web.http.visitor import hide_path_token
 
 #: Litestar's message for a missing body.
 _NO_BODY = f"'{BODY_ARGUMENT}'"
@@ -167,7 +168,7 @@ def _headers_of(request: WebRequest, error: Exception, kind: Kind) -> dict[str, 
 
 
 def _log_error(request: WebRequest, error: Exception, kind: Kind) -> None:
-    path = request.scope["path"]
+    path = hide_path_token(request.scope["path"])
     if kind is UNEXPECTED:
         log.error("request failed", path=path, exc_info=error)
     elif kind in {OUTAGE, OUT_OF_RESOURCES}:

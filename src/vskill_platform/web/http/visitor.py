@@ -12,7 +12,7 @@ import msgspec
 from litestar.datastructures import Cookie
 from litestar.types import Scope
 
-from vskill_platform.access.secret_texts import new_secret
+from vskill_platform.access.secret_texts import TOKEN_PREFIX, new_secret
 from vskill_platform.access.sessions import find_session
 from vskill_platform.access.tokens import find_open_token
 from vskill_platform.errors import NotFound, NotSignedIn
@@ -36,6 +36,11 @@ _SECRET = re.compile(r"[\w-]{43}", re.ASCII)
 _BEARER, _BASIC = "bearer", "basic"
 #: Starts the path of a client that cannot send headers: `/t/vsk_…/s/@acme/demo`.
 _TOKEN_PATH = "/t/"  # noqa: S105 - not a token
+#: The token in such a path, also in one that was put together with too many slashes; and the
+#: signature of a repository, see `web/protocols/git_http.py`.
+_SECRET_IN_PATH = re.compile(r"(^/+t/+|/git/+signed/+)[^/]+", re.IGNORECASE)
+#: A token anywhere else, for example where a user has pasted it. Names of skills are shorter.
+_TOKEN_IN_PATH = re.compile(rf"{TOKEN_PREFIX}\w{{20,}}", re.IGNORECASE)
 #: What such a client may read: the protocols of docs/clients.md.
 _READ_BY_PATH = (
     "/.claude-plugin/",
@@ -149,11 +154,8 @@ def take_path_token(scope: Scope) -> str:
 
 
 def hide_path_token(path: str) -> str:
-    """Return a path for logs: the token in it is not shown."""
-    if not path.startswith(_TOKEN_PATH):
-        return path
-    _, slash, rest = path.removeprefix(_TOKEN_PATH).partition("/")
-    return f"{_TOKEN_PATH}(hidden){slash}{rest}"
+    """Return a path for logs: no token in it is shown, even if it is in the wrong place."""
+    return _TOKEN_IN_PATH.sub("(hidden)", _SECRET_IN_PATH.sub(r"\1(hidden)", path))
 
 
 async def identify_by_path(connection: Connection, token: str) -> Identified:

@@ -19,7 +19,7 @@ from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.install_store import KEPT_DAYS, InstallCounts, get_installs
 from vskill_platform.web.html.charts import Plot, Series, stacked_bars
-from vskill_platform.web.html.highlight import highlight
+from vskill_platform.web.html.highlight import TOO_BUSY, highlight
 from vskill_platform.web.html.safe_markdown import (
     Links,
     Parsed,
@@ -124,7 +124,8 @@ async def read_readme(opened: OpenSkill) -> Readme:
     spans = dict(zip(codes, await highlight(codes), strict=True))
     rendered = await in_few_threads(render_parsed, parsed, Links("", paths, address), spans)
     readme = Readme(facts, rendered)
-    _recent.keep(key, readme)
+    if all(each.note != TOO_BUSY for each in spans.values()):  # otherwise it gets its colors later
+        _recent.keep(key, readme)
     return readme
 
 

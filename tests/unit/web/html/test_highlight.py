@@ -1,11 +1,15 @@
 """Colors for untrusted code: the text stays the same, and no text takes long."""
 
+from typing import Any
+
 import pytest
+from anyio import CapacityLimiter
 
 from vskill_platform.base import killable_process
 from vskill_platform.web.html import highlight as module
 from vskill_platform.web.html.highlight import (
     CLASSES,
+    FAILED,
     MAX_CHARACTERS,
     TOO_BUSY,
     TOO_LONG,
@@ -124,3 +128,51 @@ async def test_code_that_met_a_busy_server_is_tried_again(monkeypatch: pytest.Mo
 
     assert refused == Spans(note=TOO_BUSY)
     assert again.numbers
+
+
+async def test_code_is_not_plain_because_another_page_has_it_next_to_slow_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow = [Code(f"y{number} = [1, 2, 3]\n" * 7000, "python") for number in range(9)]
+    popular = Code("popular = 1\n", "python")
+    monkeypatch.setattr(module, "MAX_CPU_SECONDS", 0.001)
+    together = await highlight([*slow, popular])
+    monkeypatch.setattr(module, "MAX_CPU_SECONDS", 60.0)
+
+    (alone,) = await highlight([popular])
+
+    assert together == [Spans(note=TOO_SLOW)] * 10
+    assert alone.numbers
+
+
+async def test_code_is_plain_only_while_the_server_is_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = Code("later = 1\n", "python")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "MAX_WAIT_SECONDS", 0)
+        patch.setattr(module, "SLOTS", CapacityLimiter(1))
+        module.SLOTS.acquire_on_behalf_of_nowait(object())
+        busy = await highlight([code])
+
+    (again,) = await highlight([code])
+
+    assert busy == [Spans(note=TOO_BUSY)]
+    assert again.numbers
+
+
+async def test_slow_code_leaves_the_slots_for_uploads_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = CapacityLimiter(1)
+    taken.acquire_on_behalf_of_nowait(object())
+    monkeypatch.setattr(killable_process, "VISITORS", taken)
+
+    (spans,) = await highlight([Code("apart = 1\n", "python")])
+
+    assert spans.numbers
+
+
+async def test_code_that_breaks_a_lexer_is_plain_and_the_page_says_so(logs: list[Any]) -> None:
+    (spans,) = await highlight([Code("x = 1\n", "no such lexer")])
+
+    assert spans == Spans(note=FAILED)
+    assert [line["event"] for line in logs] == ["syntax not highlighted"]

@@ -6,8 +6,12 @@ from typing import Any, cast
 import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient
+from litestar import get as route
+from litestar.params import FromPath
 
 from tests.apps import an_app
+from vskill_platform.access.secret_texts import new_token_text
+from vskill_platform.model.rights import Right
 from vskill_platform.runtime.env import WorkerEnv
 
 
@@ -41,6 +45,56 @@ async def test_a_token_in_the_path_is_hidden(bound: WorkerEnv, logs: list[Any], 
     (line,) = requests(logs)
     assert line["path"].startswith("/t/(hidden)/s/@acme/x/")
     assert "vsk_secret" not in str(logs)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//t/{}/s/@acme/x", "/t//{}/s/@acme/x", "/%74/{}/s/@acme/x", "/T/{}/s/@acme/x",
+        "/t/other/t/{}/s/@acme/x", "/./t/{}/s/@acme/x", "/s/{}", "/git/{}.git/info/refs",
+    ],
+)  # fmt: skip
+async def test_a_token_in_the_wrong_place_of_a_path_is_hidden_too(
+    bound: WorkerEnv, logs: list[Any], path: str
+) -> None:
+    token = new_token_text()
+
+    await get(bound, "http://registry" + path.format(token), access_log=True)
+
+    (line,) = requests(logs)
+    assert "(hidden)" in line["path"]
+    assert token not in str(logs)
+
+
+@pytest.mark.parametrize("start", ["", "/", "/t/vsk_secret"])
+async def test_the_signature_of_a_repository_is_hidden(
+    bound: WorkerEnv, logs: list[Any], start: str
+) -> None:
+    path = f"http://registry{start}/git/signed/123-5ec2e7/@acme/x.git/info/refs"
+
+    await get(bound, path, access_log=True)
+
+    (line,) = requests(logs)
+    assert line["path"].endswith("/git/signed/(hidden)/@acme/x.git/info/refs")
+    assert "vsk_secret" not in str(logs)
+
+
+@route("/fails/{name:str}", opt={"right": Right.ANYONE})
+async def fails(name: FromPath[str]) -> None:
+    raise RuntimeError(len(name))
+
+
+async def test_the_path_of_a_request_that_failed_shows_no_token(
+    bound: WorkerEnv, logs: list[Any]
+) -> None:
+    token = new_token_text()
+    transport = ASGITransport(cast("Any", an_app(bound, fails)))
+
+    async with AsyncClient(transport=transport, base_url="http://registry") as client:
+        await client.get(f"/fails/{token}")
+
+    (line,) = [line for line in logs if line["event"] == "request failed"]
+    assert line["path"] == "/fails/(hidden)"
 
 
 async def test_nothing_is_logged_unless_it_is_wanted(bound: WorkerEnv, logs: list[Any]) -> None:
