@@ -12,10 +12,17 @@ from vskill_platform.model.submission import StateEvent, Submission
 from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.publish.moderation.hold_skill import reopened
 from vskill_platform.publish.versions.compare_skill import Difference, diff_copy
+from vskill_platform.publish.versions.diff_versions import (
+    FileChange,
+    Packed,
+    diff_packed,
+    pack_of,
+)
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.held_store import get_held, get_held_files
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.similarity_store import get_similarity_record
-from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.stores.skill_store import get_latest_version, get_skill, resolve_slug
 from vskill_platform.stores.submission_store import (
     get_history,
     get_submission,
@@ -90,6 +97,23 @@ async def get_case(submission_id: str) -> Case:
         gained=new_capabilities(before, now) if published else {},
         lost=new_capabilities(now, before) if published else {},
     )
+
+
+async def diff_to_published(case: Case) -> tuple[FileChange, ...]:
+    """Compare the checked files with the latest published version, line by line."""
+    slug = (case.published or "").rpartition(" ")[0]
+    latest, held = await get_latest_version(slug), await get_held(case.submission.id)
+    if latest is None or held is None or held.record.digest != case.submission.digest:
+        raise NotFound("one of the two versions is no longer stored")
+
+    async def load() -> bytes:
+        archive = await get_held_files(held.record)
+        if archive is None:
+            raise NotFound("the checked files are no longer stored")
+        return archive
+
+    checked = Packed(held.record.files, held.record.archive_sha256, load)
+    return await diff_packed(pack_of(latest), checked)
 
 
 async def _compare(

@@ -134,17 +134,33 @@ async def _seen(said: Ruling) -> Stored[Submission]:
     return stored
 
 
+async def why_not_approve(submission: Submission, reviewer: str) -> str:
+    """Return why this reviewer cannot approve it, as far as that is known before; or nothing."""
+    if why := await _why_not_this_reviewer(submission, reviewer):
+        return why
+    found = await find_block(
+        submission.source, name=submission.skill_name, digest=submission.digest
+    )
+    return why_blocked(found.record) if found else ""
+
+
 async def _check_reviewer(submission: Submission, reviewer: str) -> None:
-    """Reject approval of one's own submission unless the policy allows it."""
+    if why := await _why_not_this_reviewer(submission, reviewer):
+        raise NotAllowed(why)
+
+
+async def _why_not_this_reviewer(submission: Submission, reviewer: str) -> str:
+    """Refuse approval of one's own submission unless the policy allows it."""
     if bound_env().policy.within(namespaces_of(submission.source)).review.own:
-        return
+        return ""
     history = await get_history(submission.id)
     again = {event.actor for event in history if event.trigger == "submit"}
-    if reviewer in {submission.submitter, *again}:
-        raise NotAllowed(
-            f"{reviewer} submitted it, so another reviewer must approve it; to allow this, set "
-            "own = true under [review] in the policy"
-        )
+    if reviewer not in {submission.submitter, *again}:
+        return ""
+    return (
+        f"{reviewer} submitted it, so another reviewer must approve it; to allow this, set "
+        "own = true under [review] in the policy"
+    )
 
 
 async def _check_again(

@@ -3,7 +3,8 @@
 import difflib
 import io
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
 
 import msgspec
 from anyio import CapacityLimiter
@@ -70,14 +71,34 @@ _recent: LruCache[tuple[str, str], dict[str, _Compared]] = LruCache(
 )
 
 
+class Packed(msgspec.Struct, frozen=True):
+    """One side of a comparison: files, and the archive that has them."""
+
+    files: tuple[SkillFile, ...]
+    archive_sha256: str
+    load: Callable[[], Awaitable[bytes]]
+
+
 async def diff_versions(old: SkillVersion, new: SkillVersion) -> VersionDiff:
     """Compare two versions of a skill by their archives."""
+    files = await diff_packed(pack_of(old), pack_of(new))
+    known = old.capabilities is not None and new.capabilities is not None
+    gained = new_capabilities(old.capabilities or {}, new.capabilities or {}) if known else None
+    return VersionDiff(slug=new.slug, old=old.version, new=new.version, files=files, gained=gained)
+
+
+def pack_of(version: SkillVersion) -> Packed:
+    return Packed(version.files, version.archive_sha256, partial(_archive, version))
+
+
+async def diff_packed(old: Packed, new: Packed) -> tuple[FileChange, ...]:
+    """Compare the files of two archives."""
     ours, theirs = _by_path(new), _by_path(old)
     paths = sorted(
         path for path in ours.keys() | theirs.keys() if _differ(ours.get(path), theirs.get(path))
     )
     compared = await _compare(old, new, paths) if paths else {}
-    files = tuple(
+    return tuple(
         FileChange(
             path=path,
             old=theirs.get(path),
@@ -87,13 +108,10 @@ async def diff_versions(old: SkillVersion, new: SkillVersion) -> VersionDiff:
         )
         for path in paths
     )
-    known = old.capabilities is not None and new.capabilities is not None
-    gained = new_capabilities(old.capabilities or {}, new.capabilities or {}) if known else None
-    return VersionDiff(slug=new.slug, old=old.version, new=new.version, files=files, gained=gained)
 
 
-def _by_path(version: SkillVersion) -> dict[str, SkillFile]:
-    return {file.path: file for file in version.files}
+def _by_path(side: Packed) -> dict[str, SkillFile]:
+    return {file.path: file for file in side.files}
 
 
 def _differ(one: SkillFile | None, other: SkillFile | None) -> bool:
@@ -102,7 +120,7 @@ def _differ(one: SkillFile | None, other: SkillFile | None) -> bool:
     return (one.sha256, one.is_executable) != (other.sha256, other.is_executable)
 
 
-async def _compare(old: SkillVersion, new: SkillVersion, paths: list[str]) -> dict[str, _Compared]:
+async def _compare(old: Packed, new: Packed, paths: list[str]) -> dict[str, _Compared]:
     """Compare the texts in a killable process, or return the cached result."""
     key = (old.archive_sha256, new.archive_sha256)
     if kept := _recent.get(key):
@@ -116,10 +134,8 @@ async def _compare(old: SkillVersion, new: SkillVersion, paths: list[str]) -> di
     return compared
 
 
-async def _compare_elsewhere(
-    old: SkillVersion, new: SkillVersion, paths: list[str]
-) -> dict[str, _Compared]:
-    archives = [await _archive(version) for version in (old, new)]
+async def _compare_elsewhere(old: Packed, new: Packed, paths: list[str]) -> dict[str, _Compared]:
+    archives = [await side.load() for side in (old, new)]
     try:
         return await run_for_visitor(
             compare_archives, *archives, paths,

@@ -7,12 +7,15 @@ from litestar import Request
 
 from vskill_platform.errors import RequestForged
 from vskill_platform.stores.db import get_settings
+from vskill_platform.web.http.api_types import MAX_REASON
 from vskill_platform.web.http.requests import SAFE_METHODS, Connection, WebRequest, is_api
+from vskill_platform.web.http.urls import TYPED_REASON
 from vskill_platform.web.http.visitor import visitor_of
 
 CSRF_FIELD = "csrf_token"
 CSRF_HEADER = "X-CSRF-Token"
 _OWN_SITES = frozenset({"same-origin", "none"})
+_MAX_KEPT_FORM = 16 * 1024
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -54,6 +57,17 @@ async def _form_token(connection: Connection) -> str:
         return ""
     value = (await connection.form()).get(CSRF_FIELD)
     return value if isinstance(value, str) else ""
+
+
+async def keep_typed_reason(connection: Connection) -> None:
+    """Keep the reason of a form for the page after sign-in: the session has expired meanwhile."""
+    length = connection.headers.get("content-length", "")
+    is_small = length.isascii() and length.isdigit() and int(length[:9]) <= _MAX_KEPT_FORM
+    is_form = connection.headers.get("content-type", "").lower().startswith(_FORMS[0])
+    if isinstance(connection, Request) and is_form and is_small:
+        reason = (await connection.form()).get("reason")
+        if isinstance(reason, str):
+            connection.scope["state"][TYPED_REASON] = reason.strip()[:MAX_REASON]
 
 
 async def _close_files(connection: Connection) -> None:

@@ -10,7 +10,7 @@ from litestar.routes import HTTPRoute
 from vskill_platform.errors import ConfigError, NotSignedIn, RightMissing, ScopeMissing
 from vskill_platform.model.rights import SCOPE_RIGHTS, Right, Visitor
 from vskill_platform.stores.db import get_settings
-from vskill_platform.web.http.csrf import check_csrf
+from vskill_platform.web.http.csrf import check_csrf, keep_typed_reason
 from vskill_platform.web.http.requests import Connection
 from vskill_platform.web.http.visitor import visitor_of
 
@@ -38,7 +38,11 @@ async def check_right(connection: Connection, handler: BaseRouteHandler) -> None
     if is_options_handler(handler):
         return
     right: Right = handler.opt[RIGHT]
-    require_right(visitor_of(connection), right)
+    try:
+        require_right(visitor_of(connection), right)
+    except NotSignedIn:
+        await keep_typed_reason(connection)
+        raise
     await check_csrf(connection)
 
 

@@ -6,6 +6,8 @@ from urllib.parse import quote, urlencode, urlsplit
 from vskill_platform.web.http.requests import SAFE_METHODS, Connection
 
 SIGN_IN = "/sign-in"
+#: Key of the reason that somebody typed into a form after the session had expired.
+TYPED_REASON = "typed_reason"
 #: Pages that sign-in does not return to.
 _NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
 
@@ -47,7 +49,8 @@ def sign_in_url(connection: Connection) -> str:
     else:
         page = urlsplit(connection.headers.get("referer", ""))
         is_own = page.netloc == connection.headers.get("host")
-        back = page.path if is_own else "/"
+        typed = connection.scope.get("state", {}).get(TYPED_REASON)
+        back = with_query(page.path, reason=typed) if is_own else "/"
     back = safe_path(back)
     return SIGN_IN if back == "/" else f"{SIGN_IN}?{urlencode({'next': back})}"
 

@@ -9,19 +9,35 @@ from litestar.params import FromPath, JSONBody
 from litestar.response import Redirect, Template
 
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import Busy, NotFound
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.publish.moderation.hold_skill import reopened
-from vskill_platform.publish.moderation.list_reviews import Case, get_case, list_reviews
-from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
+from vskill_platform.publish.moderation.list_reviews import (
+    Case,
+    diff_to_published,
+    get_case,
+    list_reviews,
+)
+from vskill_platform.publish.moderation.review_skill import (
+    Ruling,
+    approve,
+    recheck,
+    reject,
+    why_not_approve,
+)
 from vskill_platform.publish.versions.version_files import text_of
+from vskill_platform.stores.submission_store import get_waiting_reviews
 from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.html.highlight import Code, highlight, lexer_of_path
 from vskill_platform.web.html.numbered_lines import show_lines
-from vskill_platform.web.http.api_types import ReasonGiven, Shape, Text
+from vskill_platform.web.http.api_types import MAX_REASON, ReasonGiven, Shape, Text
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest, whole_number
+from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.reviews.known_bad import find_known_bad
+from vskill_platform.web.skills.capabilities import group_capabilities
+from vskill_platform.web.skills.diff_page import DiffPage, show_page
 from vskill_platform.web.skills.shapes import FileItem
 from vskill_platform.web.submissions.shapes import ScanItem
 from vskill_platform.web.submissions.submission_json import scan_item
@@ -57,22 +73,71 @@ async def reviews_page(request: WebRequest) -> Template:
     return admin_page(request, "admin/reviews.html", {"reviews": await list_reviews()})
 
 
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of a submission among those that need review, and its neighbors."""
+
+    number: int
+    count: int
+    previous: str | None
+    following: str | None
+    #: The one to go on with after the last.
+    oldest_other: str | None
+
+
+class ShownDiff(msgspec.Struct, frozen=True, kw_only=True):
+    page: DiffPage | None = None
+    #: Why there is no diff.
+    note: str = ""
+
+
 async def review_page(request: WebRequest, submission_id: FromPath[str]) -> Template:
-    """Show the report beside the files that were checked."""
+    """Show the differences to the published version, the report, and the checked files."""
     case = await get_case(submission_id)
+    reviewer = visitor_of(request).name
     path = request.query_params.get("file") or _first_file(case)
     start = whole_number(request.query_params.get("from", ""))
     marked = _marked(case, path) if path else frozenset()
     waits = case.submission.state is SubmissionState.NEEDS_REVIEW
     others = [] if waits else [one for one in await list_reviews() if one.id != submission_id]
+    has_diff = case.published and case.submission.state is not SubmissionState.PUBLISHED
     context = {
         "case": case,
         "waits": waits,
+        "turn": await _turn(submission_id),
+        "reason": request.query_params.get("reason", "")[:MAX_REASON],
+        "why_not": await why_not_approve(case.submission, reviewer) if waits else "",
+        "diff": await _diff(request, case) if has_diff else None,
+        "diff_url": lambda page: with_query(f"/admin/reviews/{submission_id}", page=page),
+        "gained": group_capabilities(case.gained),
+        "known_bad": await find_known_bad(request, case) if waits else None,
         "decided": None if waits else _last_decision(case),
         "next": others[0] if others else None,
         "file": await _read_file(case.submission, path, marked, start) if path else None,
     }
     return admin_page(request, "admin/review.html", context)
+
+
+async def _turn(submission_id: str) -> Turn | None:
+    ids = [one.id for one in await get_waiting_reviews()]
+    if submission_id not in ids:
+        return None
+    at = ids.index(submission_id)
+    return Turn(
+        number=at + 1,
+        count=len(ids),
+        previous=ids[at - 1] if at else None,
+        following=ids[at + 1] if at + 1 < len(ids) else None,
+        oldest_other=ids[0] if at else None,
+    )
+
+
+async def _diff(request: WebRequest, case: Case) -> ShownDiff:
+    try:
+        files = await diff_to_published(case)
+    except (NotFound, Busy) as error:
+        return ShownDiff(note=str(error))
+    page = await show_page(files, whole_number(request.query_params.get("page", "")))
+    return ShownDiff(page=page)
 
 
 async def ruling_form(
@@ -82,6 +147,7 @@ async def ruling_form(
         raise NotFound("the decision is approve, reject or recheck")
     decide, words = _RULINGS[RulingKind(ruling)]
     fields = await read_fields(request)
+    turn = await _turn(submission_id)
 
     async def work() -> str:
         saying = Ruling(
@@ -92,7 +158,13 @@ async def ruling_form(
         )
         return f"{(await decide(saying)).skill_name} {words}."
 
-    return await act(f"/admin/reviews/{submission_id}", work)
+    following = (turn.following or turn.oldest_other) if turn else None
+    here = f"/admin/reviews/{submission_id}"
+    return await act(
+        f"/admin/reviews/{following}" if following else "/admin/reviews",
+        work,
+        on_error=with_query(here, reason=fields.get("reason", "").strip()[:MAX_REASON]),
+    )
 
 
 def _last_decision(case: Case) -> StateEvent | None:

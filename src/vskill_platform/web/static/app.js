@@ -105,6 +105,8 @@ function isTyping(target) {
 }
 
 function moveSelection(step) {
+  const link = document.querySelector(`[data-steps] a[rel="${step > 0 ? "next" : "prev"}"]`);
+  if (link) return link.click();
   const rows = [...document.querySelectorAll("[data-rows] > *")].filter((row) => row.querySelector("a"));
   if (!rows.length) return;
   const at = rows.findIndex((row) => row.hasAttribute("data-selected"));
@@ -149,6 +151,23 @@ async function copyText(button) {
     label.textContent = "Press Ctrl+C";
   }
   setTimeout(() => { label.textContent = label.dataset.words; }, COPIED_MS);
+}
+
+// --- text that is not lost ------------------------------------------------------------------------
+
+/** Keep what is typed until it was sent successfully: another page may be opened meanwhile. */
+function startDrafts() {
+  try {
+    const sent = sessionStorage.getItem("draft-sent");
+    if (sent && document.querySelector(".toast.good")) sessionStorage.removeItem(sent);
+    sessionStorage.removeItem("draft-sent");
+    for (const field of document.querySelectorAll("[data-draft]")) {
+      const key = `draft-${field.dataset.draft}`;
+      if (!field.value) field.value = sessionStorage.getItem(key) ?? "";
+      field.addEventListener("input", () => sessionStorage.setItem(key, field.value));
+      field.form?.addEventListener("submit", () => sessionStorage.setItem("draft-sent", key));
+    }
+  } catch { /* storage may be forbidden: then nothing is kept */ }
 }
 
 // --- choices that last, and messages that go ---------------------------------------------------
@@ -331,6 +350,7 @@ function start() {
   startSearch();
   startDrop();
   startSwitches();
+  startDrafts();
   startToasts();
 }
 

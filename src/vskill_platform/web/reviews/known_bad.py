@@ -1,0 +1,70 @@
+"""Skills that were taken down and resemble one that needs review."""
+
+import msgspec
+
+from vskill_platform.base.settle import settle
+from vskill_platform.catalogue.query import DownSkill
+from vskill_platform.model.lookalike import compare_names
+from vskill_platform.model.submission import Submission
+from vskill_platform.publish.moderation.list_reviews import Case
+from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_of
+
+#: Skills that are compared, the most recently taken down first.
+MAX_COMPARED = 200
+_MAX_SHOWN = 10
+#: Smaller files, and licenses, are the same in many skills.
+_MIN_BYTES = 32
+_COMMON = ("license", "copying", "notice")
+
+
+class Resemblance(msgspec.Struct, frozen=True, kw_only=True):
+    skill: DownSkill
+    #: What both have in common, in words.
+    because: tuple[str, ...]
+
+
+class KnownBad(msgspec.Struct, frozen=True, kw_only=True):
+    found: list[Resemblance]
+    #: How many were compared, and how many could not be read.
+    compared: int
+    unread: int
+
+
+async def find_known_bad(request: WebRequest, case: Case) -> KnownBad:
+    """Compare names, publisher and files with the skills that were taken down."""
+    visible = await visible_to(visitor_of(request))
+    down = (await catalogue_of(request).list_taken_down(limit=MAX_COMPARED, visible=visible)).skills
+    ours = {file.sha256: file.path for file in case.files if _tells(file.path, file.size)}
+    versions = await settle(lambda skill: get_versions(skill.slug), down)
+    found, unread = [], 0
+    for skill, result in zip(down, versions, strict=True):
+        shared: set[str] = set()
+        if isinstance(result, Exception):
+            unread += 1
+        else:
+            theirs = {file.sha256 for version in result for file in version.files}
+            shared = {ours[sha256] for sha256 in ours.keys() & theirs}
+        if because := _reasons(case.submission, skill, sorted(shared)):
+            found.append(Resemblance(skill=skill, because=because))
+    # Files that are the same tell more than a name.
+    found.sort(key=lambda one: len(one.because), reverse=True)
+    return KnownBad(found=found[:_MAX_SHOWN], compared=len(down), unread=unread)
+
+
+def _tells(path: str, size: int) -> bool:
+    name = path.rpartition("/")[2].lower()
+    return size >= _MIN_BYTES and not name.startswith(_COMMON)
+
+
+def _reasons(submission: Submission, skill: DownSkill, shared: list[str]) -> tuple[str, ...]:
+    reasons = [f"has the same {path}" for path in shared[:3]]
+    if skill.namespace == submission.source.namespace:
+        reasons.append("same publisher")
+    if skill.name == submission.skill_name:
+        reasons.append("same name")
+    elif compare_names(submission.skill_name, skill.name):
+        reasons.append("similar name")
+    return tuple(reasons)
