@@ -1,14 +1,15 @@
 """Sign in with GitHub: only a link that the user made, or a new account, leads to a user.
 
-An account of the same name is never taken over: names at GitHub and names here are given out
-independently of each other.
+An account or a namespace of the same name is never taken over: names at GitHub and names here are
+given out independently of each other.
 """
 
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
 from vskill_platform.access.users import find_user, prepare_user
+from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
 from vskill_platform.fetch.github_api import GithubUser, find_github_user
-from vskill_platform.model.user import Role, Scope, User, checked_user_name
+from vskill_platform.model.user import Role, Scope, User, checked_user_name, own_namespace
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now, get_settings
@@ -19,6 +20,8 @@ from vskill_platform.stores.github_link_store import (
     get_github_link_of,
     write_github_link,
 )
+from vskill_platform.stores.namespace_store import expect_namespace, get_namespace
+from vskill_platform.stores.skill_store import has_skills_in
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import get_user
 
@@ -101,9 +104,16 @@ async def _sign_up(found: GithubUser) -> User:
             return PlannedChange(result=await find_user(known.record.user))
         if await get_user(name):
             raise NotAllowed(f"there is another account {name} here. If it is yours: {where}")
+        space = await get_namespace(own_namespace(name))
+        if space.revision != ABSENT or await has_skills_in(space.record.name):
+            # Its user would own it: see its private skills, and publish in it.
+            raise NotAllowed(
+                f"the namespace {space.record.name} is used by others here. Ask an admin for an "
+                "account, and link it"
+            )
         link = GithubLink(github_id=found.id, login=found.login, user=name, at=get_now())
         created, user = await prepare_user(name, Role.READER, actor=name, reason=_said(link))
-        operations = [*created, *await write_github_link(link)]
+        operations = [*created, *await write_github_link(link), expect_namespace(space)]
         return PlannedChange(operations=operations, result=user)
 
     return await change(f"the account of {name}", plan)

@@ -1,6 +1,6 @@
 """Namespaces with their owners and members, found by namespace or by user."""
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.user import Namespace, own_namespace
 from vskill_platform.stores.records import (
     Stored,
@@ -45,6 +45,11 @@ def write_namespace(before: Stored[Namespace], after: Namespace) -> list[Operati
         *(Delete(_of_key(user, after.name)) for user in sorted(old - new)),
         *(Put(_of_key(user, after.name), b"", due=NEVER) for user in sorted(new - old)),
     ]
+
+
+def expect_namespace(stored: Stored[Namespace]) -> Operation:
+    """Return a check that its owners and members have not changed."""
+    return Expect(_NAMESPACE + stored.record.name, stored.revision)
 
 
 def _of_key(user_name: str, namespace: str) -> str:

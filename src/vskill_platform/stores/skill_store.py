@@ -106,6 +106,11 @@ async def list_slugs() -> list[str]:
     return [key[len(_SKILL) :] for key in keys if not key.startswith(_ALIAS)]
 
 
+async def has_skills_in(namespace: str) -> bool:
+    """Tell whether the namespace has a skill, taken down or not."""
+    return bool((await get_kv().list_keys(f"{_SKILL}{namespace}/", limit=1)).keys)
+
+
 async def iterate_slugs() -> AsyncIterator[list[str]]:
     """Yield the slugs of all skills in order, page by page; a page may be empty."""
     async for keys in iterate_keys(_SKILL):

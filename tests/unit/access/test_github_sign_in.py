@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.casts import a_published_skill
 from tests.local_server import local_server
 from tests.people import a_user
 from vskill_platform.access.github_sign_in import (
@@ -16,8 +17,10 @@ from vskill_platform.access.github_sign_in import (
     link_github_account,
     unlink_github_account,
 )
+from vskill_platform.access.namespaces import add_owner
 from vskill_platform.access.tokens import NewToken, find_open_token
 from vskill_platform.access.users import disable_user, find_user
+from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import (
     ConfigError,
     GithubUnavailable,
@@ -31,7 +34,10 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.secret_settings import Secret
 from vskill_platform.settings import Settings, load_settings
+from vskill_platform.stores.db import commit
+from vskill_platform.stores.skill_store import write_skill
 from vskill_platform.stores.token_store import list_tokens
+from vskill_platform.stores.user_store import get_user
 
 CLIENT, SECRET = "Iv1.0123", "hush"
 #: Token, and whose it is: id and name at GitHub.
@@ -144,6 +150,30 @@ async def test_a_free_name_gets_an_account_of_its_own_once(
 
     assert (first.record.user, again.record.user) == ("ada", "ada")
     assert (await find_user("ada")).role is Role.READER
+
+
+async def test_a_namespace_that_others_own_is_never_taken_over(
+    bound: WorkerEnv, github: Github
+) -> None:
+    await a_user(Role.PUBLISHER, name="bob")
+    await add_owner("@ada", "bob", actor="test")
+
+    with pytest.raises(NotAllowed, match="the namespace @ada is used by others"):
+        await exchanged(bound, github, "gho_ada", "anyone")
+
+    assert await get_user("ada") is None
+
+
+async def test_a_namespace_with_skills_is_never_taken_over(
+    bound: WorkerEnv, github: Github
+) -> None:
+    skill = a_published_skill("@ada/notes")
+    await commit([write_skill(skill, expected=ABSENT)])
+
+    with pytest.raises(NotAllowed, match="the namespace @ada is used by others"):
+        await exchanged(bound, github, "gho_ada", "anyone")
+
+    assert await get_user("ada") is None
 
 
 async def test_a_token_of_another_application_proves_nothing(
