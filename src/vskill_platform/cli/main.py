@@ -28,6 +28,7 @@ SECTIONS = {
         "withdraw": f"{_USER}:withdraw",
         "yank": f"{_USER}:yank",
         "unyank": f"{_USER}:unyank",
+        "follow": f"{_USER}:follow",
         "discover": f"{_USER}:discover",
         "judge": f"{_HERE}.judge:judge",
     },

@@ -1,14 +1,18 @@
-"""`search`, `versions`, `diff`, `yank` and `unyank` on a registry."""
+"""`search`, `versions`, `diff`, `yank`, `unyank` and `follow` on a registry."""
+
+from collections.abc import Sequence
+
+import click
 
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.answers import add_page
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.shapes import Diff, FoundSkills, Versions
+from vskill_platform.client.shapes import Diff, FollowedRepos, FoundSkills, Versions
 from vskill_platform.errors import NotFound
 
-_SKILLS = "/api/v1/skills"
+_SKILLS, _FOLLOWED = "/api/v1/skills", "/api/v1/followed-repos"
 _COLOURS = {"latest": "green", "yanked": "yellow", "blocked": "red", "taken down": "red"}
 LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -123,3 +127,46 @@ def _change(
     latest = next((one["version"] for one in answer["versions"] if one["standing"] == "latest"), "")
     then = f"The latest is {latest}." if latest else "No version can be installed by default."
     echo(f"{slug} {version} is {'yanked' if action == 'yank' else 'available'}. {then}")
+
+
+def follow(
+    registry: Registry, *, repo: str, ref: str, is_list: bool, stop: bool, as_json: bool
+) -> None:
+    check_follow_options(repo, ref=ref, is_list=is_list, stop=stop)
+    answer: FollowedRepos
+    if stop:
+        answer = registry.delete_json(_FOLLOWED, FollowedRepos, repoUrl=repo)
+    elif is_list:
+        answer = registry.get_json(_FOLLOWED, FollowedRepos, limit=100)
+        while cursor := answer.get("nextCursor"):
+            more = registry.get_json(_FOLLOWED, FollowedRepos, limit=100, cursor=cursor)
+            add_page(answer, more, "followed")
+    else:
+        body = {"repoUrl": repo, "branch": ref or None}
+        answer = registry.post_json(_FOLLOWED, body, FollowedRepos)
+    if as_json:
+        print_json(answer)
+        return
+    show_followed(
+        [
+            (one["slug"], one["repoUrl"], one["branch"] or "", one["status"], one["problem"])
+            for one in answer["followed"]
+        ]
+    )
+
+
+def check_follow_options(repo: str, *, ref: str, is_list: bool, stop: bool) -> None:
+    """Refuse options that contradict each other."""
+    if is_list and (repo or ref or stop):
+        raise click.UsageError("--list goes with no repo, --ref or --stop")
+    if not is_list and not repo:
+        raise click.UsageError("name a repo such as owner/repo, or use --list")
+    if stop and ref:
+        raise click.UsageError("--stop goes with no --ref: it ends following every branch")
+
+
+def show_followed(rows: Sequence[tuple[str, str, str, str, str]]) -> None:
+    if not rows:
+        echo("You follow no repository.", err=True)
+        return
+    show_table(("skill", "repo", "branch", "status", "problem"), rows, keys=("skill",))

@@ -78,6 +78,21 @@ def withdraw() -> None:
 
 
 @click.command()
+@click.argument("repo", required=False, default="")
+@click.option("--ref", default="", metavar="REF", help="The branch or tag to follow.")
+@click.option("--list", "is_list", is_flag=True, help="List the repositories that you follow.")
+@click.option("--stop", is_flag=True, help="Stop following it.")
+@json_option
+@near_or_far("follow:follow", "remote_skills:follow")
+def follow() -> None:
+    """Submit new commits of a repo automatically.
+
+    REPO is owner/repo or a git URL. All skills that are published from it and that you may submit
+    are followed: a commit that changes one of them is submitted in your name.
+    """
+
+
+@click.command()
 @click.argument("words", nargs=-1, required=True)
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100))
 @json_option

@@ -36,6 +36,19 @@ class FoundSkills(TypedDict):
     searchedFor: NotRequired[str | None]
 
 
+class FollowedRepo(TypedDict):
+    slug: str
+    repoUrl: str
+    branch: str | None
+    status: str
+    problem: str
+
+
+class FollowedRepos(TypedDict):
+    followed: list[FollowedRepo]
+    nextCursor: str | None
+
+
 class Named(TypedDict):
     slug: str
 

@@ -1,4 +1,4 @@
-"""Follow the repository of a published skill, or stop; what is followed can be submitted again."""
+"""Follow the repository of a published skill, or stop; list the skills of a repository."""
 
 from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import InvalidInput, NotFound
@@ -9,11 +9,15 @@ from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
+    MAX_SKILLS_OF_A_REPO,
     FollowedRepo,
     delete_followed_repo,
     get_followed_repo,
     write_followed_repo,
 )
+from vskill_platform.stores.skill_store import find_skill
+from vskill_platform.stores.source_submissions import list_owners_of
+from vskill_platform.stores.submission_store import read_submissions
 
 
 async def follow_repo(
@@ -79,3 +83,13 @@ async def unfollow_repo(slug: str, *, actor: str) -> FollowedRepo:
         return PlannedChange(operations=operations, result=stored.record)
 
     return await change(f"the followed repo of {slug}", plan)
+
+
+async def list_skills_from(repo_url: str) -> list[PublishedSkill]:
+    """Return the skills that are published from a repository, given its canonical URL."""
+    owners = await list_owners_of(repo_url, limit=MAX_SKILLS_OF_A_REPO)
+    submissions = (await read_submissions(owners)).values()
+    slugs = sorted({submission.slug for submission in submissions if submission.slug})
+    found = [(await find_skill(slug))[1] for slug in slugs]
+    skills = {stored.record.slug: stored.record for stored in found if stored}
+    return [skill for skill in skills.values() if skill.repo_url == repo_url]

@@ -233,6 +233,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
     ),
     "Followed repositories": (
         ("GET", "/api/v1/followed-repos", ANYONE, follow_repos.list_followed),
+        ("POST", "/api/v1/followed-repos", SUBMIT, follow_repos.follow_all_over_api),
+        ("DELETE", "/api/v1/followed-repos", SUBMIT, follow_repos.unfollow_all_over_api),
         ("POST", "/api/v1/skills/{slug:str}/register-tracking", SUBMIT, follow_repos.follow_over_api),
         ("DELETE", "/api/v1/skills/{slug:str}/register-tracking", SUBMIT, follow_repos.unfollow_over_api),
     ),

@@ -51,6 +51,9 @@ REVIEW = {
     "id": HOSTILE, "skillName": HOSTILE, "submitter": HOSTILE, "since": HOSTILE, "rule": HOSTILE,
     "decided": HOSTILE,
 }  # fmt: skip
+FOLLOWED = {
+    "slug": HOSTILE, "repoUrl": HOSTILE, "branch": HOSTILE, "status": HOSTILE, "problem": HOSTILE,
+}  # fmt: skip
 ANSWERS: dict[tuple[str, ...], Any] = {
     ("status", "x"): SUBMISSION,
     ("submissions",): {"submissions": [SUBMISSION], "total": 2, "nextCursor": None},
@@ -64,6 +67,9 @@ ANSWERS: dict[tuple[str, ...], Any] = {
     ("reviews", "show", "x"): CASE,
     ("block", "list"): {"entries": [BLOCK]},
     ("retry", "x"): SUBMISSION,
+    ("follow", "a/b"): {"followed": [FOLLOWED], "nextCursor": None},
+    ("follow", "--list"): {"followed": [FOLLOWED], "nextCursor": None},
+    ("follow", "a/b", "--stop"): {"followed": [FOLLOWED], "nextCursor": None},
     ("whoami",): {"name": HOSTILE, "role": HOSTILE, "scopes": [HOSTILE], "namespaces": [HOSTILE]},
     ("discover", "https://git.example/a/b"): {
         "skills": [{"name": HOSTILE, "path": HOSTILE, "isFine": True, "description": HOSTILE}]

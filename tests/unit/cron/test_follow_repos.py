@@ -249,6 +249,17 @@ async def test_a_user_who_lost_the_namespace_stops_following_until_they_ask_agai
     assert len(await submitted(source)) == 1
 
 
+async def test_an_operator_without_an_account_can_follow(source: Source, repo: Path) -> None:
+    await unfollow_repo(SLUG, actor="ada")
+    skill = a_published_skill(SLUG, repo_url=source.url)
+    await follow_repo(skill, actor="root", is_by_operator=True)
+    change_skill(repo)
+
+    await follow_repos()
+
+    assert await submitted(source) == [("root", SubmissionState.RECEIVED)]
+
+
 async def test_the_daily_limit_of_the_policy_postpones_a_commit(
     source: Source, repo: Path, clock: ManualClock
 ) -> None:

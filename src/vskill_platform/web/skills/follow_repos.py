@@ -1,21 +1,23 @@
 """Follow the repository of a skill over the API, as the original client does; and a list."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from litestar import Response
-from litestar.params import FromPath, FromQuery, JSONBody
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 
-from vskill_platform.access.namespaces import check_may_act_in, may_manage
-from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.access.namespaces import check_may_act_in, may_act_in, may_manage
+from vskill_platform.access.visibility import find_visible_skill, sees_skill
 from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn
-from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo
+from vskill_platform.intake.follow_repo import follow_repo, list_skills_from, unfollow_repo
+from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
     FollowStatus,
+    find_followed_in,
     get_followed_repo,
     list_followed_by,
     list_followed_repos,
@@ -23,6 +25,7 @@ from vskill_platform.stores.followed_repo_store import (
 from vskill_platform.web.http.api_types import Limit, Ok, Shape, Text, clamp, key_cursor, read_key
 from vskill_platform.web.http.rate_limits import limits_of, quota_key
 from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.slugs import SKILL_ID, find_listed, find_skill, slug_of
 
@@ -33,6 +36,12 @@ _MAX_ROWS = 100
 class FollowRequest(Shape, frozen=True, kw_only=True):
     #: The repository that the skill is published from, if it is empty.
     repo_url: Text = ""
+    branch: Text | None = None
+
+
+class FollowRepoRequest(Shape, frozen=True, kw_only=True):
+    #: `owner/repo` or a git URL.
+    repo_url: Text
     branch: Text | None = None
 
 
@@ -58,7 +67,7 @@ class FollowAnswer(FollowedItem, frozen=True, kw_only=True):
 
 class FollowedList(Shape, frozen=True, kw_only=True):
     followed: list[FollowedItem]
-    next_cursor: str | None
+    next_cursor: str | None = None
 
 
 async def follow_over_api(
@@ -91,6 +100,53 @@ async def unfollow_over_api(request: WebRequest, slug: FromPath[str]) -> Ok:
         raise NotAllowed(f"{followed.record.by} follows the repository of {skill.slug}")
     await unfollow_repo(skill.slug, actor=visitor.name)
     return Ok()
+
+
+@operation(also=(404,))
+async def follow_all_over_api(
+    request: WebRequest, data: JSONBody[FollowRepoRequest]
+) -> FollowedList:
+    """Follow a repository for all its published skills that you may submit."""
+    visitor = _signed_in(request)
+    source = read_remote_source(data.repo_url, settings=get_settings(), ref=data.branch or "")
+    limits_of(request).take_hourly(
+        "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
+    )
+    skills = [
+        skill
+        for skill in await list_skills_from(source.url)
+        if await sees_skill(visitor, skill) and await may_act_in(visitor, namespace_of_skill(skill))
+    ]
+    if not skills:
+        raise NotFound(
+            f"no skill that you may submit is published from {source.url}; submit one first"
+        )
+    followed = [await follow_repo(skill, ref=source.ref, actor=visitor.name) for skill in skills]
+    return FollowedList(followed=[FollowedItem(**_fields(one)) for one in followed])
+
+
+@operation(also=(404,))
+async def unfollow_all_over_api(
+    request: WebRequest, repo_url: Annotated[Text, QueryParameter(name="repoUrl")]
+) -> FollowedList:
+    """Stop following a repository for all its skills, and return what was followed."""
+    visitor = _signed_in(request)
+    url = read_remote_source(repo_url, settings=get_settings()).url
+    followed = [one for one in await find_followed_in(url) if await _may_stop(visitor, one)]
+    if not followed:
+        raise NotFound(f"you do not follow {url}")
+    ended = [await unfollow_repo(one.slug, actor=visitor.name) for one in followed]
+    return FollowedList(followed=[FollowedItem(**_fields(one)) for one in ended])
+
+
+async def _may_stop(visitor: Visitor, followed: FollowedRepo) -> bool:
+    if followed.by == visitor.name:
+        return True
+    try:
+        skill = await find_visible_skill(visitor, followed.slug)
+    except NotFound:
+        return False
+    return await may_manage(visitor, skill.record)
 
 
 async def list_followed(

@@ -3,22 +3,30 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from tests.casts import a_published_skill
 from tests.git_server import GitServer
 from tests.unit.web.api_cast import Registry, audited, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill
 from vskill_platform.access.namespaces import add_owner
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.source import git_source
+from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role, Scope
-from vskill_platform.stores.db import bound_env, get_now
+from vskill_platform.stores.db import bound_env, commit, get_now
 from vskill_platform.stores.followed_repo_store import (
     find_followed_in,
     get_followed_repo,
     list_due_followed_repos,
 )
+from vskill_platform.stores.skill_store import get_skill, write_skill
+from vskill_platform.stores.submission_store import get_submission, write_submission
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 WHERE = "/api/v1/skills/ada/notes/tidy/register-tracking"
+ALL = "/api/v1/followed-repos"
 REPO = "https://github.com/ada/notes"
 
 
@@ -104,3 +112,56 @@ async def test_a_user_follows_ten_repos_an_hour(registry: Registry, tmp_path: Pa
     found = [(await registry.post(WHERE, json={}, headers=ben)).status_code for _ in range(11)]
 
     assert found == [200] * 10 + [429]
+
+
+async def publish_from_repo(registry: Registry, slug: str, path: str, **fields: bool) -> None:
+    """Publish a skill together with the submission that it came from."""
+    made = await submit(git_source(REPO, path), submitter="ada")
+    stored = await get_submission(made.submission.id)
+    assert stored
+    ended = msgspec.structs.replace(stored.record, state=SubmissionState.PUBLISHED, slug=slug)
+    skill = a_published_skill(slug, repo_url=REPO, submission_id=ended.id, **fields)
+    known = await get_skill(slug)
+    put = write_skill(skill, expected=known.revision if known else 0)
+    assert await commit([*write_submission(ended, [], expected=stored.revision), put])
+
+
+async def test_a_repo_is_followed_for_every_skill_that_the_user_may_submit(
+    registry: Registry,
+) -> None:
+    ben, dan = await token_of(Role.READER, name="ben"), await token_of(Role.READER, name="dan")
+    await publish_from_repo(registry, "ada/notes/tidy", "tidy")
+    await publish_from_repo(registry, "ada/notes/second", "second")
+    await publish_from_repo(registry, "ada/notes/secret", "secret", is_private=True)
+
+    made = await registry.post(ALL, json={"repoUrl": "Ada/Notes", "branch": "main"}, headers=ben)
+    other = await registry.ask("DELETE", ALL, params={"repoUrl": "ada/notes"}, headers=dan)
+    ended = await registry.ask("DELETE", ALL, params={"repoUrl": "ada/notes"}, headers=ben)
+
+    assert made.status_code == 200, made.text
+    found = [(one["slug"], one["branch"], one["status"]) for one in made.json()["followed"]]
+    assert found == [
+        ("ada/notes/second", "main", "following"),
+        ("ada/notes/tidy", "main", "following"),
+    ]
+    assert (other.status_code, ended.status_code) == (404, 200)
+    assert len(ended.json()["followed"]) == 2
+    assert await find_followed_in(REPO) == []
+
+
+async def test_a_repo_without_skills_that_the_user_may_submit_cannot_be_followed(
+    registry: Registry,
+) -> None:
+    await token_of(Role.PUBLISHER, name="ada")
+    await publish_from_repo(registry, "ada/notes/tidy", "tidy")
+    await add_owner("ada", "ada", actor="test")
+    ben = await token_of(Role.READER, name="ben")
+
+    owned = await registry.post(ALL, json={"repoUrl": "ada/notes"}, headers=ben)
+    unknown = await registry.post(ALL, json={"repoUrl": "ada/other"}, headers=ben)
+    local = await registry.post(ALL, json={"repoUrl": "file:///etc/x"}, headers=ben)
+    anonymous = await registry.post(ALL, json={"repoUrl": "ada/notes"})
+
+    found = [answer.status_code for answer in (owned, unknown, local, anonymous)]
+    assert found == [404, 404, 400, 401]
+    assert await find_followed_in(REPO) == []
