@@ -31,7 +31,6 @@ from vskill_platform.catalogue.list_submissions import (
     list_down,
     list_submissions,
 )
-from vskill_platform.catalogue.match import without_filters
 from vskill_platform.catalogue.query import (
     PUBLIC,
     ActivityBucket,
@@ -50,13 +49,13 @@ from vskill_platform.catalogue.query import (
     Suggestion,
     Visible,
 )
+from vskill_platform.catalogue.relaxed_search import search_relaxed
 from vskill_platform.catalogue.search_skills import (
     Known,
     Question,
     is_quick,
     search_some,
 )
-from vskill_platform.catalogue.vocabulary import relax_text
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotReady
 from vskill_platform.model.submission import SubmissionState
@@ -109,27 +108,12 @@ class Catalogue:
         answer = await self._search(exact)
         if answer.total or not query.is_forgiving or not query.text.strip():
             return answer
-        return await self._search_relaxed(exact) or answer
-
-    async def _search_relaxed(self, query: SkillQuery) -> SkillResults | None:
-        """Search for what was probably meant; None if nothing matches even then.
-
-        Whether something matches is decided without the filters: a filter that leaves nothing is
-        not a typo.
-        """
-        bare = msgspec.structs.replace(
-            without_filters(query), sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False
-        )
-        if (await self._search(bare)).total:
-            return None
-        for relaxed in await self._ask(partial(relax_text, text=query.text)):
-            instead = {"text": relaxed.text, "any_word": relaxed.any_word}
-            if (await self._search(msgspec.structs.replace(bare, **instead))).total:
-                found = await self._search(msgspec.structs.replace(query, **instead))
-                return msgspec.structs.replace(
-                    found, searched_for=relaxed.text, is_any_word=relaxed.any_word
-                )
-        return None
+        version = self._follower.ready_index().skills_written
+        if remembered := self._answers.get(query, version):
+            return remembered
+        relaxed = await self._ask(partial(search_relaxed, query=exact)) or answer
+        self._answers.keep(query, relaxed, version)
+        return relaxed
 
     async def _search(self, query: SkillQuery) -> SkillResults:
         index = self._follower.ready_index()
