@@ -70,6 +70,7 @@ from vskill_platform.web.skills import (
 from vskill_platform.web.submissions import (
     manage_queue,
     queue_page,
+    set_page,
     show_submissions,
     submit_api,
     submit_page,
@@ -95,6 +96,7 @@ PAGES = [Route(*row) for row in (
     ("GET", "/trust", ANYONE, trust_page.trust_page),
     # submissions and the queue
     ("GET", "/queue", ANYONE, queue_page.queue_page),
+    ("GET", "/sets/{set_id:str}", ANYONE, set_page.set_page),
     ("GET", "/submissions/{submission_id:str}", ANYONE, show_submissions.submission_page),
     ("POST", "/submissions/{submission_id:str}/retry", SUBMIT, show_submissions.retry_form),
     ("POST", "/submissions/{submission_id:str}/withdraw", SUBMIT, show_submissions.withdraw_form),

@@ -42,6 +42,7 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import wait_for_index
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.submissions.set_page import SETS
 from vskill_platform.web.submissions.submit_skills import (
     MAX_FORM_BYTES,
     find_skills_in,
@@ -220,14 +221,14 @@ async def _show_error(
 
 
 async def _redirect_to_set(request: WebRequest, submitted: SubmittedSet) -> Redirect:
-    """Redirect to the submission, or to the list of the set, when the list contains it."""
+    """Redirect to the submission, or to the page of the set, when the index contains it."""
     if not submitted.submission_ids:
         raise InvalidInput(refused(submitted))
     if len(submitted.members) == 1:
         return _see(f"/submissions/{submitted.submission_ids[0]}")
     await wait_for_index(request)
     kind, words = summarize_set(submitted)
-    return _see(f"/queue?set={submitted.set_id}", [flash(kind, words, on="/queue")])
+    return _see(f"{SETS}/{submitted.set_id}", [flash(kind, words, on=SETS)])
 
 
 def _see(path: str, cookies: Sequence[Cookie] = ()) -> Redirect:

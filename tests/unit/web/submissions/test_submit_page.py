@@ -92,7 +92,7 @@ async def test_a_repo_with_one_skill_is_followed_and_one_with_several_is_chosen_
     assert re.findall(r'name="paths" value="([\w-]+)" checked', choice.text) == [
         "a-notes", "b-notes", "c-notes",
     ]  # fmt: skip
-    assert chosen.headers["location"].startswith("/queue?set=set_")
+    assert chosen.headers["location"].startswith("/sets/set_")
     assert (">a-notes<" in queue.text, ">c-notes<" in queue.text) == (True, False)
     assert (nothing.status_code, problem_in(nothing)) == (400, "Choose at least one skill")
     assert "3 skills found" in nothing.text
@@ -146,8 +146,8 @@ async def test_files_are_taken_and_what_is_not_is_told(registry: Registry, tmp_p
     stored = await get_submission(taken.headers["location"].rpartition("/")[2])
     assert stored
     assert (stored.record.source.namespace, stored.record.is_private) == ("@ada", True)
-    assert partly.headers["location"].startswith("/queue?set=")
-    assert said["path"] == "/queue"
+    assert partly.headers["location"].startswith("/sets/set_")
+    assert said["path"] == "/sets"
     assert "2 of 3 skills were submitted. Refused: b/x:" in queue.text
     assert "&#39;a/x&#39; and &#39;b/x&#39; are both called" in queue.text
     assert 'vskill_flash=""' in queue.headers["set-cookie"]
