@@ -305,7 +305,7 @@ async def test_without_a_script_it_reloads_only_where_nothing_can_be_typed(
 
     reloads, link = 'http-equiv="refresh"', '<noscript><a class="button small" href="">Refresh'
     assert (reloads in visitor, link in visitor) == (True, False)
-    assert 'action="/" method="get" data-scripted hidden>' in visitor  # not even a search
+    assert 'action="/skills" method="get" data-scripted hidden>' in visitor  # not even a search
     assert 'name="reason"' in owner
     for page in (owner, days, paused):
         assert (reloads in page, link in page) == (False, True)
