@@ -46,7 +46,7 @@ async def test_a_set_shows_how_many_of_its_skills_are_checked(registry: Registry
     assert "2 of 3 checked" in page.text
     assert '<progress max="3" value="2"' in page.text
     assert "3 skills of one source" in page.text
-    assert "github.com/ada/notes" in page.text
+    assert "<h1>github.com/ada/notes</h1>" in page.text
     assert ">1 published</span>" in page.text
     assert ">1 rejected</span>" in page.text
     assert all(f'href="/submissions/{one.id}"' in page.text for one in members)

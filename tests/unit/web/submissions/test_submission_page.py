@@ -309,7 +309,7 @@ async def test_without_a_script_it_reloads_only_where_nothing_can_be_typed(
     assert 'name="reason"' in owner
     for page in (owner, days, paused):
         assert (reloads in page, link in page) == (False, True)
-        assert 'action="/" method="get">' in page
+        assert 'action="/skills" method="get">' in page
     assert (reloads in done, link in done) == (False, False)
 
 
