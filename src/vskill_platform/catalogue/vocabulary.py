@@ -28,7 +28,7 @@ _MAX_DELETED, _MIN_TRIGRAMS = 8, 6
 #: Words of at most this length are corrected by one edit, longer ones by two.
 _ONE_EDIT = 5
 #: How many similar words are compared letter by letter.
-_COMPARED = 60
+_COMPARED = 20
 _encode = msgspec.json.Encoder().encode
 
 
@@ -99,6 +99,7 @@ def edit_distance(one: str, other: str, most: int) -> int:
     """Count the letters to insert, delete, replace or swap; stop counting above *most*."""
     if abs(len(one) - len(other)) > most:
         return most + 1
+    one, other = _without_common_ends(one, other)
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
@@ -112,6 +113,16 @@ def edit_distance(one: str, other: str, most: int) -> int:
             return most + 1
         before, last = last, now
     return last[-1]
+
+
+def _without_common_ends(one: str, other: str) -> tuple[str, str]:
+    """Leave out what both start and end with: in a typo, that is most of the word."""
+    shorter = min(len(one), len(other))
+    start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    one, other = one[start:], other[start:]
+    shorter -= start
+    end = next((at for at in range(shorter) if one[-1 - at] != other[-1 - at]), shorter)
+    return one[: len(one) - end], other[: len(other) - end]
 
 
 def _is_kept(word: str) -> bool:
