@@ -147,6 +147,7 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
     names = await list_namespaces_of(user.name)
     overview, tokens = await read_overview(request, names), await list_tokens(user.name)
     has_begun = bool(tokens or (overview and (overview.total or overview.skills)))
+    namespaces = [(await get_namespace(name)).record for name in names]
     context = {
         "overview": overview,
         "is_new": overview is not None and not has_begun,
@@ -155,7 +156,8 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
         "sessions": await list_open_sessions(user),
         "this_session": visitor_of(request).credential,
         "tokens": tokens,
-        "namespaces": [(await get_namespace(name)).record for name in names],
+        "namespaces": namespaces,
+        "owned": {one.name for one in namespaces if one.is_owner(user.name)},
         "scopes": [
             (scope, words)
             for scope, words in WHAT_SCOPES_MEAN.items()

@@ -45,6 +45,7 @@ async def test_ones_skills_and_submissions_are_listed(
 
     assert 'href="/skills/@ada/plot"' in page.text
     assert 'href="/@ada"' in page.text
+    assert 'href="/admin/skills/@ada/plot"' in page.text
     assert ">bad</a>" in page.text
     assert "Notifications" in page.text
     assert "ben/tools/other" not in page.text

@@ -36,7 +36,7 @@ async def test_a_publisher_has_a_page_with_its_skills(
     assert 'href="/skills/ada/notes/tidy"' in short.text
     assert "ben/tools/plot" not in short.text
     assert "1 skill<" in short.text
-    assert "publishes since" in short.text
+    assert "first published" in short.text
     assert 'href="https://github.com/ada"' in short.text
 
 
