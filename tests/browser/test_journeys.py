@@ -232,6 +232,7 @@ def test_the_admin_reviews_blocks_and_unblocks(
     slug = registry.publish(page, f"block-{name}")
     page.goto(f"/admin/skills/{slug}")
     page.get_by_role("link", name="This skill").click()
+    expect(page.locator("main")).to_contain_text("1 skill would be taken down")
     page.get_by_label("Reason", exact=True).first.fill("seen stealing")
     page.get_by_role("button", name="Block", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("1 skill taken down")
