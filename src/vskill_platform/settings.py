@@ -147,6 +147,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     anonymous_pending: int = 200
     #: How often a followed repository is checked for new commits.
     follow_every: timedelta = timedelta(hours=1)
+    #: What git hosts sign push webhooks with; without it they are refused.
+    push_secret: Secret = msgspec.field(default_factory=Secret)
 
     #: Slugs of the skills that the home page shows first, separated by commas.
     featured_skills: str = ""
@@ -343,6 +345,8 @@ def check_access(settings: Settings) -> None:
             raise ConfigError(f"{variable(name)} must be longer than 0s")
     if not timedelta(minutes=1) <= settings.follow_every <= timedelta(days=7):
         raise ConfigError(f"{variable('follow_every')} must be between 1m and 7d")
+    if 0 < len(settings.push_secret.reveal()) < 16:  # noqa: PLR2004 - in the message
+        raise ConfigError(f"{variable('push_secret')} must have 16 characters or more")
 
 
 def check_retention(settings: Settings) -> None:

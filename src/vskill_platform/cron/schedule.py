@@ -221,6 +221,12 @@ async def _make_due(job: Job, operations: Sequence[Operation] = ()) -> None:
         raise Overtaken(f"{job.name} has just been started; wait for it")
 
 
+async def ask_to_follow_repos() -> None:
+    """Check the followed repositories that are due soon, not at the next interval."""
+    with suppress(Overtaken):  # the next run is at most two minutes away
+        await _make_due(FOLLOW_REPOS)
+
+
 async def ask_for_rescan(*, actor: str) -> None:
     """Make the next run check everything again; a running job must finish first."""
     # In the same commit that makes the job due: a run between two commits would drop the request.

@@ -237,6 +237,7 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/followed-repos", ANYONE, follow_repos.list_followed),
         ("POST", "/api/v1/followed-repos", SUBMIT, follow_repos.follow_all_over_api),
         ("DELETE", "/api/v1/followed-repos", SUBMIT, follow_repos.unfollow_all_over_api),
+        ("POST", "/api/v1/hooks/push/{kind:str}", ANYONE, follow_repos.take_push_webhook),
         ("POST", "/api/v1/skills/{slug:str}/register-tracking", SUBMIT, follow_repos.follow_over_api),
         ("DELETE", "/api/v1/skills/{slug:str}/register-tracking", SUBMIT, follow_repos.unfollow_over_api),
     ),

@@ -137,6 +137,7 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/api/cli/device/token",  # needs a code that a user has approved
         "/api/v1/account/token",  # revokes the token that it is sent with
         "/api/v1/external-scans/{scan_id:str}/callback",  # needs a signature
+        "/api/v1/hooks/push/{kind:str}",  # needs a signature
         "/mcp",  # reads; a report needs an account
         "/api/v1/skills/lookup-by-name",  # changes nothing
         "/api/v1/skills/stream/subscribe",  # a list of ids, for a day

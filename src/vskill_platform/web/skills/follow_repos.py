@@ -5,12 +5,15 @@ from typing import Annotated, Any
 
 from litestar import Response
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from litestar.status_codes import HTTP_202_ACCEPTED
 
 from vskill_platform.access.namespaces import check_may_act_in, may_act_in, may_manage
 from vskill_platform.access.visibility import find_visible_skill, sees_skill
+from vskill_platform.cron.schedule import ask_to_follow_repos
 from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn
 from vskill_platform.intake.follow_repo import follow_repo, list_skills_from, unfollow_repo
 from vskill_platform.intake.read_source import read_remote_source
+from vskill_platform.intake.take_push import MAX_PUSH_BYTES, take_push
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.stores.db import get_now, get_settings
@@ -137,6 +140,14 @@ async def unfollow_all_over_api(
         raise NotFound(f"you do not follow {url}")
     ended = [await unfollow_repo(one.slug, actor=visitor.name) for one in followed]
     return FollowedList(followed=[FollowedItem(**_fields(one)) for one in ended])
+
+
+@operation(status=HTTP_202_ACCEPTED, max_body=MAX_PUSH_BYTES, also=(403, 404, 413))
+async def take_push_webhook(request: WebRequest, kind: FromPath[str]) -> Ok:
+    """Receive a signed push webhook of a git host; unknown repositories get the same answer."""
+    if await take_push(kind, await request.body(), request.headers):
+        await ask_to_follow_repos()
+    return Ok()
 
 
 async def _may_stop(visitor: Visitor, followed: FollowedRepo) -> bool:
