@@ -1,7 +1,7 @@
 """Follow the repository of a published skill, or stop; list the skills of a repository."""
 
 from vskill_platform.engines.ports import ABSENT
-from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import checked_ref
@@ -27,8 +27,12 @@ async def follow_repo(
     ref: str = "",
     actor: str,
     is_by_operator: bool = False,
+    may_replace: bool = True,
 ) -> FollowedRepo:
-    """Follow the repository that a skill is published from; doing so twice changes nothing."""
+    """Follow the repository that a skill is published from; doing so twice changes nothing.
+
+    *may_replace* is the right to change what another user follows, such as the branch.
+    """
     if not skill.repo_url.startswith(("https://", "http://")):
         raise InvalidInput(
             f"{skill.slug} is not published from a repository; publish its next version instead"
@@ -51,6 +55,11 @@ async def follow_repo(
         stored = await get_followed_repo(skill.slug)
         if stored and _is_same(stored.record, wanted):
             return PlannedChange(result=stored.record)
+        if stored and not may_replace and _is_of_another(stored.record, actor):
+            raise NotAllowed(
+                f"{stored.record.by} follows the repository of {skill.slug} at another branch; ask "
+                "them or a reviewer to stop that"
+            )
         shown = f"{wanted.repo_url} {wanted.ref}".strip()
         operations = [
             write_followed_repo(
@@ -67,6 +76,10 @@ def _is_same(known: FollowedRepo, wanted: FollowedRepo) -> bool:
     """Tell whether nothing has to change; following that was stopped starts again."""
     is_alike = (known.repo_url, known.ref) == (wanted.repo_url, wanted.ref)
     return is_alike and known.stopped_at is None
+
+
+def _is_of_another(known: FollowedRepo, actor: str) -> bool:
+    return known.stopped_at is None and (known.by != actor or known.is_by_operator)
 
 
 async def unfollow_repo(slug: str, *, actor: str) -> FollowedRepo:

@@ -16,6 +16,7 @@ from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.take_push import MAX_PUSH_BYTES, take_push
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
@@ -25,6 +26,7 @@ from vskill_platform.stores.followed_repo_store import (
     list_followed_by,
     list_followed_repos,
 )
+from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.web.http.api_types import Limit, Ok, Shape, Text, clamp, key_cursor, read_key
 from vskill_platform.web.http.rate_limits import limits_of, quota_key
 from vskill_platform.web.http.requests import WebRequest
@@ -83,7 +85,13 @@ async def follow_over_api(
     limits_of(request).take_hourly(
         "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
     )
-    followed = await follow_repo(skill, data.repo_url, ref=data.branch or "", actor=visitor.name)
+    followed = await follow_repo(
+        skill,
+        data.repo_url,
+        ref=data.branch or "",
+        actor=visitor.name,
+        may_replace=await _may_replace(visitor, skill),
+    )
     return FollowAnswer(
         **_fields(followed),
         tracked=True,
@@ -124,7 +132,19 @@ async def follow_all_over_api(
         raise NotFound(
             f"no skill that you may submit is published from {source.url}; submit one first"
         )
-    followed = [await follow_repo(skill, ref=source.ref, actor=visitor.name) for skill in skills]
+    followed, refusals = [], []
+    for skill in skills:
+        may_replace = await _may_replace(visitor, skill)
+        try:
+            followed.append(
+                await follow_repo(
+                    skill, ref=source.ref, actor=visitor.name, may_replace=may_replace
+                )
+            )
+        except NotAllowed as error:  # the other skills can still be followed
+            refusals.append(error)
+    if not followed:
+        raise refusals[0]
     return FollowedList(followed=[FollowedItem(**_fields(one)) for one in followed])
 
 
@@ -148,6 +168,15 @@ async def take_push_webhook(request: WebRequest, kind: FromPath[str]) -> Ok:
     if await take_push(kind, await request.body(), request.headers):
         await ask_to_follow_repos()
     return Ok()
+
+
+async def _may_replace(visitor: Visitor, skill: PublishedSkill) -> bool:
+    """Tell whether a visitor who may submit a skill may change what another user follows.
+
+    In a namespace without owners everybody may submit, so only reviewers may.
+    """
+    namespace = (await get_namespace(namespace_of_skill(skill))).record
+    return namespace.is_owned or visitor.may(Right.BLOCK, get_settings())
 
 
 async def _may_stop(visitor: Visitor, followed: FollowedRepo) -> bool:

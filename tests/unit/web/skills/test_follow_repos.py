@@ -79,6 +79,38 @@ async def test_following_needs_an_account_the_scope_and_the_namespace(registry: 
     assert (await registry.post(WHERE, json={}, headers=ben)).status_code == 403
 
 
+async def test_a_stranger_cannot_change_the_branch_that_another_user_follows(
+    registry: Registry,
+) -> None:
+    ben, eve = await token_of(Role.READER, name="ben"), await token_of(Role.READER, name="eve")
+    await publish_from_repo(registry, "ada/notes/tidy", "tidy")
+    await registry.post(WHERE, json={}, headers=ben)
+
+    one = await registry.post(WHERE, json={"branch": "old"}, headers=eve)
+    all_of_it = await registry.post(ALL, json={"repoUrl": REPO, "branch": "old"}, headers=eve)
+
+    assert (one.status_code, all_of_it.status_code) == (403, 403)
+    assert "ben follows" in one.json()["detail"]
+    stored = await get_followed_repo("ada/notes/tidy")
+    assert stored
+    assert (stored.record.by, stored.record.ref) == ("ben", "")
+
+
+async def test_the_user_who_follows_and_reviewers_and_owners_change_the_branch(
+    registry: Registry,
+) -> None:
+    ben, rae = await token_of(Role.READER, name="ben"), await token_of(Role.REVIEWER, name="rae")
+    ada = await token_of(Role.PUBLISHER, name="ada")
+    await registry.post(WHERE, json={}, headers=ben)
+
+    own = await registry.post(WHERE, json={"branch": "one"}, headers=ben)
+    reviewer = await registry.post(WHERE, json={"branch": "two"}, headers=rae)
+    await add_owner("ada", "ada", actor="test")
+    owner = await registry.post(WHERE, json={"branch": "three"}, headers=ada)
+
+    assert [one.status_code for one in (own, reviewer, owner)] == [200, 200, 200]
+
+
 async def test_private_skills_of_others_cannot_be_followed(
     registry: Registry, tmp_path: Path
 ) -> None:
