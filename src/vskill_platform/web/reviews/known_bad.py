@@ -3,7 +3,9 @@
 import msgspec
 
 from vskill_platform.base.settle import settle
+from vskill_platform.base.show_text import count_of
 from vskill_platform.catalogue.query import DownSkill
+from vskill_platform.errors import NotReady
 from vskill_platform.model.lookalike import compare_names
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.moderation.list_reviews import Case
@@ -28,15 +30,18 @@ class Resemblance(msgspec.Struct, frozen=True, kw_only=True):
 
 class KnownBad(msgspec.Struct, frozen=True, kw_only=True):
     found: list[Resemblance]
-    #: How many were compared, and how many could not be read.
-    compared: int
-    unread: int
+    #: Why some or all were not compared; empty if all were.
+    note: str = ""
 
 
 async def find_known_bad(request: WebRequest, case: Case) -> KnownBad:
     """Compare names, publisher and files with the skills that were taken down."""
     visible = await visible_to(visitor_of(request))
-    down = (await catalogue_of(request).list_taken_down(limit=MAX_COMPARED, visible=visible)).skills
+    try:
+        listed = await catalogue_of(request).list_taken_down(limit=MAX_COMPARED, visible=visible)
+    except NotReady as error:  # reviews go on meanwhile
+        return KnownBad(found=[], note=str(error))
+    down = listed.skills
     ours = {file.sha256: file.path for file in case.files if _tells(file.path, file.size)}
     versions = await settle(lambda skill: get_versions(skill.slug), down)
     found, unread = [], 0
@@ -51,7 +56,8 @@ async def find_known_bad(request: WebRequest, case: Case) -> KnownBad:
             found.append(Resemblance(skill=skill, because=because))
     # Files that are the same tell more than a name.
     found.sort(key=lambda one: len(one.because), reverse=True)
-    return KnownBad(found=found[:_MAX_SHOWN], compared=len(down), unread=unread)
+    note = f"{unread} of {count_of(len(down), 'skill')} could not be read" if unread else ""
+    return KnownBad(found=found[:_MAX_SHOWN], note=note)
 
 
 def _tells(path: str, size: int) -> bool:

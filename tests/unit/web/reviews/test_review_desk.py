@@ -3,10 +3,13 @@
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from httpx import ASGITransport, AsyncClient
 
+from tests.apps import an_app
 from tests.clocks import NOON
 from tests.unit.web.admin_cast import Operator, an_operator
 from tests.unit.web.api_cast import Registry, browser_of, open_registry, put_review
@@ -148,6 +151,21 @@ async def test_a_review_names_the_skills_that_were_taken_down_and_resemble_it(
     assert "same name" in warning
     assert "it &lt;b&gt;steals&lt;/b&gt;" in warning
     assert "known-bad" not in clean
+
+
+async def test_reviews_go_on_while_the_search_index_is_not_ready(
+    registry: Registry, tmp_path: Path
+) -> None:
+    waiting = await put_review(tmp_path)
+    headers = await browser_of(Role.REVIEWER)
+    transport = ASGITransport(cast("Any", an_app(registry.env)))
+
+    async with AsyncClient(transport=transport, base_url="http://registry") as client:
+        page = await client.get(_page(waiting), headers=headers)
+
+    assert page.status_code == 200
+    assert "Not compared with all skills that were taken down: this node has no" in page.text
+    assert "Approve and publish" in page.text
 
 
 async def test_a_refused_decision_keeps_what_was_typed(registry: Registry, tmp_path: Path) -> None:
