@@ -45,9 +45,11 @@ log = get_logger(__name__)
 
 #: How many records one run reads; as many as time allows are checked, the rest stays due.
 SKILLS_A_RUN = 500
-_HOSTS_AT_ONCE = 4
+_HOSTS_AT_ONCE, _READS_AT_ONCE = 4, 8
 #: No check starts after this, so that the last ones finish within the job's budget.
 _SECONDS_A_RUN = 25.0
+#: The longest time of each of the up to three fetches of one check, for the same reason.
+_SECONDS_A_FETCH = 25.0
 #: The wait after the first failure; it doubles with each further one.
 FIRST_BACK_OFF, MAX_BACK_OFF = timedelta(minutes=15), timedelta(hours=24)
 #: The wait while an earlier commit of the skill is being processed.
@@ -65,15 +67,14 @@ class _Due(NamedTuple):
     is_private: bool
 
 
+#: The skills of each repository and branch.
+_Repos = dict[tuple[str, str], list[_Due]]
+
+
 async def follow_repos() -> str:
     """Check the followed repositories that are due; one check serves all skills of a repo."""
-    repos: dict[str, dict[tuple[str, str], list[_Due]]] = {}
-    for followed in await list_due_followed_repos(get_now(), limit=SKILLS_A_RUN):
-        if due := await _find_due(followed.slug):
-            key = (due.source.url, due.source.ref)
-            host = urlsplit(due.source.url).netloc
-            repos.setdefault(host, {}).setdefault(key, []).append(due)
-    stopwatch, looked_at, submitted, errors = Stopwatch(), 0, 0, 0
+    repos, errors = await _list_due_repos()
+    stopwatch, looked_at, submitted = Stopwatch(), 0, 0
 
     async def check_in_time(skills: list[_Due]) -> None:
         nonlocal looked_at, submitted
@@ -81,7 +82,7 @@ async def follow_repos() -> str:
             looked_at += 1
             submitted += await _check_repo(skills)
 
-    async def check_host(of_host: dict[tuple[str, str], list[_Due]]) -> None:
+    async def check_host(of_host: _Repos) -> None:
         nonlocal errors
         at_once = max(1, get_settings().fetches_per_host)
         for outcome in await settle(check_in_time, of_host.values(), at_once=at_once):
@@ -94,6 +95,22 @@ async def follow_repos() -> str:
             raise outcome
     total = count_of(sum(map(len, repos.values())), "repo")
     return f"{looked_at} of {total} checked, {submitted} submitted, {errors} failed"
+
+
+async def _list_due_repos() -> tuple[dict[str, _Repos], int]:
+    """Return the repositories of each host, and how many records could not be read."""
+    repos: dict[str, _Repos] = {}
+    errors = 0
+    records = await list_due_followed_repos(get_now(), limit=SKILLS_A_RUN)
+    for due in await settle(_find_due, [one.slug for one in records], at_once=_READS_AT_ONCE):
+        if isinstance(due, Exception):  # of one damaged record, which must not stop the others
+            errors += 1
+            log.error("followed repo not checked", error=repr(due))
+        elif due:
+            key = (due.source.url, due.source.ref)
+            host = urlsplit(due.source.url).netloc
+            repos.setdefault(host, {}).setdefault(key, []).append(due)
+    return repos, errors
 
 
 async def _find_due(slug: str) -> _Due | None:
@@ -117,6 +134,7 @@ async def _find_due(slug: str) -> _Due | None:
 async def _check_repo(skills: Sequence[_Due]) -> int:
     """Check one branch of a repository for all its skills; return how many were submitted."""
     source, reach = skills[0].source, reach_of(get_settings())
+    reach = msgspec.structs.replace(reach, seconds=min(reach.seconds, _SECONDS_A_FETCH))
     try:
         sha = await find_commit(source, reach)
     except SourceError as error:

@@ -17,6 +17,7 @@ from tests.repos import commit_all, git
 from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.users import disable_user
 from vskill_platform.cron.follow_repos import back_off, follow_repos
+from vskill_platform.engines.ports import Put
 from vskill_platform.errors import ConfigError
 from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo
 from vskill_platform.intake.submit import submit
@@ -362,6 +363,20 @@ async def test_a_skill_that_is_no_longer_published_is_not_followed(
         FollowStatus.STOPPED,
         "ada/notes/gone is no longer published",
     )
+
+
+async def test_a_damaged_record_does_not_stop_the_others(source: Source, repo: Path) -> None:
+    slug = "ada/notes/damaged"
+    skill = a_published_skill(slug, repo_url=source.url, submission_id="sub_damaged")
+    damaged = Put("sub:sub_damaged", b"{")
+    assert await commit([damaged, write_skill(skill, expected=0)])
+    await follow_repo(skill, actor="ada")
+    change_skill(repo)
+
+    outcome = await follow_repos()
+
+    assert outcome == "1 of 1 repo checked, 1 submitted, 1 failed"
+    assert (await followed(slug)).record.stopped_at is None
 
 
 async def test_an_annotated_tag_is_followed_to_its_commit(
