@@ -64,7 +64,7 @@ _CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (Token.Operator.Word, "k"),
 )
 CLASSES = tuple(dict.fromkeys(name for _, name in _CLASSES))
-#: Lexers by file name extension; the only ones that are ever loaded.
+#: Lexers by file name extension. That of Markdown uses others for code blocks, in the same process.
 _BY_EXTENSION = {
     "bash": "bash", "c": "c", "cfg": "ini", "cjs": "javascript", "cpp": "cpp", "cs": "csharp",
     "css": "css", "diff": "diff", "go": "go", "h": "c", "hpp": "cpp", "htm": "html",

@@ -12,11 +12,12 @@ from vskill_platform.queue.health import Health
 from vskill_platform.settings import variable
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.http.requests import WebRequest
-from vskill_platform.web.registry.probes import CachedHealth, is_operator
+from vskill_platform.web.registry.probes import CachedHealth, count_credentials, is_operator
 
 
 async def metrics(request: WebRequest) -> Response[bytes]:
     """Return the metrics of this node, and the state of the queue that all nodes share."""
+    count_credentials(request)
     if not _has_metrics_token(request) and not await is_operator(request):
         raise NotSignedIn(
             f"metrics are for operators: send the token of {variable('metrics_token')}, or one of "

@@ -14,8 +14,9 @@ from vskill_platform.errors import EngineError, NotSignedIn
 from vskill_platform.model.rights import Right
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.db import bound_env, get_now, get_settings
+from vskill_platform.web.http.rate_limits import address_key, limits_of
 from vskill_platform.web.http.requests import WebRequest
-from vskill_platform.web.http.visitor import identify
+from vskill_platform.web.http.visitor import SESSION_COOKIE, address_of, identify
 
 log = get_logger(__name__)
 
@@ -110,9 +111,21 @@ async def queue_healthz(request: WebRequest) -> Response[Health]:
     known: CachedHealth = request.app.state.health
     health = await known.look()
     status = HTTP_503_SERVICE_UNAVAILABLE if health.problems else HTTP_200_OK
+    count_credentials(request)
     if not await is_operator(request):
         health = _without_names(health)
     return Response(health, status_code=status)
+
+
+def count_credentials(request: WebRequest) -> None:
+    """Count a request that could be a guess: probes are not rate limited, but guessing is."""
+    if "authorization" in request.headers or SESSION_COOKIE in request.cookies:
+        limits_of(request).take(
+            "probe",
+            address_key(address_of(request)),
+            per_minute=get_settings().reads_per_minute,
+            now=get_now(),
+        )
 
 
 async def is_operator(request: WebRequest) -> bool:

@@ -66,6 +66,20 @@ async def test_strangers_do_not_see_metrics(registry: Registry, headers: dict[st
     assert "vskill_queue" not in answer.text
 
 
+@pytest.mark.parametrize("path", ["/metrics", "/healthz/queue"])
+async def test_tokens_cannot_be_guessed_without_limit(bound: WorkerEnv, path: str) -> None:
+    settings = msgspec.structs.replace(bound.settings, reads_per_minute=2)
+    async with open_registry(replace(bound, settings=settings)) as registry:
+        guesses = [
+            await registry.client.get(path, headers={"Authorization": f"Bearer guess-{number}"})
+            for number in range(3)
+        ]
+        probe = await registry.client.get("/healthz/queue")
+
+    assert [guess.status_code == 429 for guess in guesses] == [False, False, True]
+    assert probe.status_code != 429
+
+
 async def test_operators_see_metrics_and_publishers_do_not(registry: Registry) -> None:
     operator = await token_of(Role.REVIEWER, Scope.OPERATE)
     publisher = await token_of(Role.PUBLISHER)
