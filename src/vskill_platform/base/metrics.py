@@ -5,12 +5,14 @@ Nothing is measured, and the library is not even imported, until a server or wor
 processes of one node are added up.
 """
 
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
 
 _MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+#: The prefix of the folder that the processes of a node share, and the file in it that is locked.
+_FOLDER, _LOCK = "vskill-metrics-", "lock"
 _REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 _STAGE_BUCKETS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _COMMIT_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
@@ -207,13 +211,33 @@ def render_metrics(readings: Iterable[Reading] = ()) -> tuple[bytes, str]:
 @contextmanager
 def added_up_metrics() -> Iterator[None]:
     """Add up the metrics of all processes that are forked in this block."""
-    folder, owner = tempfile.mkdtemp(prefix="vskill-metrics-"), os.getpid()
+    _remove_abandoned()
+    folder, owner = tempfile.mkdtemp(prefix=_FOLDER), os.getpid()
+    _lock(Path(folder))
     os.environ[_MULTIPROCESS] = folder  # read by the library when a process starts to measure
     try:
         yield
     finally:
         if os.getpid() == owner:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lock(folder: Path) -> None:
+    """Lock a folder until this process and all its forks have ended."""
+    new = folder / f"new-{_LOCK}"
+    handle = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    new.rename(folder / _LOCK)  # only now, so that nobody finds it unlocked
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders of servers that were killed: nobody holds their locks."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with suppress(OSError):  # locked, or of another user
+            handle = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            with open(handle, "rb") as lock:  # noqa: PTH123 - a descriptor
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def serve_metrics(port: int, address: str) -> None:
