@@ -18,8 +18,8 @@ serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:80
 	$(BIN)/vskill-platform serve --submit-all demo
 
 # Twice as many as there are cores: many tests wait for the programs that they have started, and each
-# process collects all tests. The
-# folders with the slowest files come first, so they are not reordered.
+# process collects all tests. The folders with the slowest files come first, so they are not
+# reordered.
 test: $(READY)  ## all tests
 	$(BIN)/pytest --numprocesses=$$(( 2 * $$(nproc 2>/dev/null || echo 2) )) --dist=loadfile --no-loadscope-reorder $(ARGS)
 

@@ -1,6 +1,6 @@
 """Commands of the real program, each in a process of its own, forked from one that has loaded it.
 
-A test that is about the start itself starts the program anew.
+A test of the start itself runs the installed program instead.
 """
 
 import fcntl

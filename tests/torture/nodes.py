@@ -19,7 +19,7 @@ from tests.acceptance.processes import Running
 from tests.acceptance.program import Platform
 from tests.torture.skills import Skill
 
-#: Short enough that a lost worker costs seconds, and that nothing waits for a person.
+#: Short deadlines, so that a lost worker costs seconds, and enough retries for all submissions.
 _SETTINGS = {
     "judge_deadline": "2s", "message_deadline": "8s", "lease": "10s", "stuck_threshold": "25s",
     "retry_delay": "1s", "max_retries": "50", "scan_processes": "1", "log_level": "ERROR",

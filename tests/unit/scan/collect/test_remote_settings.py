@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from vskill_platform.model.verdict import Verdict
+from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.scan_skill import scan_skill
 
 HOST = "get.example-tools.dev"
 URL = f"https://{HOST}/x"
 CODE = "https://github.com/acme/x"
+#: Some public registry of packages: which ones are known is in the table, not here.
+PACKAGES = f"https://{load_data('hosts.toml')['registry']['hosts'][0]}"
 HEAD = "---\nname: tidy-tables\ndescription: Formats tables.\n---\n\n# Tables\n\n"
 
 
@@ -75,15 +78,15 @@ SOURCES = [
     ("package.json", json.dumps({"packageManager": f"yarn@{URL}.js"}),
      json.dumps({"packageManager": "yarn@4.1.0", "homepage": URL})),
     ("package-lock.json", json.dumps({"packages": {"a": {"resolved": f"{URL}.tgz"}}}),
-     json.dumps({"packages": {"a": {"resolved": "https://registry.npmjs.org/a/a-1.tgz"}}})),
+     json.dumps({"packages": {"a": {"resolved": f"{PACKAGES}/a-1.tgz"}}})),
     ("yarn.lock", f'a@^1:\n  resolved "{URL}.tgz#abc"\n',
-     'a@^1:\n  resolved "https://registry.yarnpkg.com/a/a-1.tgz#abc"\n'),
+     f'a@^1:\n  resolved "{PACKAGES}/a-1.tgz#abc"\n'),
     ("uv.lock", f"[[package]]\nsource = {{ url = '{URL}.whl' }}\n",
-     "[[package]]\nsource = { registry = 'https://pypi.org/simple' }\n"),
+     f"[[package]]\nsource = {{ registry = '{PACKAGES}/simple' }}\n"),
     (".yarnrc.yml", f"npmRegistryServer: '{URL}'\n", "nodeLinker: node-modules\n"),
     (".yarnrc.yml", f"plugins:\n  - path: a.cjs\n    spec: '{URL}'\n", "plugins: []\n"),
-    ("uv.toml", f"[[index]]\nurl = '{URL}'\n", "[[index]]\nurl = 'https://pypi.org/simple'\n"),
-    ("Pipfile", f"[[source]]\nurl = '{URL}'\n", "[[source]]\nurl = 'https://pypi.org/simple'\n"),
+    ("uv.toml", f"[[index]]\nurl = '{URL}'\n", f"[[index]]\nurl = '{PACKAGES}/simple'\n"),
+    ("Pipfile", f"[[source]]\nurl = '{URL}'\n", f"[[source]]\nurl = '{PACKAGES}/simple'\n"),
     ("requirements.txt", f"-r {URL}/r.txt\n", "-r more.txt\n"),
     ("environment.yml", f"channels:\n- {URL}\n", "channels:\n- conda-forge\n"),
     (".bundle/config", f"BUNDLE_MIRROR__ALL: '{URL}'\n", "BUNDLE_PATH: vendor\n"),

@@ -797,8 +797,16 @@ def test_a_container_with_the_rights_of_the_machine_is_noticed(options: str, is_
     assert bool(facts_of(f"docker run -d {options} acme/x", Act.ELEVATE)) is is_free
 
 
-def test_a_secret_that_a_container_mounts_is_read() -> None:
-    found = facts_of("docker run -v /home/ada/.ssh:/keys:ro acme/x", Act.READ_SECRET)
+@pytest.mark.parametrize(
+    "mount",
+    [
+        "-v /home/ada/.ssh:/keys:ro", "-v ~/.ssh:/keys", "-v $HOME/.ssh:/keys",
+        '-v "${HOME}/.ssh":/keys', "--volume=$HOME/.ssh:/keys", "-v$HOME/.ssh:/keys",
+        "--mount type=bind,src=$HOME/.ssh,dst=/keys",
+    ],
+)  # fmt: skip
+def test_a_secret_that_a_container_mounts_is_read(mount: str) -> None:
+    found = facts_of(f"docker run {mount} acme/x", Act.READ_SECRET)
 
     assert [fact.detail for fact in found] == ["ssh keys"]
 

@@ -13,7 +13,9 @@ _HOST_PLACES = frozenset(
 )
 #: A pod that shares the processes of its node, or is privileged.
 _HOST_POD = re.compile(r"\"(?:hostPID|privileged)\"\s*:\s*true")
-_MOUNTED = re.compile(r"(?:-v|--volume)[ =](/[^\s:]{0,200}):|\bsource=(/[^\s,]{0,200})")
+_MOUNTED = re.compile(
+    r"(?:-v|--volume)[ =]?([/~$][^\s:]{0,200}):|\b(?:source|src)=([/~$][^\s,]{0,200})"
+)
 
 
 def run_container(state: State, command: Command) -> str:
