@@ -232,8 +232,12 @@ def _refuse_to_begin_again(path: Path) -> None:
     """Refuse to create a database in place of a lost one: nobody would notice the loss."""
     path = path.resolve()
     left = sorted(file.name for file in path.parent.glob(f"{glob.escape(path.name)}{INDEX}-*"))
+    of_sqlite = [name for end in ("-wal", "-shm") if Path(name := f"{path}{end}").exists()]
+    # Looked at last: a process that creates the database now makes it before the other files.
     if not path.exists():
-        left += [name for end in ("-wal", "-shm") if Path(name := f"{path}{end}").exists()]
+        left += of_sqlite
+    elif path.stat().st_size > 0:
+        return
     if left:
         raise ConfigError(
             f"{path}: the database is missing or empty, but there was one: {left[0]} is still "

@@ -55,9 +55,10 @@ def drop_upload(sha256: str) -> Operation:
 
 async def count_staged(user: str) -> tuple[int, int]:
     """Return how many files a user has staged or reserved, and their bytes."""
+    # Reserved ones first: a file that is staged between the two lists is then in both, not in none.
     names = {
         key.removeprefix(prefix)
-        for prefix in (_STAGED, _RESERVED)
+        for prefix in (_RESERVED, _STAGED)
         for key in await list_all_keys(f"{prefix}{user}:")
     }
     return len(names), sum(int(name.rpartition(":")[2]) for name in names)

@@ -257,6 +257,30 @@ async def test_an_empty_file_beside_a_search_index_is_refused(path: Path, url: s
     assert content_of(path) == b""
 
 
+async def test_a_file_that_another_process_creates_meanwhile_is_not_taken_for_a_lost_one(
+    path: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: list[apsw.Connection] = []
+    exists = Path.exists
+
+    def create_then_look(self: Path) -> bool:
+        if self.name == "skills.db-wal" and not others:
+            others.append(apsw.Connection(str(path)))
+            others[0].pragma("journal_mode", "wal")
+            others[0].pragma("user_version", 0)  # a transaction, which creates the file
+        return exists(self)
+
+    monkeypatch.setattr(Path, "exists", create_then_look)
+
+    engine = await open_engine(url)
+    await engine.close()
+
+    for other in others:
+        other.close()
+
+    assert len(others) == 1
+
+
 async def a_large_database(url: str) -> None:
     engine = await open_engine(url)
     await engine.commit([Put(f"k{n:04}", bytes(2_000)) for n in range(500)])
