@@ -96,6 +96,9 @@ class SkillHit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     git_commit: str = ""
     #: Empty if it is the same.
     plugin_commit: str = ""
+    #: Why its latest version should no longer be used, and what to use instead; empty if neither.
+    deprecated: str = ""
+    use_instead: str = ""
 
 
 class ListedSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -38,6 +38,8 @@ def rank(hit: SkillHit) -> int:
         + _DOUBLING_POINTS * int(math.log2(1 + hit.installs / _INSTALLS_THAT_COUNT))
         + _YEAR_POINTS * (hit.updated_at - _FIRST_YEAR).total_seconds() / _YEAR_SECONDS
     )
-    level = min(max(int(points * _LEVELS_A_POINT), 0), _MAX_LEVEL)
+    level = min(max(int(points * _LEVELS_A_POINT), 1), _MAX_LEVEL)
+    if hit.deprecated:
+        level = 0  # below all others
     digest = hashlib.blake2b(hit.slug.encode(errors="replace"), digest_size=8).digest()
     return (_MAX_LEVEL - level) << SLUG_BITS | int.from_bytes(digest) >> (64 - SLUG_BITS)

@@ -74,6 +74,7 @@ class SkillRow(msgspec.Struct, frozen=True):
 
 def row_of(facts: SkillFacts) -> SkillRow:
     skill = facts.skill
+    deprecation = skill.deprecation_of(skill.offered)
     hit = SkillHit(
         slug=skill.slug,
         name=skill.name,
@@ -95,6 +96,8 @@ def row_of(facts: SkillFacts) -> SkillRow:
         zip_sha256=facts.zip_sha256,
         git_commit=facts.git_commit,
         plugin_commit=facts.plugin_commit,
+        deprecated=deprecation.reason if deprecation else "",
+        use_instead=deprecation.use if deprecation else "",
     )
     name = words_of(hit.name)
     text = _text(hit, name)
@@ -118,7 +121,10 @@ def row_of(facts: SkillFacts) -> SkillRow:
 
 def _digest(text: SkillText, hit: SkillHit) -> bytes:
     """Return a digest of all that lists and searches depend on, except the number of installs."""
-    listed = (hit.name, hit.description, hit.version, hit.license, hit.zip_sha256, hit.git_commit)
+    listed = (
+        hit.name, hit.description, hit.version, hit.license, hit.zip_sha256, hit.git_commit,
+        hit.deprecated, hit.use_instead,
+    )  # fmt: skip
     return hashlib.blake2b(msgspec.msgpack.encode((text, listed)), digest_size=16).digest()
 
 
@@ -139,8 +145,9 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
         words=_joined(
             [
                 *with_singulars([*labels, *described]),
-                *name_marks(name),
-                *label_marks(labels),
+                # A deprecated skill is found by its words, and first only by its exact name.
+                *(name_marks(name)[:1] if hit.deprecated else name_marks(name)),
+                *(() if hit.deprecated else label_marks(labels)),
                 *description_marks([*labels, *described]),
                 *filters,
             ]

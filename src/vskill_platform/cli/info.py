@@ -51,7 +51,9 @@ def _show(registry: Registry, release: Release, versions: list[VersionItem]) -> 
     echo(f"{release.slug} {release.version}{' (private)' if release.is_private else ''}")
     echo(f"  {release.description}")
     some = ", ".join(
-        item.version + ("" if item.standing in {"latest", "offered"} else f" ({item.standing})")
+        item.version
+        + ("" if item.standing in {"latest", "offered"} else f" ({item.standing})")
+        + (" (deprecated)" if item.deprecated else "")
         for item in versions[:_MAX_VERSIONS]
     )
     more = f", and {len(versions) - _MAX_VERSIONS} older" if len(versions) > _MAX_VERSIONS else ""
@@ -69,6 +71,8 @@ def _show(registry: Registry, release: Release, versions: list[VersionItem]) -> 
         echo(f"  {name:<10} {value}")
     for line in capability_lines("can", release.capabilities):
         echo(f"  {line}")
+    if release.deprecated:
+        warn(release.deprecated.words)
     for text in release.warnings:
         warn(text)
     echo(f"  install it with: vskill-platform install {release.slug}")

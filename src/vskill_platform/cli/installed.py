@@ -77,6 +77,7 @@ def outdated(*, registry: str | None, as_json: bool, **where: Any) -> None:
                     {
                         "slug": one.slug, "installed": one.version, "range": one.range,
                         "wanted": one.wanted, "latest": one.latest, "reason": one.reason,
+                        **({"deprecated": one.deprecated} if one.deprecated else {}),
                         "updateAvailable": one.wanted not in {None, one.version},
                     }
                     for one in rows
@@ -88,7 +89,13 @@ def outdated(*, registry: str | None, as_json: bool, **where: Any) -> None:
         show_table(
             ["skill", "installed", "wanted", "latest", "note"],
             [
-                [one.slug, one.version, one.wanted or "-", one.latest or "-", one.reason]
+                [
+                    one.slug,
+                    one.version,
+                    one.wanted or "-",
+                    one.latest or "-",
+                    "; ".join(filter(None, (one.reason, one.deprecated))),
+                ]
                 for one in rows
             ],
             keys=["skill", "installed", "wanted", "latest"],

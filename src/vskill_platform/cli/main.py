@@ -28,6 +28,8 @@ SECTIONS = {
         "withdraw": f"{_USER}:withdraw",
         "yank": f"{_USER}:yank",
         "unyank": f"{_USER}:unyank",
+        "deprecate": f"{_USER}:deprecate",
+        "undeprecate": f"{_USER}:undeprecate",
         "follow": f"{_USER}:follow",
         "discover": f"{_USER}:discover",
         "judge": f"{_HERE}.judge:judge",

@@ -1,6 +1,7 @@
-"""`search`, `versions`, `diff`, `yank`, `unyank` and `follow` on a registry."""
+"""`search`, `versions`, `diff`, `yank`, `deprecate`, their undoing, and `follow` on a registry."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -9,7 +10,7 @@ from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape,
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.answers import add_page
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.shapes import Diff, FollowedRepos, FoundSkills, Versions
+from vskill_platform.client.shapes import Diff, FollowedRepos, FoundSkills, Version, Versions
 from vskill_platform.errors import NotFound
 
 _SKILLS, _FOLLOWED = "/api/v1/skills", "/api/v1/followed-repos"
@@ -30,7 +31,8 @@ def search(registry: Registry, *, words: tuple[str, ...], limit: int, as_json: b
     show_table(
         ("skill", "version", "trust", "description"),
         [
-            (one["slug"], one["currentVersion"] or "yanked",
+            (one["slug"],
+             (one["currentVersion"] or "yanked") + (" (deprecated)" * bool(one.get("deprecated"))),
              Cell(f"{one['trustTier']} {one['trustScore']}"), one["description"])
             for one in answer["skills"]
         ],
@@ -59,7 +61,7 @@ def show_versions(answer: Versions) -> None:
         [
             (
                 one["version"],
-                Cell(one["standing"], _COLOURS.get(one["standing"], "")),
+                _standing(one),
                 one["createdAt"][:16].replace("T", " "),
                 one["contentHash"][:12],
                 one["diffSummary"],
@@ -69,6 +71,12 @@ def show_versions(answer: Versions) -> None:
         ],
         keys=("version", "digest"),
     )
+
+
+def _standing(one: Version) -> Cell:
+    if one.get("deprecated") and one["standing"] in {"latest", "offered"}:
+        return Cell(f"{one['standing']}, deprecated", "yellow")
+    return Cell(one["standing"], _COLOURS.get(one["standing"], ""))
 
 
 def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
@@ -127,6 +135,30 @@ def _change(
     latest = next((one["version"] for one in answer["versions"] if one["standing"] == "latest"), "")
     then = f"The latest is {latest}." if latest else "No version can be installed by default."
     echo(f"{slug} {version} is {'yanked' if action == 'yank' else 'available'}. {then}")
+
+
+def deprecate(
+    registry: Registry, *, slug: str, version: str | None, message: str, use: str, as_json: bool
+) -> None:
+    body = {"version": version, "message": message, "useInstead": use}
+    answer: Versions = registry.post_json(f"{_SKILLS}/{segment(slug)}/deprecate", body, Versions)
+    show_deprecation(answer, slug, version, is_on=True, as_json=as_json)
+
+
+def undeprecate(registry: Registry, *, slug: str, version: str | None, as_json: bool) -> None:
+    path = f"{_SKILLS}/{segment(slug)}/undeprecate"
+    answer: Versions = registry.post_json(path, {"version": version}, Versions)
+    show_deprecation(answer, slug, version, is_on=False, as_json=as_json)
+
+
+def show_deprecation(
+    answer: Any, slug: str, version: str | None, *, is_on: bool, as_json: bool
+) -> None:
+    if as_json:
+        print_json(answer)
+        return
+    what = f"{slug} {version}" if version else slug
+    echo(f"{what} is {'deprecated; it stays available' if is_on else 'no longer deprecated'}.")
 
 
 def follow(

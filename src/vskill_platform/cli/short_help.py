@@ -14,6 +14,8 @@ SHORT_HELP = {
     f"{_HERE}.user_commands:withdraw": "Withdraw a submission; it can be submitted again.",
     f"{_HERE}.user_commands:yank": "Yank a version.",
     f"{_HERE}.user_commands:unyank": "Make a yanked version available again.",
+    f"{_HERE}.user_commands:deprecate": "Deprecate a skill or a version.",
+    f"{_HERE}.user_commands:undeprecate": "End the deprecation of a skill or a version.",
     f"{_HERE}.user_commands:follow": "Submit new commits of a repo automatically.",
     f"{_HERE}.user_commands:discover": "List the skills in a source.",
     f"{_HERE}.judge:judge": "Ask the judge about a skill in a folder.",

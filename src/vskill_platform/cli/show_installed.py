@@ -42,6 +42,9 @@ def confirm_plans(scope: Scope, plans: Sequence[Planned], *, yes: bool, as_json:
     for plan in todo:
         if not as_json:
             _show_plan(scope, plan)
+        if plan.release and plan.release.deprecated:
+            # Only a warning: it needs no answer, so that a pipeline does not stop at it.
+            warn(f"{plan.skill.slug}: {plan.release.deprecated.words}")
         for warning in plan.warnings:
             warn(f"{plan.skill.slug}: {warning}")
     if yes or not any(_needs_answer(plan) for plan in todo):
@@ -140,6 +143,7 @@ def json_of_plan(scope: Scope, plan: Planned) -> dict[str, Any]:
         "verdict": release.verdict,
         "capabilities": release.capabilities,
         "yanked": release.yanked,
+        "deprecated": release.deprecated.message if release.deprecated else None,
     } if release else {}  # fmt: skip
     return {
         **json_of_skill(scope, plan.skill),

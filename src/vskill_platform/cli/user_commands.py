@@ -153,6 +153,34 @@ def unyank() -> None:
     """Make a yanked version available again."""
 
 
+_one_version = click.option(
+    "--version", metavar="VERSION", help="Only this version; by default the whole skill."
+)
+
+
+@click.command()
+@_slug
+@_one_version
+@click.option("--message", required=True, metavar="TEXT", help="Shown to everybody who finds it.")
+@click.option("--use", default="", metavar="SLUG", help="The skill to use instead.")
+@json_option
+@near_or_far("versions:deprecate", "remote_skills:deprecate")
+def deprecate() -> None:
+    """Deprecate a skill or a version.
+
+    It stays available, but searches list it last, and a warning shows the message.
+    """
+
+
+@click.command()
+@_slug
+@_one_version
+@json_option
+@near_or_far("versions:undeprecate", "remote_skills:undeprecate")
+def undeprecate() -> None:
+    """End the deprecation of a skill or a version."""
+
+
 @click.command()
 @click.argument("source")
 @click.option("--path", default="", metavar="DIR", help="Search only this folder.")

@@ -1,17 +1,22 @@
-"""`versions`, `diff`, `yank` and `unyank` on this machine."""
+"""`versions`, `diff`, `yank`, `deprecate` and their undoing on this machine."""
 
 import getpass
 from collections.abc import Awaitable, Callable
 
 from rich.table import Column, Table
 
+from vskill_platform.cli.remote_skills import show_deprecation
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.publish.moderation.deprecate import deprecate as deprecate_skill
+from vskill_platform.publish.moderation.deprecate import undeprecate as undeprecate_skill
 from vskill_platform.publish.moderation.yank_version import Yanked, unyank_version, yank_version
 from vskill_platform.publish.versions.diff_versions import FileChange, VersionDiff, patch_of
 from vskill_platform.publish.versions.find_version import (
     SkillVersions,
     Standing,
+    VersionRow,
     diff_of_skill,
     list_versions,
 )
@@ -80,6 +85,27 @@ def unyank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
     _change("available", work, as_json=as_json)
 
 
+def deprecate(*, slug: str, version: str | None, message: str, use: str, as_json: bool) -> None:
+    """Deprecate a skill or a version."""
+
+    async def work() -> PublishedSkill:
+        actor = getpass.getuser()
+        return await deprecate_skill(slug, version, message=message, use=use, actor=actor)
+
+    found = run_command(work)
+    show_deprecation(found, found.slug, version, is_on=True, as_json=as_json)
+
+
+def undeprecate(*, slug: str, version: str | None, as_json: bool) -> None:
+    """End the deprecation of a skill or a version."""
+
+    async def work() -> PublishedSkill:
+        return await undeprecate_skill(slug, version, actor=getpass.getuser())
+
+    found = run_command(work)
+    show_deprecation(found, found.slug, version, is_on=False, as_json=as_json)
+
+
 def _change(what: str, work: Callable[[], Awaitable[Yanked]], *, as_json: bool) -> None:
     done = run_command(work)
     if as_json:
@@ -106,7 +132,7 @@ def _show_versions(found: SkillVersions) -> None:
             f"{version.published_at:%Y-%m-%d %H:%M}",
             str(len(version.files)),
             version.digest,
-            escape(row.reason or (f"approved by {row.approved_by}" if row.approved_by else "")),
+            escape(_note(row)),
         )
     console.print(table)
     if not skill.version and not skill.down:
@@ -114,6 +140,12 @@ def _show_versions(found: SkillVersions) -> None:
     console.print(f"Trust: [bold]{trust.tier}[/], {trust.score} of 100", highlight=False)
     for words in trust.words:
         console.print(f"  {escape(words)}", highlight=False)
+
+
+def _note(row: VersionRow) -> str:
+    deprecated = f"deprecated: {row.deprecation.words}" if row.deprecation else ""
+    notes = [text for text in (row.reason, deprecated) if text]
+    return "; ".join(notes) or (f"approved by {row.approved_by}" if row.approved_by else "")
 
 
 def _show_diff(found: VersionDiff) -> None:

@@ -38,6 +38,16 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pass
 
 
+class Deprecated(_Answer, frozen=True, kw_only=True):
+    message: str
+    use_instead: str | None = None
+
+    @property
+    def words(self) -> str:
+        use = f" Use {self.use_instead} instead." if self.use_instead else ""
+        return f"deprecated: {self.message}{use}"
+
+
 class Release(_Answer, frozen=True, kw_only=True):
     """A version of a skill, with the field names of the API."""
 
@@ -57,6 +67,8 @@ class Release(_Answer, frozen=True, kw_only=True):
     is_private: bool = False
     #: Why the version is yanked.
     yanked: str | None = None
+    #: Older registries do not send it.
+    deprecated: Deprecated | None = None
     verdict: str | None = None
     capabilities: Capabilities | None = None
     files: tuple[SkillFile, ...] = ()
@@ -84,6 +96,7 @@ class VersionItem(_Answer, frozen=True, kw_only=True):
     archive_sha256: str = ""
     verdict: str | None = None
     capabilities: Capabilities | None = None
+    deprecated: Deprecated | None = None
 
 
 class _File(_Answer, frozen=True, kw_only=True):

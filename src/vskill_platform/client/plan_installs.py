@@ -183,11 +183,13 @@ class Outdated(msgspec.Struct, frozen=True, kw_only=True):
     latest: str | None
     #: Why the installed version is no longer available.
     reason: str = ""
+    #: Why the installed version should no longer be used; empty if it may be.
+    deprecated: str = ""
 
     @property
     def is_outdated(self) -> bool:
         newer = {self.wanted, self.latest} - {None, self.version}
-        return bool(self.reason or newer)
+        return bool(self.reason or self.deprecated or newer)
 
 
 def check_outdated(registry: Registry, skill: LockedSkill) -> Outdated:
@@ -206,6 +208,7 @@ def check_outdated(registry: Registry, skill: LockedSkill) -> Outdated:
         wanted=newest,
         latest=next((item.version for item in versions if item.standing == "latest"), None),
         reason=f"{mine.standing}: {mine.reason}" if mine and mine.reason else "",
+        deprecated=mine.deprecated.words if mine and mine.deprecated else "",
     )
 
 

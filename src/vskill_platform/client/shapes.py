@@ -27,6 +27,8 @@ class FoundSkill(TypedDict):
     trustTier: str
     trustScore: int
     description: str
+    #: Older registries do not send it.
+    deprecated: NotRequired[dict[str, Any] | None]
 
 
 class FoundSkills(TypedDict):
@@ -69,6 +71,8 @@ class Version(TypedDict):
     diffSummary: str
     reason: str
     approvedBy: str | None
+    #: Older registries do not send it.
+    deprecated: NotRequired[dict[str, Any] | None]
 
 
 class Versions(TypedDict):

@@ -51,6 +51,23 @@ class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     at: datetime
 
 
+class Deprecation(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A skill or a version that should no longer be used: still available, with a warning."""
+
+    #: The version; None for the whole skill, with its later versions.
+    number: int | None
+    #: Shown to everybody who finds or installs it.
+    reason: str
+    #: The slug of the skill to use instead; empty for none.
+    use: str = ""
+    by: str
+    at: datetime
+
+    @property
+    def words(self) -> str:
+        return f"{self.reason} (use {self.use} instead)" if self.use else self.reason
+
+
 class TakenDown(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why a skill was taken down; reviewers can still see its content."""
 
@@ -85,6 +102,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     #: Its requirements, as written by the author.
     compatibility: str | None = None
     yanked: tuple[Yank, ...] = ()
+    deprecated: tuple[Deprecation, ...] = ()
     #: None while it is listed. Only a new publication, after a new check, lists it again.
     down: TakenDown | None = None
     #: Whether only namespace members, reviewers and admins see it.
@@ -98,6 +116,11 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
 
     def yank_of(self, number: int) -> Yank | None:
         return next((yank for yank in self.yanked if yank.number == number), None)
+
+    def deprecation_of(self, number: int | None) -> Deprecation | None:
+        """Return why a version is deprecated: for its own reason, or with the whole skill."""
+        by_number = {mark.number: mark for mark in self.deprecated}
+        return by_number.get(number) or by_number.get(None)
 
 
 class PublishedSkillSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -126,6 +126,7 @@ PAGES = [Route(*row) for row in (
     # administration
     ("GET", "/admin/skills/{slug:path}", ACCOUNT, manage_page.manage_page),
     ("POST", "/admin/yank/{slug:path}", ACCOUNT, manage_page.yank_form),
+    ("POST", "/admin/deprecate/{slug:path}", ACCOUNT, manage_page.deprecate_form),
     ("POST", "/admin/visibility/{slug:path}", ACCOUNT, manage_page.visibility_form),
     ("GET", "/admin/queue", OPERATE, manage_queue.admin_queue_page),
     ("POST", "/admin/queue/pause", OPERATE, manage_queue.pause_form),
@@ -185,6 +186,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/skills/{slug:str}/badge", ANYONE, skill_api.show_badge),
         ("POST", "/api/v1/skills/{slug:str}/yank", MANAGE, skill_api.yank_over_api),
         ("POST", "/api/v1/skills/{slug:str}/unyank", MANAGE, skill_api.unyank_over_api),
+        ("POST", "/api/v1/skills/{slug:str}/deprecate", MANAGE, skill_api.deprecate_over_api),
+        ("POST", "/api/v1/skills/{slug:str}/undeprecate", MANAGE, skill_api.undeprecate_over_api),
         ("POST", "/api/v1/skills/{slug:str}/visibility", MANAGE, skill_api.change_visibility),
         ("GET", "/api/v1/skills/{slug:str}/versions", ANYONE, versions.show_versions),
         ("GET", "/api/v1/skills/{slug:str}/versions/diff", ANYONE, versions.show_diff),

@@ -13,6 +13,7 @@ from tests.unit.catalogue.index_files import committed, current, found, publishe
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, SkillQuery, SkillSort, Visible
 from vskill_platform.engines.ports import Put
+from vskill_platform.model.skill import Deprecation
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.stores.install_store import InstallCounts
 from vskill_platform.stores.records import encode
@@ -54,6 +55,19 @@ async def test_words_of_name_description_namespace_and_tags_find_a_skill(
     for text in ("tidy", "notes", "papers", "ada", "desk", "office", "TIDY notes", "sorts office"):
         assert await found(catalogue, text) == ["ada/desk/tidy-notes"], text
     assert await found(catalogue, "tidy grass") == []
+
+
+async def test_deprecated_skills_come_last_but_are_found(catalogue: Catalogue) -> None:
+    mark = Deprecation(number=None, reason="it is slow", by="ada", at=NOON)
+    await published("ada/desk/pdf-forms", deprecated=(mark,))
+    await published("ben/desk/fill-pdf")
+    await published("ben/desk/write", description="Writes a pdf.")
+    await published("ben/shed/pdf-forms")
+
+    by_word, by_name = await found(catalogue, "pdf"), await found(catalogue, "pdf forms")
+
+    assert (by_word[-1], len(by_word)) == ("ada/desk/pdf-forms", 4)
+    assert by_name == ["ben/shed/pdf-forms", "ada/desk/pdf-forms"]
 
 
 async def test_the_last_word_may_be_unfinished(catalogue: Catalogue) -> None:

@@ -19,6 +19,7 @@ from vskill_platform.errors import VskillError
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.publish.moderation.block_skill import block
+from vskill_platform.publish.moderation.deprecate import deprecate
 from vskill_platform.publish.moderation.yank_version import yank_version
 from vskill_platform.runtime.env import WorkerEnv
 
@@ -146,6 +147,23 @@ async def test_a_skill_with_warnings_needs_a_yes(
     assert done.exit_code == 0, said(done)
     assert f"warning: {SLUG}: " in done.stderr
     assert skill_folder(project).is_dir()
+
+
+async def test_a_deprecated_skill_is_installed_with_a_warning(run: Run, project: Path) -> None:
+    await deprecate(SLUG, None, message="it is slow", actor="ada")
+
+    shown = await run("info", SLUG)
+    done = await run("install", SLUG)
+    listed = await run("outdated")
+    as_json = await run("outdated", "--json")
+
+    assert "warning: deprecated: it is slow" in shown.stderr
+    assert "1.0.0 (deprecated)" in shown.stdout
+    assert done.exit_code == 0, said(done)
+    assert f"warning: {SLUG}: deprecated: it is slow" in done.stderr
+    assert skill_folder(project).is_dir()
+    assert "deprecated: it is slow" in listed.stdout
+    assert json.loads(as_json.stdout)["results"][0]["deprecated"] == "deprecated: it is slow"
 
 
 async def test_an_update_that_brings_new_capabilities_needs_a_yes(

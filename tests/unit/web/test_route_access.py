@@ -159,6 +159,7 @@ def test_admin_pages_are_for_staff_except_those_of_namespace_owners() -> None:
     others = {row.path for row in TABLE if row.path.startswith("/admin") and row.right not in staff}
 
     assert others == {
+        "/admin/deprecate/{slug:path}",
         "/admin/skills/{slug:path}",
         "/admin/visibility/{slug:path}",
         "/admin/yank/{slug:path}",

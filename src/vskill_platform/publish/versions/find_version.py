@@ -6,7 +6,7 @@ import msgspec
 
 from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.model.block import BlockKind, BlockSubject
-from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
+from vskill_platform.model.skill import Deprecation, PublishedSkill, SkillVersion, Yank
 from vskill_platform.model.trust import TrustScore
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.publish.versions.diff_versions import VersionDiff, diff_versions
@@ -30,6 +30,10 @@ class FoundVersion(msgspec.Struct, frozen=True, kw_only=True):
     version: SkillVersion
     #: Why it is yanked, though installable by exact version.
     yank: Yank | None = None
+
+    @property
+    def deprecation(self) -> Deprecation | None:
+        return self.skill.deprecation_of(self.version.number)
 
 
 async def find_version(slug: str, version: str | None = None) -> FoundVersion:
@@ -111,6 +115,8 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     approved_by: str | None = None
     #: The scan's verdict on its content; None if the report is no longer stored.
     verdict: Verdict | None = None
+    #: Why it should no longer be used, whatever its standing.
+    deprecation: Deprecation | None = None
 
 
 class SkillVersions(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +137,7 @@ async def list_versions(slug: str) -> SkillVersions:
             await _row(skill, version),
             approved_by=find_reviewer(histories[version.submission_id], version),
             verdict=_verdict(reports.get((version.submission_id, version.digest))),
+            deprecation=skill.deprecation_of(version.number),
         )
         for version in reversed(versions)
     ]

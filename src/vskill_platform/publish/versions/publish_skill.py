@@ -268,6 +268,7 @@ def _skill(
         published_at=before.published_at if before else version.published_at,
         checked_at=version.published_at,
         yanked=before.yanked if before else (),
+        deprecated=before.deprecated if before else (),
         **_labels(manifest),
     )
 

@@ -95,6 +95,7 @@ async def assess_version(skill: PublishedSkill, version: SkillVersion) -> Assess
     except NotAllowed as error:
         return _assessment("malicious", [f"Blocked: {error}."], report)
     notes = [f"This version is yanked: {found.yank.reason}"] if found.yank else []
+    notes += [f"Deprecated: {found.deprecation.words}"] if found.deprecation else []
     scans = await get_external_scans(version.submission_id)
     failed = [scan for scan in scans if _has_failed(scan, version)]
     notes += [f"The scanner {scan.provider} reports a problem. {scan.note}" for scan in failed]

@@ -1,4 +1,4 @@
-"""The page to manage a published skill: versions, visibility, block."""
+"""The page to manage a published skill: versions, deprecation, visibility, block."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.publish.moderation.deprecate import deprecate, undeprecate
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
 from vskill_platform.publish.versions.find_version import list_versions
 from vskill_platform.publish.versions.set_visibility import set_visibility
@@ -18,6 +19,7 @@ from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.slugs import find_successor
 
 
 async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
@@ -46,6 +48,25 @@ async def yank_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
             skill.slug, fields.get("version", ""), reason=reason, actor=visitor_of(request).name
         )
         return f"{done.version} {words}."
+
+    return await act(f"/admin/skills/{skill.slug}", work)
+
+
+async def deprecate_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
+    skill, fields = await _own_skill(request, slug), await read_fields(request)
+    visitor, version = visitor_of(request), fields.get("version", "") or None
+    what = version or "The skill"
+
+    async def work() -> str:
+        if fields.get("act") == "undeprecate":
+            await undeprecate(skill.slug, version, actor=visitor.name)
+            return f"{what} is no longer deprecated."
+        message = fields.get("message", "").strip()
+        if not message:
+            raise InvalidInput("a message is required; everybody who finds the skill can read it")
+        use = await find_successor(visitor, skill, fields.get("use", ""))
+        await deprecate(skill.slug, version, message=message, use=use, actor=visitor.name)
+        return f"{what} is deprecated."
 
     return await act(f"/admin/skills/{skill.slug}", work)
 

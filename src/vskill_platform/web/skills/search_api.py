@@ -23,6 +23,7 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import (
+    Deprecated,
     Paging,
     SearchAnswer,
     SkillItem,
@@ -172,6 +173,9 @@ def skill_item(hit: SkillHit) -> SkillItem:
         skill_slug=skill,
         current_version=hit.version or None,
         yanked=not hit.version,
+        deprecated=Deprecated(message=hit.deprecated, use_instead=hit.use_instead or None)
+        if hit.deprecated
+        else None,
         cert_tier=cert_tier(hit.tier),
         trust_tier=hit.tier,
         trust_score=hit.trust_score,

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from vskill_platform.model.skill import Deprecation
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.http.api_types import Reason, Shape, Text
 from vskill_platform.web.submissions.shapes import ScanItem
@@ -32,6 +33,18 @@ def cert_method(tier: TrustTier, *, is_reviewed: bool) -> str:
     return "LLM_JUDGE" if tier is TrustTier.JUDGED else "AUTOMATED_SCAN"
 
 
+class Deprecated(Shape, frozen=True, kw_only=True):
+    """A skill or version that should no longer be used."""
+
+    message: str
+    #: The slug of the skill to use instead; null if there is none.
+    use_instead: str | None
+
+
+def deprecated_json(found: Deprecation | None) -> Deprecated | None:
+    return Deprecated(message=found.reason, use_instead=found.use or None) if found else None
+
+
 class SkillItem(Shape, frozen=True, kw_only=True):
     """A row of a list or a search."""
 
@@ -47,6 +60,8 @@ class SkillItem(Shape, frozen=True, kw_only=True):
     #: None if all versions are yanked.
     current_version: str | None
     yanked: bool
+    #: Null if its latest version is not deprecated.
+    deprecated: Deprecated | None = None
     cert_tier: str
     trust_tier: str
     trust_score: int
@@ -126,6 +141,8 @@ class SkillDetail(Shape, frozen=True, kw_only=True):
     updated_at: datetime
     #: Reason if the version is yanked, else None.
     yanked: str | None = None
+    #: Null if the version is not deprecated.
+    deprecated: Deprecated | None = None
     #: The scan's verdict on this version: pass, review or block; null if its report is gone.
     verdict: str | None
     #: What this version can do, by kind; null if an older release published it.
@@ -158,6 +175,8 @@ class VersionItem(Shape, frozen=True, kw_only=True):
     #: What the version can do, by kind; null if an older release published it.
     capabilities: dict[str, tuple[str, ...]] | None
     file_count: int
+    #: Null if the version is not deprecated.
+    deprecated: Deprecated | None = None
     content: str | None = None
 
 
@@ -290,6 +309,20 @@ class InstallReports(Shape, frozen=True, kw_only=True):
 class YankRequest(Shape, frozen=True, kw_only=True):
     version: Text
     reason: Reason
+
+
+class DeprecateRequest(Shape, frozen=True, kw_only=True):
+    #: The version; without it, the whole skill.
+    version: Text | None = None
+    #: Shown to everybody who finds or installs it.
+    message: Reason
+    #: The slug of the skill to use instead.
+    use_instead: Text = ""
+
+
+class UndeprecateRequest(Shape, frozen=True, kw_only=True):
+    #: The version; without it, the whole skill.
+    version: Text | None = None
 
 
 class VisibilityRequest(Shape, frozen=True, kw_only=True):

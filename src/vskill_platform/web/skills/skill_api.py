@@ -1,4 +1,4 @@
-"""One skill over the API: details, files, download, yank and visibility."""
+"""One skill over the API: details, files, download, yank, deprecation and visibility."""
 
 import base64
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.source import public_source
+from vskill_platform.publish.moderation.deprecate import deprecate, undeprecate
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
 from vskill_platform.publish.versions.find_version import FoundVersion, open_version
 from vskill_platform.publish.versions.set_visibility import set_visibility
@@ -27,18 +28,21 @@ from vskill_platform.web.skills.badge import skill_badge
 from vskill_platform.web.skills.downloads import skill_download
 from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.shapes import (
+    DeprecateRequest,
     FileContent,
     FileItem,
     FileList,
     SkillAnswer,
     SkillDetail,
+    UndeprecateRequest,
     VersionList,
     Visibility,
     VisibilityRequest,
     YankRequest,
     cert_tier,
+    deprecated_json,
 )
-from vskill_platform.web.skills.slugs import find_listed, find_skill, slug_of
+from vskill_platform.web.skills.slugs import find_listed, find_skill, find_successor, slug_of
 from vskill_platform.web.skills.versions import read_manifest, versions_of
 
 _PICTURE = "image/svg+xml"
@@ -143,6 +147,30 @@ async def unyank_over_api(
     return await versions_of(skill.slug)
 
 
+async def deprecate_over_api(
+    request: WebRequest, slug: FromPath[str], data: JSONBody[DeprecateRequest]
+) -> VersionList:
+    """Deprecate a skill or a version: it stays available, with a warning."""
+    skill = await _own(request, slug)
+    await deprecate(
+        skill.slug,
+        data.version,
+        message=data.message,
+        use=await find_successor(visitor_of(request), skill, data.use_instead),
+        actor=visitor_of(request).name,
+    )
+    return await versions_of(skill.slug)
+
+
+async def undeprecate_over_api(
+    request: WebRequest, slug: FromPath[str], data: JSONBody[UndeprecateRequest]
+) -> VersionList:
+    """End the deprecation of a skill or a version."""
+    skill = await _own(request, slug)
+    await undeprecate(skill.slug, data.version, actor=visitor_of(request).name)
+    return await versions_of(skill.slug)
+
+
 async def change_visibility(
     request: WebRequest, slug: FromPath[str], data: JSONBody[VisibilityRequest]
 ) -> Visibility:
@@ -197,6 +225,7 @@ async def _detail(skill: PublishedSkill, found: FoundVersion) -> SkillDetail:
         published_at=skill.published_at,
         updated_at=version.published_at,
         yanked=found.yank.reason if found.yank else None,
+        deprecated=deprecated_json(found.deprecation),
         verdict=report.verdict if report else None,
         capabilities=version.capabilities,
         file_count=len(version.files),

@@ -15,7 +15,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from vskill_platform.access.visibility import find_visible_skill, sees_skill
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import SkillHit, SkillQuery
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
@@ -39,8 +39,8 @@ SKILL_ID = "sk_published_"
 #: What may follow a slug in the API.
 API_PARTS = frozenset(
     {
-        "badge", "download", "files", "installs", "register-tracking", "repo-health", "rescan",
-        "security", "unyank", "versions", "visibility", "yank",
+        "badge", "deprecate", "download", "files", "installs", "register-tracking", "repo-health",
+        "rescan", "security", "undeprecate", "unyank", "versions", "visibility", "yank",
     }
 )  # fmt: skip
 #: API paths that are not slugs.
@@ -140,6 +140,21 @@ async def find_skill(connection: Connection, name: str) -> PublishedSkill:
         more = f" and {len(same) - _MAX_NAMED} more" if len(same) > _MAX_NAMED else ""
         raise NotFound(f"several skills are called {name!r}: {some}{more}; use the full slug")
     return (await find_visible_skill(visitor, same[0].slug)).record
+
+
+async def find_successor(visitor: Visitor, skill: PublishedSkill, slug: str) -> str:
+    """Return the current slug of the skill to use instead of *skill*; empty for none.
+
+    A pointer from a public skill to a private one would reveal it.
+    """
+    if not slug.strip():
+        return ""
+    found = (await find_visible_skill(visitor, slug.strip())).record
+    if found.slug == skill.slug:
+        raise InvalidInput("a deprecated skill cannot point to itself; name another skill")
+    if found.is_private and not skill.is_private:
+        raise InvalidInput(f"{found.slug} is private, so a public skill cannot point to it")
+    return found.slug
 
 
 async def find_namesakes(connection: Connection, name: str) -> list[SkillHit]:

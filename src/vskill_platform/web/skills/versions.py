@@ -39,6 +39,7 @@ from vskill_platform.web.skills.shapes import (
     VersionList,
     cert_method,
     cert_tier,
+    deprecated_json,
 )
 from vskill_platform.web.skills.slugs import find_listed
 
@@ -179,6 +180,7 @@ def _item(listed: SkillVersions, place: int) -> VersionItem:
         verdict=row.verdict,
         capabilities=version.capabilities,
         file_count=len(version.files),
+        deprecated=deprecated_json(row.deprecation),
     )
 
 

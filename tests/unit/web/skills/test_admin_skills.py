@@ -348,3 +348,26 @@ async def test_reviewers_manage_what_was_taken_down_or_belongs_to_nobody(
     stored = await get_skill(SLUG)
     assert stored
     assert stored.record.is_private is False
+
+
+async def test_a_skill_is_deprecated_and_restored_on_its_page(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    rae = await an_operator(registry, Role.REVIEWER)
+    path = f"/admin/deprecate/{SLUG}"
+
+    unsaid = await rae.act(path, version="", message=" ")
+    unknown = await rae.act(path, version="", message="old", use="@ada/nothing")
+    done = await rae.act(path, version="1.0.0", message="it is slow")
+    page = await rae.see(f"/admin/skills/{SLUG}")
+    undone = await rae.act(path, version="1.0.0", act="undeprecate")
+
+    assert "a message is required" in unsaid[1]
+    assert "there is no published skill" in unescape(unknown[1])
+    assert "1.0.0 is deprecated." in done[1]
+    assert "it is slow" in page
+    assert "1.0.0 is no longer deprecated." in undone[1]
+    stored = await get_skill(SLUG)
+    assert stored
+    assert stored.record.deprecated == ()

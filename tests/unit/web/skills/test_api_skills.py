@@ -506,6 +506,60 @@ async def test_owners_and_reviewers_yank_and_nobody_else(
     ]
 
 
+async def test_owners_and_reviewers_deprecate_and_nobody_else(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path / "old")
+    await put_skill(registry.env, tmp_path / "new", "@ada/neat", publisher="@ada")
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE)
+    ben, rae = await token_of(Role.READER, Scope.MANAGE), await token_of(Role.REVIEWER)
+    await add_owner("ada", "ada", actor="test")
+    path, body = f"/api/v1/skills/{SLUG}", {"message": "it is slow", "useInstead": "@ada/neat"}
+
+    nobody = await registry.post(f"{path}/deprecate", json=body)
+    another = await registry.post(f"{path}/deprecate", json=body, headers=ben)
+    unsaid = await registry.post(f"{path}/deprecate", json={"message": ""}, headers=ada)
+    done = await registry.post(f"{path}/deprecate", json=body, headers=ada)
+    shown = (await registry.json(f"/skills/{SLUG}"))["skill"]
+    found = (await registry.json("/skills/search?q=notes"))["results"]
+    page = await registry.get(f"/skills/{SLUG}", headers={"Accept": "text/html"})
+    listed = await registry.get("/?q=notes", headers={"Accept": "text/html"})
+    ended = await registry.post(f"{path}/undeprecate", json={}, headers=rae)
+
+    told = {"message": "it is slow", "useInstead": "@ada/neat"}
+    assert [one.status_code for one in (nobody, another, unsaid)] == [401, 403, 400]
+    assert done.json()["versions"][0]["deprecated"] == told
+    assert done.json()["versions"][0]["standing"] == "latest"
+    assert shown["deprecated"] == told
+    assert [(one["slug"], one["deprecated"]) for one in found] == [
+        ("@ada/neat", None), (SLUG, told),
+    ]  # fmt: skip
+    for text in (page.text, listed.text):
+        assert "it is slow" in text
+        assert 'href="/skills/@ada/neat"' in text
+    assert ended.json()["versions"][0]["deprecated"] is None
+    assert [action for _, action, _ in await audited()] == ["deprecate", "undeprecate"]
+
+
+async def test_a_public_skill_does_not_point_to_a_private_one(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path / "old")
+    await put_skill(registry.env, tmp_path / "new", "@ada/neat", publisher="@ada")
+    await change_skill(registry.env, "@ada/neat", is_private=True)
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE)
+    rae = await token_of(Role.REVIEWER, Scope.MANAGE)  # without `read`, it sees no private skill
+    await add_owner("ada", "ada", actor="test")
+    path, body = f"/api/v1/skills/{SLUG}/deprecate", {"message": "old", "useInstead": "@ada/neat"}
+
+    seen = await registry.post(path, json=body, headers=ada)
+    unseen = await registry.post(path, json=body, headers=rae)
+
+    assert (seen.status_code, "is private" in seen.text) == (400, True)
+    assert unseen.status_code in {403, 404}
+    assert (await registry.json(f"/skills/{SLUG}"))["skill"]["deprecated"] is None
+
+
 async def test_a_skill_is_hidden_and_shown_by_its_owners_also_when_it_is_down(
     registry: Registry, tmp_path: Path
 ) -> None:
