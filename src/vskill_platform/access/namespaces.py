@@ -128,10 +128,15 @@ async def may_manage(visitor: Visitor, skill: PublishedSkill) -> bool:
 
     In a namespace without owners, submitting a skill gives no permission to manage it.
     """
+    return await may_manage_in(visitor, namespace_of_skill(skill))
+
+
+async def may_manage_in(visitor: Visitor, name: str) -> bool:
+    """Return whether the visitor may manage what is in a namespace."""
     settings = get_settings()
     if visitor.may(Right.BLOCK, settings):
         return True
-    namespace = (await get_namespace(namespace_of_skill(skill))).record
+    namespace = (await get_namespace(name)).record
     if not namespace.is_owned or visitor.user is None:
         return False
     return visitor.may(Right.MANAGE, settings) and visitor.may_act_in(namespace, settings)

@@ -6,7 +6,12 @@ from vskill_platform.cli.remote_skills import check_follow_options, show_followe
 from vskill_platform.cli.run_command import current_settings, run_command
 from vskill_platform.cli.terminal import print_json
 from vskill_platform.errors import NotFound
-from vskill_platform.intake.follow_repo import follow_repo, list_skills_from, unfollow_repo
+from vskill_platform.intake.follow_repo import (
+    follow_repo,
+    follow_whole_repo,
+    list_skills_from,
+    unfollow_repo,
+)
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
@@ -34,18 +39,20 @@ def follow(*, repo: str, ref: str, is_list: bool, stop: bool, as_json: bool) -> 
 
 
 async def _follow(url: str, ref: str) -> list[FollowedRepo]:
-    skills = await list_skills_from(url)
-    if not skills:
-        raise NotFound(f"no skill is published from {url}; submit one first")
     actor = getpass.getuser()
-    return [await follow_repo(one, ref=ref, actor=actor, is_by_operator=True) for one in skills]
+    whole = await follow_whole_repo(url, ref=ref, actor=actor, is_by_operator=True)
+    skills = await list_skills_from(url)
+    return [
+        whole,
+        *[await follow_repo(one, ref=ref, actor=actor, is_by_operator=True) for one in skills],
+    ]
 
 
 async def _stop(url: str) -> list[FollowedRepo]:
     followed = await find_followed_in(url)
     if not followed:
         raise NotFound(f"{url} is not followed")
-    return [await unfollow_repo(one.slug, actor=getpass.getuser()) for one in followed]
+    return [await unfollow_repo(one.name, actor=getpass.getuser()) for one in followed]
 
 
 async def _list_all() -> list[FollowedRepo]:

@@ -201,4 +201,5 @@ def show_followed(rows: Sequence[tuple[str, str, str, str, str]]) -> None:
     if not rows:
         echo("You follow no repository.", err=True)
         return
-    show_table(("skill", "repo", "branch", "status", "problem"), rows, keys=("skill",))
+    shown = [(slug or "(all, and new ones)", *rest) for slug, *rest in rows]
+    show_table(("skill", "repo", "branch", "status", "problem"), shown, keys=("skill",))

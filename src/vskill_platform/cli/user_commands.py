@@ -87,8 +87,8 @@ def withdraw() -> None:
 def follow() -> None:
     """Submit new commits of a repo automatically.
 
-    REPO is owner/repo or a git URL. All skills that are published from it and that you may submit
-    are followed: a commit that changes one of them is submitted in your name.
+    REPO is owner/repo or a git URL. A commit that changes one of its skills is submitted in your
+    name, and so is every skill that is new in it, now and later.
     """
 
 

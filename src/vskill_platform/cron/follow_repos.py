@@ -4,42 +4,44 @@ A commit is recorded as seen in the same database commit that queues its submiss
 submitted once, also by two nodes and after a crash.
 """
 
-import random
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
-from vskill_platform.access.namespaces import check_may_act_in, check_may_publish_ref
 from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import NEVER, Operation
+from vskill_platform.cron.follow_new_skills import take_new_skills
+from vskill_platform.cron.followed_results import (
+    check_rights,
+    mark_failed,
+    mark_seen,
+    put_checked,
+    stop_following,
+    write_checked,
+)
+from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotAllowed, Overtaken, SourceError
 from vskill_platform.fetch.probe_repo import RepoAnswer, is_missing, probe_repo
-from vskill_platform.fetch.reach import reach_of
+from vskill_platform.fetch.reach import Reach, reach_of
 from vskill_platform.fetch.repo import find_commit
 from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.submit import submit
-from vskill_platform.model.namespace import namespace_of
-from vskill_platform.model.rights import Right, Visitor
-from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.model.source import Source, SourceKind, git_source
 from vskill_platform.model.submission import STUCK_STATES, Submission
-from vskill_platform.stores.audit_store import write_audit
-from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
     get_followed_repo,
     list_due_followed_repos,
-    write_followed_repo,
 )
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import find_skill
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
-from vskill_platform.stores.user_store import get_user
 
 log = get_logger(__name__)
 
@@ -50,13 +52,8 @@ _HOSTS_AT_ONCE, _READS_AT_ONCE = 4, 8
 _SECONDS_A_RUN = 25.0
 #: The longest time of each of the up to three fetches of one check, for the same reason.
 _SECONDS_A_FETCH = 25.0
-#: The wait after the first failure; it doubles with each further one.
-FIRST_BACK_OFF, MAX_BACK_OFF = timedelta(minutes=15), timedelta(hours=24)
 #: The wait while an earlier commit of the skill is being processed.
 _WHILE_PENDING = timedelta(minutes=5)
-#: Each wait is shortened by up to this fraction, so that repositories are not checked in bursts.
-_JITTER = 0.1
-_MAX_PROBLEM = 500
 
 
 class _Due(NamedTuple):
@@ -102,7 +99,7 @@ async def _list_due_repos() -> tuple[dict[str, _Repos], int]:
     repos: dict[str, _Repos] = {}
     errors = 0
     records = await list_due_followed_repos(get_now(), limit=SKILLS_A_RUN)
-    for due in await settle(_find_due, [one.slug for one in records], at_once=_READS_AT_ONCE):
+    for due in await settle(_find_due, [one.name for one in records], at_once=_READS_AT_ONCE):
         if isinstance(due, Exception):  # of one damaged record, which must not stop the others
             errors += 1
             log.error("followed repo not checked", error=repr(due))
@@ -113,46 +110,65 @@ async def _list_due_repos() -> tuple[dict[str, _Repos], int]:
     return repos, errors
 
 
-async def _find_due(slug: str) -> _Due | None:
-    """Return what to check for a skill; None, and following stops, if it is not there anymore."""
-    followed = await get_followed_repo(slug)
+async def _find_due(name: str) -> _Due | None:
+    """Return what to check; None, and following stops, if a skill is not there anymore."""
+    followed = await get_followed_repo(name)
     if followed is None:
         return None
+    if not followed.record.slug:
+        source = git_source(followed.record.repo_url, ref=followed.record.ref)
+        return _Due(followed, source, None, is_private=False)
+    slug = followed.record.slug
     _, skill = await find_skill(slug)
     stored = await get_submission(skill.record.submission_id) if skill else None
     if skill is None or stored is None:
-        await _stop(followed, f"{slug} is no longer published")
+        await stop_following(followed, f"{slug} is no longer published")
         return None
     source = stored.record.source
     if source.kind is not SourceKind.GIT or source.url != followed.record.repo_url:
-        await _stop(followed, f"{slug} is no longer published from {followed.record.repo_url}")
+        await stop_following(
+            followed, f"{slug} is no longer published from {followed.record.repo_url}"
+        )
         return None
     source = msgspec.structs.replace(source, ref=followed.record.ref or source.ref)
     return _Due(followed, source, stored.record.tree_sha, skill.record.is_private)
 
 
 async def _check_repo(skills: Sequence[_Due]) -> int:
-    """Check one branch of a repository for all its skills; return how many were submitted."""
+    """Check one branch of a repository for all that is followed; return how many were submitted."""
     source, reach = skills[0].source, reach_of(get_settings())
     reach = msgspec.structs.replace(reach, seconds=min(reach.seconds, _SECONDS_A_FETCH))
     try:
         sha = await find_commit(source, reach)
     except SourceError as error:
         for due in skills:
-            await _fail(due.followed, str(error), is_gone=is_missing(error, source))
+            await mark_failed(due.followed, str(error), is_gone=is_missing(error, source))
         return 0
+    submitted = 0
+    for due in skills:
+        if not due.followed.record.slug:
+            submitted += await take_new_skills(due.followed, due.source, sha, reach)
+    return submitted + await _check_skills(
+        [due for due in skills if due.followed.record.slug], sha, reach
+    )
+
+
+async def _check_skills(skills: Sequence[_Due], sha: str, reach: Reach) -> int:
+    """Submit the skills whose folder has changed; return how many."""
     changed = [due for due in skills if due.followed.record.commit_sha != sha]
     for due in skills:
         if due not in changed:
             # A skill that left the repository is still missing at the same commit.
-            await _put(due.followed, _seen(due.followed.record, sha, due.followed.record.problem))
+            await put_checked(
+                due.followed, mark_seen(due.followed.record, sha, due.followed.record.problem)
+            )
     if not changed:
         return 0
-    look = await probe_repo(source, {due.source.path for due in changed}, reach)
+    look = await probe_repo(changed[0].source, {due.source.path for due in changed}, reach)
     if look.answer is not RepoAnswer.THERE:
         for due in changed:
             is_gone = look.answer is RepoAnswer.MISSING
-            await _fail(due.followed, look.note, is_gone=is_gone)
+            await mark_failed(due.followed, look.note, is_gone=is_gone)
         return 0
     return sum([await _take_commit(due, sha, look.trees.get(due.source.path)) for due in changed])
 
@@ -162,20 +178,22 @@ async def _take_commit(due: _Due, sha: str, tree_sha: str | None) -> bool:
     followed, source = due.followed, due.source
     if tree_sha is None:
         problem = f"the folder {source.path!r} is no longer in the repository"
-        await _put(followed, _seen(followed.record, sha, problem))
+        await put_checked(followed, mark_seen(followed.record, sha, problem))
         return False
     owner = await get_source_owner(source)
     known = await get_submission(owner) if owner else None
     if known and known.record.state in STUCK_STATES:
-        await _put(followed, _seen(followed.record, followed.record.commit_sha), _WHILE_PENDING)
+        await put_checked(
+            followed, mark_seen(followed.record, followed.record.commit_sha), _WHILE_PENDING
+        )
         return False
     if tree_sha == (known.record.tree_sha if known else due.published_tree):
-        await _put(followed, _seen(followed.record, sha))
+        await put_checked(followed, mark_seen(followed.record, sha))
         return False
     try:
-        may_replace_ref = await _check_rights(followed.record, source)
+        may_replace_ref = await check_rights(followed.record, source)
     except NotAllowed as error:
-        await _stop(followed, str(error))
+        await stop_following(followed, str(error))
         return False
     offer = Offer(source=source, tree_sha=tree_sha, is_private=due.is_private)
     return await _submit(followed, offer, sha, may_replace_ref=may_replace_ref)
@@ -190,7 +208,7 @@ async def _submit(
         now = await get_followed_repo(record.slug)
         if now is None or now.revision != followed.revision:
             raise Overtaken(f"another node has checked the repository of {record.slug}")
-        return [_write(followed, _seen(record, sha))]
+        return [write_checked(followed, mark_seen(record, sha))]
 
     try:
         result = await submit(
@@ -199,7 +217,7 @@ async def _submit(
     except Overtaken:  # the other node submits it, or the user stopped following
         return False
     except NotAllowed as error:  # the policy's limit per day, which ends with the day
-        await _fail(followed, str(error))
+        await mark_failed(followed, str(error))
         return False
     is_noted = await _has_changed(followed)
     if not is_noted:
@@ -216,84 +234,12 @@ async def _note_nothing_new(
     While an older commit is processed, the new one is not seen: the worker may have fetched before.
     """
     if submission.state in STUCK_STATES:
-        pending = _seen(followed.record, followed.record.commit_sha)
-        await _put(followed, pending, _WHILE_PENDING)
+        pending = mark_seen(followed.record, followed.record.commit_sha)
+        await put_checked(followed, pending, _WHILE_PENDING)
     else:
-        await _put(followed, _seen(followed.record, sha))
+        await put_checked(followed, mark_seen(followed.record, sha))
 
 
 async def _has_changed(followed: Stored[FollowedRepo]) -> bool:
     now = await get_followed_repo(followed.record.slug)
     return now is None or now.revision != followed.revision
-
-
-async def _check_rights(followed: FollowedRepo, source: Source) -> bool:
-    """Raise if the user may no longer submit this; return whether they may replace another ref."""
-    if followed.is_by_operator:
-        return True
-    user = await get_user(followed.by)
-    if user is None or user.record.is_disabled:
-        raise NotAllowed(f"the account {followed.by} is disabled or no longer exists")
-    visitor = Visitor(user=user.record, via="session")
-    if not visitor.may(Right.SUBMIT, get_settings()):
-        raise NotAllowed(f"{followed.by} may no longer submit skills")
-    await check_may_act_in(visitor, namespace_of(source))
-    return await check_may_publish_ref(visitor, source)
-
-
-def _seen(followed: FollowedRepo, sha: str, problem: str = "") -> FollowedRepo:
-    return msgspec.structs.replace(
-        followed,
-        commit_sha=sha,
-        checked_at=get_now(),
-        failures=0,
-        problem=problem,
-        missing_since=None,
-    )
-
-
-async def _fail(followed: Stored[FollowedRepo], problem: str, *, is_gone: bool = False) -> None:
-    record, now = followed.record, get_now()
-    failed = msgspec.structs.replace(
-        record,
-        checked_at=now,
-        failures=record.failures + 1,
-        problem=problem[:_MAX_PROBLEM],
-        missing_since=(record.missing_since or now) if is_gone else None,
-    )
-    log.info("followed repo not readable", slug=record.slug, error=failed.problem)
-    await _put(followed, failed, back_off(failed.failures))
-
-
-def back_off(failures: int) -> timedelta:
-    """Return the wait after so many failures in a row, without jitter."""
-    doublings = min(failures - 1, 10)  # more would only repeat the maximum
-    return min(FIRST_BACK_OFF * (1 << doublings), MAX_BACK_OFF)
-
-
-async def _stop(followed: Stored[FollowedRepo], reason: str) -> None:
-    """Stop following and record why; the record stays, so that its user can see it."""
-    stopped = msgspec.structs.replace(
-        followed.record, stopped_at=get_now(), problem=reason[:_MAX_PROBLEM]
-    )
-    slug, put = stopped.slug, write_followed_repo(stopped, due=NEVER, expected=followed.revision)
-    await commit([put, write_audit("repo unfollow", slug, actor="cron", reason=stopped.problem)])
-    log.warning("followed repo stopped", slug=slug, reason=stopped.problem)
-
-
-async def _put(
-    followed: Stored[FollowedRepo], changed: FollowedRepo, wait: timedelta | None = None
-) -> None:
-    """Store the result of a check; if the record has changed since, that change wins."""
-    await commit([_write(followed, changed, wait)])
-
-
-def _write(
-    followed: Stored[FollowedRepo], changed: FollowedRepo, wait: timedelta | None = None
-) -> Operation:
-    due = _after(wait or get_settings().follow_every)
-    return write_followed_repo(changed, due=due, expected=followed.revision)
-
-
-def _after(wait: timedelta) -> datetime:
-    return get_now() + wait * random.uniform(1 - _JITTER, 1)  # noqa: S311 - not a secret

@@ -1,4 +1,4 @@
-"""Follow the repository of a published skill, or stop; list the skills of a repository."""
+"""Follow a repository, for one skill or for all that are in it now and later, or stop."""
 
 from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
@@ -50,26 +50,51 @@ async def follow_repo(
         is_by_operator=is_by_operator,
         at=get_now(),
     )
+    return await _start(wanted, may_replace=may_replace)
+
+
+async def follow_whole_repo(
+    repo_url: str,
+    *,
+    ref: str = "",
+    actor: str,
+    is_by_operator: bool = False,
+    may_replace: bool = True,
+) -> FollowedRepo:
+    """Submit the skills that are new in a repository, now and later, and follow each of them."""
+    wanted = FollowedRepo(
+        slug="",
+        repo_url=repo_url,
+        ref=checked_ref(ref),
+        by=actor,
+        is_by_operator=is_by_operator,
+        at=get_now(),
+    )
+    return await _start(wanted, may_replace=may_replace)
+
+
+async def _start(wanted: FollowedRepo, *, may_replace: bool) -> FollowedRepo:
+    name, actor = wanted.name, wanted.by
 
     async def plan() -> PlannedChange[FollowedRepo]:
-        stored = await get_followed_repo(skill.slug)
+        stored = await get_followed_repo(name)
         if stored and _is_same(stored.record, wanted):
             return PlannedChange(result=stored.record)
         if stored and not may_replace and _is_of_another(stored.record, actor):
             raise NotAllowed(
-                f"{stored.record.by} follows the repository of {skill.slug} at another branch; ask "
-                "them or a reviewer to stop that"
+                f"{stored.record.by} follows {name} at another branch; ask them or a reviewer to "
+                "stop that"
             )
         shown = f"{wanted.repo_url} {wanted.ref}".strip()
         operations = [
             write_followed_repo(
                 wanted, due=wanted.at, expected=stored.revision if stored else ABSENT
             ),
-            write_audit("repo follow", skill.slug, actor=actor, reason="", outcome=shown),
+            write_audit("repo follow", name, actor=actor, reason="", outcome=shown),
         ]
         return PlannedChange(operations=operations, result=wanted)
 
-    return await change(f"the followed repo of {skill.slug}", plan)
+    return await change(f"the followed repo of {name}", plan)
 
 
 def _is_same(known: FollowedRepo, wanted: FollowedRepo) -> bool:
@@ -82,20 +107,20 @@ def _is_of_another(known: FollowedRepo, actor: str) -> bool:
     return known.stopped_at is None and (known.by != actor or known.is_by_operator)
 
 
-async def unfollow_repo(slug: str, *, actor: str) -> FollowedRepo:
-    """Stop following the repository of a skill; NotFound if it is not followed."""
+async def unfollow_repo(name: str, *, actor: str) -> FollowedRepo:
+    """Stop following the repository of a skill, or a repository; NotFound if it is not followed."""
 
     async def plan() -> PlannedChange[FollowedRepo]:
-        stored = await get_followed_repo(slug)
+        stored = await get_followed_repo(name)
         if stored is None:
-            raise NotFound(f"the repository of {slug} is not followed")
+            raise NotFound(f"the repository of {name} is not followed")
         operations = [
-            delete_followed_repo(slug, expected=stored.revision),
-            write_audit("repo unfollow", slug, actor=actor, reason=""),
+            delete_followed_repo(name, expected=stored.revision),
+            write_audit("repo unfollow", name, actor=actor, reason=""),
         ]
         return PlannedChange(operations=operations, result=stored.record)
 
-    return await change(f"the followed repo of {slug}", plan)
+    return await change(f"the followed repo of {name}", plan)
 
 
 async def list_skills_from(repo_url: str) -> list[PublishedSkill]:

@@ -1,4 +1,4 @@
-"""Accept a push webhook of a git host: the followed skills of its repository become due."""
+"""Accept a push webhook of a git host: what is followed of its repository becomes due."""
 
 import hashlib
 import hmac
@@ -53,7 +53,7 @@ class _Push(msgspec.Struct, frozen=True):
 
 
 async def take_push(kind: str, body: bytes, headers: Mapping[str, str]) -> int:
-    """Make the followed skills of the repository due; return how many there are.
+    """Make what is followed of the repository due; return how many records there are.
 
     Nothing of the body is parsed before its signature is verified.
     """
@@ -110,10 +110,10 @@ async def _make_due(followed: FollowedRepo) -> None:
     """Make a record due now; a check that runs at this moment is repeated."""
 
     async def plan() -> PlannedChange[None]:
-        stored = await get_followed_repo(followed.slug)
+        stored = await get_followed_repo(followed.name)
         if stored is None or stored.record.stopped_at:
             return PlannedChange(result=None)
         put = write_followed_repo(stored.record, due=get_now(), expected=stored.revision)
         return PlannedChange(operations=[put], result=None)
 
-    await change(f"the followed repo of {followed.slug}", plan)
+    await change(f"the followed repo {followed.name}", plan)

@@ -1,4 +1,4 @@
-"""Repositories that somebody asked to follow: one record per skill, found by slug, repo or due."""
+"""Repositories that somebody asked to follow: a record for each skill, and one for new skills."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -29,6 +29,7 @@ class FollowStatus(StrEnum):
 
 
 class FollowedRepo(Record, frozen=True, kw_only=True):
+    #: Empty for the repository as a whole: skills that are new in it are submitted and followed.
     slug: str
     #: The canonical URL, as in a source of kind git.
     repo_url: str
@@ -50,6 +51,14 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     missing_since: datetime | None = None
     #: When following ended because its user lost the right to submit; the problem says why.
     stopped_at: datetime | None = None
+    #: Of the repository as a whole: skills that were followed once, and are not followed again if
+    #: somebody stops that.
+    skills: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What is followed: a skill, or the URL of a repository."""
+        return self.slug or self.repo_url
 
     @property
     def status(self) -> FollowStatus:
@@ -65,12 +74,12 @@ class FollowedPage(msgspec.Struct, frozen=True):
     cursor: str | None
 
 
-async def get_followed_repo(slug: str) -> Stored[FollowedRepo] | None:
-    return await get_record(_FOLLOWED + slug, FollowedRepo)
+async def get_followed_repo(name: str) -> Stored[FollowedRepo] | None:
+    return await get_record(_FOLLOWED + name, FollowedRepo)
 
 
 async def list_followed_repos(*, after: str | None = None, limit: int = 100) -> FollowedPage:
-    """Return a page of what is followed, ordered by slug."""
+    """Return a page of what is followed, ordered by name."""
     page = await get_kv().list_keys(_FOLLOWED, after=after, limit=limit)
     return FollowedPage(await _read(page.keys), page.cursor)
 
@@ -82,7 +91,7 @@ async def list_due_followed_repos(now: datetime, *, limit: int) -> list[Followed
 
 
 async def find_followed_in(repo_url: str) -> list[FollowedRepo]:
-    """Return the followed skills of one repository, given its canonical URL."""
+    """Return what is followed of one repository, given its canonical URL."""
     (keys,) = await get_kv().find_marked([_OF_REPO + repo_url], limit=MAX_SKILLS_OF_A_REPO)
     return await _read(keys)
 
@@ -98,7 +107,7 @@ def write_followed_repo(
 ) -> Operation:
     """Return the operation that stores it; *due* is when to look at the repository next."""
     return Put(
-        _FOLLOWED + followed.slug,
+        _FOLLOWED + followed.name,
         encode(followed),
         expected=expected,
         due=due,
@@ -106,8 +115,8 @@ def write_followed_repo(
     )
 
 
-def delete_followed_repo(slug: str, *, expected: int | None = None) -> Operation:
-    return Delete(_FOLLOWED + slug, expected=expected)
+def delete_followed_repo(name: str, *, expected: int | None = None) -> Operation:
+    return Delete(_FOLLOWED + name, expected=expected)
 
 
 async def _read(keys: list[str]) -> list[FollowedRepo]:

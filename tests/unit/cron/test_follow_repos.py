@@ -16,7 +16,8 @@ from tests.people import a_user
 from tests.repos import commit_all, git
 from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.users import disable_user
-from vskill_platform.cron.follow_repos import back_off, follow_repos
+from vskill_platform.cron.follow_repos import follow_repos
+from vskill_platform.cron.followed_results import back_off
 from vskill_platform.engines.ports import Put
 from vskill_platform.errors import ConfigError
 from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo

@@ -7,16 +7,22 @@ from litestar import Response
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.status_codes import HTTP_202_ACCEPTED
 
-from vskill_platform.access.namespaces import check_may_act_in, may_act_in, may_manage
+from vskill_platform.access.namespaces import check_may_act_in, may_manage, may_manage_in
 from vskill_platform.access.visibility import find_visible_skill, sees_skill
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.schedule import ask_to_follow_repos
 from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn
-from vskill_platform.intake.follow_repo import follow_repo, list_skills_from, unfollow_repo
+from vskill_platform.intake.follow_repo import (
+    follow_repo,
+    follow_whole_repo,
+    list_skills_from,
+    unfollow_repo,
+)
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.take_push import MAX_PUSH_BYTES, take_push
-from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.namespace import namespace_of, namespace_of_skill
 from vskill_platform.model.rights import Right, Visitor
-from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import Source, git_source
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
@@ -33,6 +39,8 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.slugs import SKILL_ID, find_listed, find_skill, slug_of
+
+log = get_logger(__name__)
 
 FOLLOWS_PER_HOUR = 10
 _MAX_ROWS = 100
@@ -51,6 +59,7 @@ class FollowRepoRequest(Shape, frozen=True, kw_only=True):
 
 
 class FollowedItem(Shape, frozen=True, kw_only=True):
+    #: Empty for the repository as a whole: its new skills are submitted and followed.
     slug: str
     repo_url: str
     branch: str | None
@@ -90,7 +99,7 @@ async def follow_over_api(
         data.repo_url,
         ref=data.branch or "",
         actor=visitor.name,
-        may_replace=await _may_replace(visitor, skill),
+        may_replace=await _may_replace(visitor, namespace_of_skill(skill)),
     )
     return FollowAnswer(
         **_fields(followed),
@@ -117,35 +126,38 @@ async def unfollow_over_api(request: WebRequest, slug: FromPath[str]) -> Ok:
 async def follow_all_over_api(
     request: WebRequest, data: JSONBody[FollowRepoRequest]
 ) -> FollowedList:
-    """Follow a repository for all its published skills that you may submit."""
+    """Follow a repository for all its skills, those that are added later included."""
     visitor = _signed_in(request)
     source = read_remote_source(data.repo_url, settings=get_settings(), ref=data.branch or "")
     limits_of(request).take_hourly(
         "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
     )
-    skills = [
-        skill
-        for skill in await list_skills_from(source.url)
-        if await sees_skill(visitor, skill) and await may_act_in(visitor, namespace_of_skill(skill))
-    ]
-    if not skills:
-        raise NotFound(
-            f"no skill that you may submit is published from {source.url}; submit one first"
-        )
-    followed, refusals = [], []
-    for skill in skills:
-        may_replace = await _may_replace(visitor, skill)
-        try:
-            followed.append(
-                await follow_repo(
-                    skill, ref=source.ref, actor=visitor.name, may_replace=may_replace
-                )
-            )
-        except NotAllowed as error:  # the other skills can still be followed
-            refusals.append(error)
-    if not followed:
-        raise refusals[0]
+    followed = await follow_for(visitor, source)
+    await ask_to_follow_repos()
     return FollowedList(followed=[FollowedItem(**_fields(one)) for one in followed])
+
+
+async def follow_for(visitor: Visitor, source: Source) -> list[FollowedRepo]:
+    """Follow a repository, and all its published skills that this visitor sees."""
+    namespace = namespace_of(source)
+    await check_may_act_in(visitor, namespace)
+    may_replace = await _may_replace(visitor, namespace)
+    followed = [
+        await follow_whole_repo(
+            source.url, ref=source.ref, actor=visitor.name, may_replace=may_replace
+        )
+    ]
+    for skill in await list_skills_from(source.url):
+        if await sees_skill(visitor, skill):
+            try:
+                followed.append(
+                    await follow_repo(
+                        skill, ref=source.ref, actor=visitor.name, may_replace=may_replace
+                    )
+                )
+            except NotAllowed as error:  # the other skills can still be followed
+                log.info("skill not followed", slug=skill.slug, reason=str(error))
+    return followed
 
 
 @operation(also=(404,))
@@ -158,7 +170,7 @@ async def unfollow_all_over_api(
     followed = [one for one in await find_followed_in(url) if await _may_stop(visitor, one)]
     if not followed:
         raise NotFound(f"you do not follow {url}")
-    ended = [await unfollow_repo(one.slug, actor=visitor.name) for one in followed]
+    ended = [await unfollow_repo(one.name, actor=visitor.name) for one in followed]
     return FollowedList(followed=[FollowedItem(**_fields(one)) for one in ended])
 
 
@@ -170,18 +182,20 @@ async def take_push_webhook(request: WebRequest, kind: FromPath[str]) -> Ok:
     return Ok()
 
 
-async def _may_replace(visitor: Visitor, skill: PublishedSkill) -> bool:
-    """Tell whether a visitor who may submit a skill may change what another user follows.
+async def _may_replace(visitor: Visitor, namespace: str) -> bool:
+    """Tell whether a visitor who may submit there may change what another user follows.
 
     In a namespace without owners everybody may submit, so only reviewers may.
     """
-    namespace = (await get_namespace(namespace_of_skill(skill))).record
-    return namespace.is_owned or visitor.may(Right.BLOCK, get_settings())
+    is_owned = (await get_namespace(namespace)).record.is_owned
+    return is_owned or visitor.may(Right.BLOCK, get_settings())
 
 
 async def _may_stop(visitor: Visitor, followed: FollowedRepo) -> bool:
     if followed.by == visitor.name:
         return True
+    if not followed.slug:
+        return await may_manage_in(visitor, namespace_of(git_source(followed.repo_url)))
     try:
         skill = await find_visible_skill(visitor, followed.slug)
     except NotFound:
@@ -208,6 +222,8 @@ async def list_followed(
 
 
 async def _is_seen(visitor: Visitor, followed: FollowedRepo) -> bool:
+    if not followed.slug:
+        return True  # only the user's own records are asked for
     try:
         await find_visible_skill(visitor, followed.slug)
     except NotFound:

@@ -89,8 +89,9 @@ async def test_a_stranger_cannot_change_the_branch_that_another_user_follows(
     one = await registry.post(WHERE, json={"branch": "old"}, headers=eve)
     all_of_it = await registry.post(ALL, json={"repoUrl": REPO, "branch": "old"}, headers=eve)
 
-    assert (one.status_code, all_of_it.status_code) == (403, 403)
+    assert one.status_code == 403
     assert "ben follows" in one.json()["detail"]
+    assert [item["slug"] for item in all_of_it.json()["followed"]] == [""]
     stored = await get_followed_repo("ada/notes/tidy")
     assert stored
     assert (stored.record.by, stored.record.ref) == ("ben", "")
@@ -173,27 +174,25 @@ async def test_a_repo_is_followed_for_every_skill_that_the_user_may_submit(
     assert made.status_code == 200, made.text
     found = [(one["slug"], one["branch"], one["status"]) for one in made.json()["followed"]]
     assert found == [
+        ("", "main", "following"),
         ("ada/notes/second", "main", "following"),
         ("ada/notes/tidy", "main", "following"),
     ]
     assert (other.status_code, ended.status_code) == (404, 200)
-    assert len(ended.json()["followed"]) == 2
+    assert len(ended.json()["followed"]) == 3
     assert await find_followed_in(REPO) == []
 
 
-async def test_a_repo_without_skills_that_the_user_may_submit_cannot_be_followed(
-    registry: Registry,
-) -> None:
+async def test_a_repo_in_a_namespace_of_others_cannot_be_followed(registry: Registry) -> None:
     await token_of(Role.PUBLISHER, name="ada")
     await publish_from_repo(registry, "ada/notes/tidy", "tidy")
     await add_owner("ada", "ada", actor="test")
     ben = await token_of(Role.READER, name="ben")
 
     owned = await registry.post(ALL, json={"repoUrl": "ada/notes"}, headers=ben)
-    unknown = await registry.post(ALL, json={"repoUrl": "ada/other"}, headers=ben)
     local = await registry.post(ALL, json={"repoUrl": "file:///etc/x"}, headers=ben)
     anonymous = await registry.post(ALL, json={"repoUrl": "ada/notes"})
 
-    found = [answer.status_code for answer in (owned, unknown, local, anonymous)]
-    assert found == [404, 404, 400, 401]
+    found = [answer.status_code for answer in (owned, local, anonymous)]
+    assert found == [403, 400, 401]
     assert await find_followed_in(REPO) == []

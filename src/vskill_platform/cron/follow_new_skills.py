@@ -1,0 +1,106 @@
+"""Skills that are new in a followed repository: they are submitted, and followed once published.
+
+Every step can be repeated: a skill that is known is not submitted again. So a crash between the
+submissions and the record of the commit costs only a repeated check.
+"""
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.cron.followed_results import (
+    check_rights,
+    mark_failed,
+    mark_seen,
+    put_checked,
+    stop_following,
+)
+from vskill_platform.errors import NotAllowed, SourceError, VskillError
+from vskill_platform.fetch.reach import Reach
+from vskill_platform.intake.discover import Discovery, discovered
+from vskill_platform.intake.follow_repo import follow_repo, list_skills_from
+from vskill_platform.intake.submit import submit
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import Source
+from vskill_platform.stores.followed_repo_store import (
+    MAX_SKILLS_OF_A_REPO,
+    FollowedRepo,
+    get_followed_repo,
+)
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.source_submissions import list_owners_of
+from vskill_platform.stores.submission_store import read_submissions
+
+log = get_logger(__name__)
+
+
+async def take_new_skills(
+    followed: Stored[FollowedRepo], source: Source, sha: str, reach: Reach
+) -> int:
+    """Submit the skills that nobody has submitted yet; return how many."""
+    record = followed.record
+    published = await list_skills_from(record.repo_url)
+    submitted = 0
+    if record.commit_sha != sha:
+        try:
+            await check_rights(record, source)
+            async with discovered(source, reach) as discovery:
+                submitted = await _submit_unknown(record, discovery, published)
+        except NotAllowed as error:
+            await stop_following(followed, str(error))
+            return 0
+        except (SourceError, _LimitReached) as error:
+            await mark_failed(followed, str(error))
+            return 0
+    skills = await _follow_published(record, published)
+    seen = msgspec.structs.replace(mark_seen(record, sha), skills=skills)
+    await put_checked(followed, seen)
+    return submitted
+
+
+class _LimitReached(VskillError):
+    """The policy allows no more submissions today; the rest is submitted later."""
+
+
+async def _submit_unknown(
+    record: FollowedRepo, discovery: Discovery, published: list[PublishedSkill]
+) -> int:
+    """Submit each valid skill of which there is no submission; return how many."""
+    # Others of this repository are private: a new one must not be public by itself.
+    is_private = any(skill.is_private for skill in published)
+    known = await _list_known_paths(record.repo_url)
+    submitted = 0
+    for skill in discovery.skills:
+        offer = await discovery.offer(skill, is_private=is_private)
+        if not skill.is_fine or offer.source.path in known:
+            continue
+        may_replace_ref = await check_rights(record, offer.source)
+        try:
+            result = await submit(offer, submitter=record.by, may_replace_ref=may_replace_ref)
+        except NotAllowed as error:
+            raise _LimitReached(str(error)) from error
+        submitted += 1
+        log.info("followed repo has a new skill", path=skill.path, result=result.kind)
+    return submitted
+
+
+async def _list_known_paths(repo_url: str) -> set[str]:
+    owners = await list_owners_of(repo_url, limit=MAX_SKILLS_OF_A_REPO)
+    return {submission.source.path for submission in (await read_submissions(owners)).values()}
+
+
+async def _follow_published(
+    record: FollowedRepo, published: list[PublishedSkill]
+) -> tuple[str, ...]:
+    """Follow the skills that are published by now; return all that were followed once."""
+    once = set(record.skills)
+    for skill in published:
+        if skill.slug not in once and await get_followed_repo(skill.slug) is None:
+            await follow_repo(
+                skill,
+                ref=record.ref,
+                actor=record.by,
+                is_by_operator=record.is_by_operator,
+                may_replace=False,
+            )
+        once.add(skill.slug)
+    return tuple(sorted(once))
