@@ -12,7 +12,7 @@ from tests.contents import drain, export_all, fill, tally_of
 from vskill_platform.engines import exported
 from vskill_platform.engines.exported import StoredRecord, decode_page, encode_page
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import NEVER, Engine, Put, Send
+from vskill_platform.engines.ports import BACKGROUND, NEVER, Engine, Put, Send
 from vskill_platform.errors import HistoryChanged
 
 
@@ -73,6 +73,26 @@ async def test_a_new_group_does_not_overtake_the_loaded_messages_for_long(
 
     received = await engine.queue.receive(2, lease=timedelta(days=1))
     assert b"old" in [each.body for each in received]
+
+
+async def test_background_messages_stay_in_their_line_when_they_move(
+    engine: Engine, file_engine: Engine
+) -> None:
+    for number in range(30):  # so that the two databases are not at the same turn
+        await engine.commit([Send(b"old %d" % number)])
+        await engine.queue.receive(1, lease=timedelta(days=1))
+    await engine.commit([Send(b"first", group=BACKGROUND), Send(b"second", group=BACKGROUND)])
+    lease = timedelta(minutes=1)
+
+    await _move(engine, file_engine)
+    await engine.clear()
+    await _move(file_engine, engine)
+
+    for moved in (engine, file_engine):
+        await moved.commit([Send(b"third", group=BACKGROUND), Send(b"new", group="ada")])
+        assert [each.body for each in await moved.queue.receive(9, lease=lease)] == [b"new"]
+        received = await moved.queue.receive(9, lease=lease, background=True)
+        assert [each.body for each in received] == [b"first", b"second", b"third"]
 
 
 async def test_an_export_is_one_moment_of_the_database(engine: Engine) -> None:

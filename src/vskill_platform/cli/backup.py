@@ -9,8 +9,8 @@ from vskill_platform.cli.near_or_far import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import confirm, echo, is_interactive, print_json, yes_option
 from vskill_platform.cli.transfer_bar import item_bar
+from vskill_platform.engines.exported import Contents
 from vskill_platform.engines.open_engine import back_up_database, inspect_backup, restore_database
-from vskill_platform.engines.ports import Contents
 from vskill_platform.secret_settings import show_url
 
 _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))

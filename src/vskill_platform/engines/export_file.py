@@ -7,9 +7,15 @@ from typing import BinaryIO
 
 import msgspec
 
-from vskill_platform.engines.exported import Export, Stored, Tally, decode_page, encode_page
+from vskill_platform.engines.exported import (
+    Contents,
+    Export,
+    Stored,
+    Tally,
+    decode_page,
+    encode_page,
+)
 from vskill_platform.engines.part_file import check_target, part_beside, put_in_place
-from vskill_platform.engines.ports import Contents
 from vskill_platform.errors import ConfigError, EngineError
 
 _MAGIC = b"vskill-platform export 1\n"

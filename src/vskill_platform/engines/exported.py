@@ -46,6 +46,16 @@ class StoredLetter(msgspec.Struct, frozen=True, array_like=True, tag="letter"):
     buried_at: datetime
 
 
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of the contents of a database or backup."""
+
+    revision: int
+    #: Records per kind: the part of their keys before the first colon.
+    records: dict[str, int]
+    messages: int
+    dead_letters: int
+
+
 Stored: TypeAlias = StoredRecord | StoredMessage | StoredLetter
 
 

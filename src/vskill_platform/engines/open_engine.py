@@ -21,8 +21,8 @@ from vskill_platform.engines.export_file import (
     is_export,
     write_export,
 )
-from vskill_platform.engines.exported import Export
-from vskill_platform.engines.ports import Contents, Engine
+from vskill_platform.engines.exported import Contents, Export
+from vskill_platform.engines.ports import Engine
 from vskill_platform.engines.server_options import DEFAULT_OPTIONS, ServerOptions
 from vskill_platform.engines.sqlite import backup
 from vskill_platform.engines.sqlite.connection import UNWRITABLE, errors_translated

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import msgspec
 
 from vskill_platform.base.clock import Clock
-from vskill_platform.engines.exported import Export, Stored, StoredRecord
+from vskill_platform.engines.exported import Export, Stored
 
 if TYPE_CHECKING:  # loads asyncio, which `scan` does not need
     from vskill_platform.engines.blobs.blobs import Blobs
@@ -24,6 +24,11 @@ MAX_POSITION = 1_000
 RETRY_PENALTY = 10
 #: How many waiting messages a receive examines when some resources are busy.
 LOOK_AHEAD = 1_000
+#: The group of background messages, which have a line of their own: `receive` delivers them only to
+#: callers that ask for them, and `stats` counts them separately. No submitter has this name.
+BACKGROUND = "(background)"
+#: Ranks of background messages begin here, so that they are behind all others in the same index.
+BACKGROUND_RANK = 2**40
 #: The *expected* revision of a record that must not exist yet.
 ABSENT = 0
 #: The `due` of a finished record, which is never due again.
@@ -65,6 +70,12 @@ class DeadLetter(msgspec.Struct, frozen=True):
     buried_at: datetime
 
 
+class BackgroundStats(msgspec.Struct, frozen=True):
+    ready: int = 0
+    leased: int = 0
+    delayed: int = 0
+
+
 class QueueStats(msgspec.Struct, frozen=True):
     ready: int
     leased: int
@@ -75,6 +86,8 @@ class QueueStats(msgspec.Struct, frozen=True):
     delivered_last_minute: int
     #: None if the queue is not paused.
     paused_until: datetime | None
+    #: Counted apart; all other figures but `dead` are without them.
+    background: BackgroundStats = BackgroundStats()
 
 
 class BusyResources(msgspec.Struct, frozen=True):
@@ -115,16 +128,6 @@ class Compacted(msgspec.Struct, frozen=True, kw_only=True):
     after_bytes: int
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of the contents of a database or backup."""
-
-    revision: int
-    #: Records per kind: the part of their keys before the first colon.
-    records: dict[str, int]
-    messages: int
-    dead_letters: int
-
-
 class Put(msgspec.Struct, frozen=True):
     key: str
     value: bytes
@@ -138,14 +141,6 @@ class Put(msgspec.Struct, frozen=True):
     marks: tuple[str, ...] = ()
     #: Its rank among records with the same word.
     rank: int = 0
-
-
-def put_of(record: StoredRecord) -> Put:
-    """Return the operation that writes an exported record."""
-    return Put(
-        record.key, record.value, due=record.due, expires_at=record.expires_at,
-        marks=record.marks, rank=record.rank,
-    )  # fmt: skip
 
 
 class Delete(msgspec.Struct, frozen=True):
@@ -166,7 +161,8 @@ class Send(msgspec.Struct, frozen=True):
     #: While a message with this key waits or is leased, a second send is a no-op.
     key: str | None = None
     delay: timedelta = timedelta(0)
-    #: Groups take turns, however many messages each has. Without one, the default group.
+    #: Groups take turns, however many messages each has. Without one, the default group. Messages
+    #: of the group BACKGROUND do not take part.
     group: str = ""
     #: A shared resource that handling needs, such as a host; `receive` can skip some.
     resource: str = ""
@@ -265,8 +261,12 @@ class MessageQueue(Protocol):
         lease: timedelta,
         wait: timedelta = timedelta(0),
         busy: BusyResources = NOTHING_BUSY,
+        background: bool = False,
     ) -> list[Delivery]:
         """Lease up to *limit* ready messages; wait up to *wait* for the first.
+
+        With *background*, these are messages of the group BACKGROUND, the oldest first and *busy*
+        ignored; otherwise messages of all other groups.
 
         Groups take turns; within a group the oldest goes first. A message that is retried, or
         whose lease expired, goes behind the new ones of its group and RETRY_PENALTY turns behind

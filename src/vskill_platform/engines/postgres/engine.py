@@ -22,6 +22,7 @@ from vskill_platform.engines.exported import (
     StoredMessage,
     StoredRecord,
 )
+from vskill_platform.engines.loading import put_of
 from vskill_platform.engines.ports import (
     Change,
     ChangesPage,
@@ -33,7 +34,6 @@ from vskill_platform.engines.ports import (
     Retry,
     Revive,
     Send,
-    put_of,
 )
 from vskill_platform.engines.postgres.commit import Writer
 from vskill_platform.engines.postgres.connection import (

@@ -53,7 +53,7 @@ INSERT INTO vskill.outcome VALUES ($1, vskill.now_micros(), NULL) ON CONFLICT (i
 SELECT done FROM vskill.outcome WHERE id = $1
 
 -- name: receive
-SELECT * FROM vskill.receive($1, $2, $3, $4, $5, $6, $7)
+SELECT * FROM vskill.receive($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: pending
 SELECT key FROM vskill.message WHERE key = ANY ($1::text[])
@@ -78,7 +78,7 @@ SELECT CASE
     SELECT count(*) FROM (
       SELECT 1 FROM vskill.message AS m
       WHERE NOT m.is_ready AND (m.ready_at, m.id) <= (found.ready_at, found.id)
-        AND NOT (m.leased AND m.ready_at > moment.at) LIMIT $3
+        AND NOT (m.leased AND m.ready_at > moment.at) AND m.message_group <> '(background)' LIMIT $3
     ) AS before
   )) END::bigint
 FROM found, moment
@@ -86,14 +86,28 @@ FROM found, moment
 -- name: stats
 WITH moment AS MATERIALIZED (SELECT coalesce($1, vskill.now_micros()) AS at),
 due AS MATERIALIZED (
-  SELECT leased, ready_at FROM vskill.message, moment
+  SELECT leased, ready_at, message_group = '(background)' AS behind FROM vskill.message, moment
   WHERE NOT is_ready AND ready_at <= moment.at ORDER BY ready_at LIMIT $2
+),
+background AS MATERIALIZED (
+  SELECT coalesce(sum(pending), 0)::bigint AS pending, coalesce(sum(ready), 0)::bigint AS ready,
+    coalesce(sum(leased), 0)::bigint AS leased
+  FROM vskill.queue_count WHERE message_group = '(background)'
 )
 SELECT
   coalesce(sum(pending), 0)::bigint AS pending, coalesce(sum(ready), 0)::bigint AS in_line,
   coalesce(sum(leased), 0)::bigint AS leased, coalesce(sum(dead), 0)::bigint AS dead,
-  (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM due WHERE leased) AS was_leased,
-  least((SELECT min(ready_at) FROM due), (SELECT min(ready_at) FROM vskill.message WHERE is_ready)) AS oldest,
+  (SELECT count(*) FROM due WHERE NOT behind) AS due,
+  (SELECT count(*) FROM due WHERE leased AND NOT behind) AS was_leased,
+  (SELECT pending FROM background) AS behind_pending,
+  (SELECT ready FROM background) AS behind_in_line,
+  (SELECT leased FROM background) AS behind_leased,
+  (SELECT count(*) FROM due WHERE behind) AS behind_due,
+  (SELECT count(*) FROM due WHERE leased AND behind) AS behind_lost,
+  least(
+    (SELECT min(ready_at) FROM due WHERE NOT behind),
+    (SELECT min(ready_at) FROM vskill.message WHERE is_ready AND rank < 1099511627776)
+  ) AS oldest,
   (SELECT coalesce(sum(count), 0)::bigint FROM vskill.delivered, moment
    WHERE second > moment.at / 1000000 - 60 AND second <= moment.at / 1000000) AS delivered,
   (SELECT CASE WHEN paused_at <= moment.at AND moment.at < paused_until THEN paused_until END
@@ -201,7 +215,8 @@ INSERT INTO vskill.message (key, body, attempts, token, is_ready, is_retry, read
   message_group, resource, rank)
 SELECT key, body, attempts, token, turn IS NOT NULL, is_retry, ready_at,
   coalesce($10, vskill.now_micros()), grp, resource,
-  CASE WHEN turn IS NULL THEN 0 ELSE (SELECT last_value FROM vskill.virtual_time) + turn END
+  CASE WHEN turn IS NULL THEN 0 WHEN grp = '(background)' THEN 1099511627776 + turn
+    ELSE (SELECT last_value FROM vskill.virtual_time) + turn END
 FROM unnest(
   $1::bytea[], $2::text[], $3::text[], $4::text[], $5::int[], $6::bigint[], $7::bigint[],
   $8::boolean[], $9::bigint[]

@@ -8,6 +8,7 @@ from vskill_platform.engines.checks import check_key, check_keys, check_limit
 from vskill_platform.engines.ports import (
     MAX_POSITION,
     NOTHING_BUSY,
+    BackgroundStats,
     BusyResources,
     DeadLetter,
     Delivery,
@@ -35,13 +36,16 @@ class PostgresMessageQueue:
         lease: timedelta,
         wait: timedelta = timedelta(0),
         busy: BusyResources = NOTHING_BUSY,
+        background: bool = False,
     ) -> list[Delivery]:
         check_limit(limit)
         time = asyncio.get_running_loop().time
         give_up_at = time() + wait.total_seconds()
         while True:
             ticket = self._doorbell.queue.ticket()
-            deliveries, next_ready_seconds = await self._lease(limit, lease, busy)
+            deliveries, next_ready_seconds = await self._lease(
+                limit, lease, busy, background=background
+            )
             left = give_up_at - time()
             if deliveries or left <= 0:
                 return deliveries
@@ -50,12 +54,13 @@ class PostgresMessageQueue:
             await self._doorbell.queue.wait(ticket, timeout_seconds=max(left, 0))
 
     async def _lease(
-        self, limit: int, lease: timedelta, busy: BusyResources
+        self, limit: int, lease: timedelta, busy: BusyResources, *, background: bool
     ) -> tuple[list[Delivery], float | None]:
         """Lease ready messages; if there are none, return in how many seconds there may be."""
         rows = await self._database.write(
             "receive", self._database.test_now(), limit, span_micros(lease),
             list(busy.groups), list(busy.resources), busy.all_resources, busy != NOTHING_BUSY,
+            background,
         )  # fmt: skip
         if rows[0][0] is None:
             *_, retry_at, now = rows[0]
@@ -81,6 +86,8 @@ class PostgresMessageQueue:
     async def stats(self) -> QueueStats:
         (row,) = await self._database.rows("stats", self._database.test_now(), MAX_COUNTED_DUE)
         ready, leased = row["in_line"] + row["due"], row["leased"] - row["was_leased"]
+        behind_ready = row["behind_in_line"] + row["behind_due"]
+        behind_leased = row["behind_leased"] - row["behind_lost"]
         oldest = min(row["oldest"] or row["now"], row["now"])
         paused_until = row["paused_until"]
         return QueueStats(
@@ -91,6 +98,11 @@ class PostgresMessageQueue:
             oldest_ready_age=timedelta(microseconds=row["now"] - oldest) if ready else None,
             delivered_last_minute=row["delivered"],
             paused_until=None if paused_until is None else from_micros(paused_until),
+            background=BackgroundStats(
+                ready=behind_ready,
+                leased=behind_leased,
+                delayed=row["behind_pending"] - behind_ready - behind_leased,
+            ),
         )
 
     async def pause(self, duration: timedelta) -> None:

@@ -16,6 +16,7 @@ from vskill_platform.engines.exported import (
     StoredMessage,
     StoredRecord,
 )
+from vskill_platform.engines.loading import first_turn
 from vskill_platform.engines.postgres.connection import Connection, connect, errors_translated
 from vskill_platform.engines.postgres.database import Database
 from vskill_platform.engines.timestamps import from_micros, to_micros
@@ -92,7 +93,7 @@ def _to_record(
 
 def _to_message(virtual_time: int, body: bytes, *columns: Any) -> StoredMessage:
     key, group, resource, attempts, ready_at, is_ready, is_retry, rank = columns
-    turn = rank - virtual_time if is_ready else None
+    turn = rank - first_turn(group, virtual_time) if is_ready else None
     return StoredMessage(
         body, key, group, resource, attempts, from_micros(ready_at), turn, is_retry
     )

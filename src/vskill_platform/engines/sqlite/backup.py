@@ -16,8 +16,8 @@ from typing import Any
 
 import apsw
 
+from vskill_platform.engines.exported import Contents
 from vskill_platform.engines.part_file import BESIDE, check_target, part_beside, put_in_place, sync
-from vskill_platform.engines.ports import Contents
 from vskill_platform.engines.sqlite.connection import (
     DAMAGED,
     MIGRATIONS,

@@ -7,12 +7,16 @@ both.
 
 Each group has a second lane for retries. It starts RETRY_PENALTY ranks later, so retries stay
 behind new work; since the virtual time advances, they are not delayed forever.
+
+Background messages have ranks above all others, in one lane, and do not advance the virtual time.
 """
 
 import json
 from typing import Any
 
 from vskill_platform.engines.ports import (
+    BACKGROUND,
+    BACKGROUND_RANK,
     LOOK_AHEAD,
     NOTHING_BUSY,
     RETRY_PENALTY,
@@ -40,6 +44,14 @@ def send(at: Transaction, message: Send) -> None:
         at.run("write_last_rank", group=message.group, is_retry=0, rank=rank)
 
 
+def hand_out_background(at: Transaction, limit: int, *, lease_end: int) -> list[Delivery]:
+    """Lease the first background messages."""
+    _put_due_in_line(at)
+    received = at.run("receive_background", now=at.now, lease_end=lease_end, limit=limit)
+    rows: list[Any] = sorted(received.fetchall())
+    return [Delivery(*row) for _, *row in rows]
+
+
 def hand_out(at: Transaction, limit: int, *, lease_end: int, busy: BusyResources) -> list[Delivery]:
     """Lease the first waiting messages that need nothing busy."""
     _put_due_in_line(at)
@@ -64,10 +76,18 @@ def _put_due_in_line(at: Transaction) -> None:
     for id_, group, is_retry in due:
         rank = _next_rank(at, group, is_retry=is_retry)
         at.run("put_in_line", id=id_, is_retry=is_retry, rank=rank)
-        at.run("write_last_rank", group=group, is_retry=is_retry, rank=rank)
+        at.run("write_last_rank", group=group, is_retry=lane_of(group, is_retry), rank=rank)
+
+
+def lane_of(group: str, is_retry: int) -> int:
+    """Return the lane of a message: 1 for retries, except in the background."""
+    return 0 if group == BACKGROUND else is_retry
 
 
 def _next_rank(at: Transaction, group: str, *, is_retry: int) -> int:
+    if group == BACKGROUND:
+        (rank,) = at.one("next_background_rank", group=group, first=BACKGROUND_RANK)
+        return int(rank)
     penalty = RETRY_PENALTY if is_retry else 0
     (rank,) = at.one("next_rank", group=group, is_retry=is_retry, penalty=penalty)
     return int(rank)

@@ -141,6 +141,11 @@ SELECT max(virtual_time + :penalty, coalesce(
   (SELECT last_rank FROM lane WHERE message_group = :group AND is_retry = :is_retry), 0
 )) + 1 FROM queue_state
 
+-- name: next_background_rank
+SELECT max(:first, coalesce(
+  (SELECT last_rank FROM lane WHERE message_group = :group AND is_retry = 0), 0
+)) + 1
+
 -- name: write_last_rank
 INSERT INTO lane (message_group, is_retry, last_rank) VALUES (:group, :is_retry, :rank)
 ON CONFLICT (message_group, is_retry) DO UPDATE SET last_rank = excluded.last_rank
@@ -162,7 +167,18 @@ UPDATE message SET is_ready = 1, is_retry = :is_retry, rank = :rank WHERE id = :
 UPDATE message
 SET attempts = attempts + 1, token = token + 1, leased = 1, is_ready = 0,
   ready_at = :lease_end, set_at = :now
-WHERE id IN (SELECT id FROM message WHERE is_ready = 1 ORDER BY rank, id LIMIT :limit)
+WHERE id IN (
+  SELECT id FROM message WHERE is_ready = 1 AND rank < 1099511627776 ORDER BY rank, id LIMIT :limit
+)
+RETURNING rank, id, token, body, key, attempts, message_group, resource
+
+-- name: receive_background
+UPDATE message
+SET attempts = attempts + 1, token = token + 1, leased = 1, is_ready = 0,
+  ready_at = :lease_end, set_at = :now
+WHERE id IN (
+  SELECT id FROM message WHERE is_ready = 1 AND rank >= 1099511627776 ORDER BY rank, id LIMIT :limit
+)
 RETURNING rank, id, token, body, key, attempts, message_group, resource
 
 -- name: receive_around
@@ -173,7 +189,7 @@ SET attempts = attempts + 1, token = token + 1, leased = 1, is_ready = 0,
 WHERE id IN (
   SELECT id FROM (
     SELECT rank, id, resource, message_group FROM message
-    WHERE is_ready = 1 ORDER BY rank, id LIMIT :look_ahead
+    WHERE is_ready = 1 AND rank < 1099511627776 ORDER BY rank, id LIMIT :look_ahead
   )
   WHERE resource = '' OR (
     NOT :all_resources
@@ -219,7 +235,7 @@ SELECT count(*) FROM (
 SELECT count(*) FROM (
   SELECT 1 FROM message
   WHERE is_ready = 0 AND (ready_at, id) <= (:ready_at, :id)
-    AND NOT (leased AND ready_at > :now)
+    AND NOT (leased AND ready_at > :now) AND message_group <> '(background)'
   LIMIT :limit
 )
 
@@ -255,13 +271,20 @@ WHERE id > :after ORDER BY id LIMIT :limit
 -- name: queue_counts
 SELECT pending, ready, leased, dead FROM queue_state
 
+-- name: background_counts
+SELECT background_pending, background_ready, background_leased FROM queue_state
+
 -- name: ready_since
-SELECT min(ready_at) FROM message WHERE is_ready = 1
+SELECT min(ready_at) FROM message WHERE is_ready = 1 AND rank < 1099511627776
 
 -- name: count_due
 -- Ready by now, though not in line yet: nothing was sent or received since.
-SELECT count(*), coalesce(sum(leased), 0), min(ready_at) FROM (
-  SELECT leased, ready_at FROM message
+SELECT count(*) FILTER (WHERE NOT is_background),
+  count(*) FILTER (WHERE leased AND NOT is_background),
+  min(ready_at) FILTER (WHERE NOT is_background),
+  count(*) FILTER (WHERE is_background), count(*) FILTER (WHERE leased AND is_background)
+FROM (
+  SELECT leased, ready_at, message_group = '(background)' AS is_background FROM message
   WHERE is_ready = 0 AND ready_at <= :now ORDER BY ready_at LIMIT :limit
 )
 

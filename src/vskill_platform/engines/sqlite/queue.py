@@ -12,13 +12,14 @@ from vskill_platform.engines.checks import check_key, check_limit
 from vskill_platform.engines.ports import (
     MAX_POSITION,
     NOTHING_BUSY,
+    BackgroundStats,
     BusyResources,
     DeadLetter,
     Delivery,
     QueueStats,
 )
 from vskill_platform.engines.sqlite.connection import SQL, snapshot
-from vskill_platform.engines.sqlite.fair_order import hand_out
+from vskill_platform.engines.sqlite.fair_order import hand_out, hand_out_background
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.sqlite.writer import SqliteWriter
@@ -47,6 +48,7 @@ class SqliteMessageQueue:
         lease: timedelta,
         wait: timedelta = timedelta(0),
         busy: BusyResources = NOTHING_BUSY,
+        background: bool = False,
     ) -> list[Delivery]:
         check_limit(limit)
         time = asyncio.get_running_loop().time  # not the clock, which may jump while we wait
@@ -54,7 +56,7 @@ class SqliteMessageQueue:
         while True:
             ticket = self._wakeup.ticket()
             deliveries, next_ready = await self._writer.write(
-                lambda transaction: _lease(transaction, limit, lease, busy)
+                lambda transaction: _lease(transaction, limit, lease, busy, background=background)
             ) or ([], None)
             left = give_up_at - time()
             if deliveries or left <= 0:
@@ -108,11 +110,15 @@ class SqliteMessageQueue:
 
             with snapshot(connection):
                 pending, in_line, leased, dead = one("queue_counts")
-                due, was_leased, due_since = one("count_due", now=now, limit=MAX_COUNTED_DUE)
+                behind, behind_ready, behind_leased = one("background_counts")
+                due, was_leased, due_since, behind_due, behind_lost = one(
+                    "count_due", now=now, limit=MAX_COUNTED_DUE
+                )
                 (ready_since,) = one("ready_since")
                 (delivered,) = one("count_delivered", until=now // _SECOND)
                 _, _, _, paused_at, paused_until, *_ = one("read_state")
             ready, leased = in_line + due, leased - was_leased
+            behind_ready, behind_leased = behind_ready + behind_due, behind_leased - behind_lost
             oldest = min(since for since in (ready_since, due_since, now) if since is not None)
             return QueueStats(
                 ready=ready,
@@ -122,6 +128,11 @@ class SqliteMessageQueue:
                 oldest_ready_age=timedelta(microseconds=now - oldest) if ready else None,
                 delivered_last_minute=delivered,
                 paused_until=from_micros(paused_until) if paused_at <= now < paused_until else None,
+                background=BackgroundStats(
+                    ready=behind_ready,
+                    leased=behind_leased,
+                    delayed=behind - behind_ready - behind_leased,
+                ),
             )
 
         return await self._readers.read(read)
@@ -150,14 +161,24 @@ def _pause(transaction: Transaction, since: int, until: int) -> None:
 
 
 def _lease(
-    transaction: Transaction, limit: int, lease: timedelta, busy: BusyResources
+    transaction: Transaction,
+    limit: int,
+    lease: timedelta,
+    busy: BusyResources,
+    *,
+    background: bool,
 ) -> tuple[list[Delivery], int | None]:
     """Lease ready messages; if there are none, return when there will be."""
     now = transaction.now
     if transaction.is_paused:
         return [], transaction.paused_until
-    deliveries = hand_out(transaction, limit, lease_end=micros_after(now, lease), busy=busy)
+    lease_end = micros_after(now, lease)
+    if background:
+        deliveries = hand_out_background(transaction, limit, lease_end=lease_end)
+    else:
+        deliveries = hand_out(transaction, limit, lease_end=lease_end, busy=busy)
     if not deliveries:
         return [], transaction.one("next_ready")[0]
-    transaction.run("add_delivered", second=now // _SECOND, count=len(deliveries))
+    if not background:
+        transaction.run("add_delivered", second=now // _SECOND, count=len(deliveries))
     return deliveries, None

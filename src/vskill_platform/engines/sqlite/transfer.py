@@ -19,8 +19,9 @@ from vskill_platform.engines.exported import (
     StoredMessage,
     StoredRecord,
 )
-from vskill_platform.engines.ports import put_of
+from vskill_platform.engines.loading import first_turn, put_of
 from vskill_platform.engines.sqlite.connection import SQL, open_connection
+from vskill_platform.engines.sqlite.fair_order import lane_of
 from vskill_platform.engines.sqlite.file_watch import FileWatch
 from vskill_platform.engines.sqlite.operations import apply_operations
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
@@ -114,9 +115,10 @@ def _to_record(
 
 def _to_message(virtual_time: int, body: bytes, *columns: Any) -> StoredMessage:
     key, group, resource, attempts, ready_at, is_ready, is_retry, rank, leased = columns
+    turn = rank - first_turn(group, virtual_time) if is_ready else None
     return StoredMessage(
-        body, key, group, resource, attempts, from_micros(ready_at),
-        rank - virtual_time if is_ready else None, bool(is_retry or (leased and not is_ready)),
+        body, key, group, resource, attempts, from_micros(ready_at), turn,
+        bool(is_retry or (leased and not is_ready)),
     )  # fmt: skip
 
 
@@ -142,7 +144,7 @@ def load(items: Sequence[Stored], at: Transaction) -> None:
 def _load_message(message: StoredMessage, at: Transaction) -> None:
     (virtual_time,) = at.one("virtual_time")
     is_ready = message.turn is not None
-    rank = virtual_time + (message.turn or 0) if is_ready else 0
+    rank = first_turn(message.group, virtual_time) + (message.turn or 0) if is_ready else 0
     at.run(
         "load_message", key=message.key, body=message.body, attempts=message.attempts,
         token=secrets.randbits(FIRST_TOKEN_BITS), is_ready=is_ready, is_retry=message.is_retry,
@@ -150,7 +152,8 @@ def _load_message(message: StoredMessage, at: Transaction) -> None:
         resource=message.resource, rank=rank,
     )  # fmt: skip
     if is_ready:
-        at.run("raise_last_rank", group=message.group, is_retry=message.is_retry, rank=rank)
+        lane = lane_of(message.group, message.is_retry)
+        at.run("raise_last_rank", group=message.group, is_retry=lane, rank=rank)
 
 
 def _load_letter(letter: StoredLetter, at: Transaction) -> None:

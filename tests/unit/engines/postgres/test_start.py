@@ -9,7 +9,16 @@ import pytest
 from tests.contracts.asking import LEASE
 from tests.postgres import an_empty_schema, server_url
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
-from vskill_platform.engines.ports import LOOK_AHEAD, NEVER, RETRY_PENALTY, Acknowledge, Put, Send
+from vskill_platform.engines.ports import (
+    BACKGROUND,
+    BACKGROUND_RANK,
+    LOOK_AHEAD,
+    NEVER,
+    RETRY_PENALTY,
+    Acknowledge,
+    Put,
+    Send,
+)
 from vskill_platform.engines.postgres import connection, database
 from vskill_platform.engines.postgres.connection import queries_for, read_url
 from vskill_platform.engines.sql_file import load_migrations
@@ -72,6 +81,41 @@ async def test_two_releases_run_side_by_side_if_the_newer_schema_only_adds_somet
             await engine.close()
 
 
+async def test_nodes_of_the_release_before_receive_no_background_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with an_empty_schema() as url:
+        with monkeypatch.context() as before:
+            before.setattr(connection, "_MIGRATIONS", connection._MIGRATIONS[:2])
+            old = await open_engine(url)
+            await old.commit([Send(b"sent before", key="a")])
+        new = await open_engine(url)
+        await old.commit([Send(b"background", group=BACKGROUND), Send(b"sent after", key="b")])
+
+        stats = await new.queue.stats()
+        received = await _receive_like_the_release_before(read_url(url).schema)
+        background = await new.queue.receive(9, lease=LEASE, background=True)
+
+        assert (stats.ready, stats.background.ready) == (2, 1)
+        assert received == [b"sent before", b"sent after"]
+        assert [each.body for each in background] == [b"background"]
+        await old.close()
+        await new.close()
+
+
+async def _receive_like_the_release_before(schema: str) -> list[bytes]:
+    server = await asyncpg.connect(server_url())
+    try:
+        rows = await server.fetch(
+            f"SELECT body FROM {schema}.receive($1, 9, 60000000, $2, $2, false, false)",  # noqa: S608 - a name that the test made
+            None,
+            [],
+        )
+        return [row["body"] for row in rows]
+    finally:
+        await server.close()
+
+
 async def test_a_running_node_reports_a_schema_that_it_cannot_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -112,6 +156,8 @@ def test_the_functions_of_the_server_have_the_limits_of_the_port() -> None:
     assert f"WHEN again THEN {RETRY_PENALTY} ELSE 0" in functions
     assert f"LIMIT {LOOK_AHEAD}\n" in functions
     assert str(to_micros(NEVER)) in functions
+    assert f"m.rank >= {BACKGROUND_RANK}\n" in functions
+    assert f"WHERE message_group <> '{BACKGROUND}'" in functions
 
 
 async def test_nodes_whose_clocks_differ_agree_on_leases(
