@@ -13,13 +13,14 @@ order of the layers: `cli` imports from `web`, `web` from `queue`, and so on, ne
 round. `make layers` checks it, also between the folders of `scan` and `web` (see `pyproject.toml`).
 Beside the folders there are `settings.py`, every setting, `setting_values.py`, how
 their values are read, `secret_settings.py`, those that are
-never shown, `blob_settings.py`, where archives are stored, and `errors.py`, the tree of all errors.
+never shown, `blob_settings.py`, where archives are stored,
+`mail_settings.py`, how mail is sent, and `errors.py`, the tree of all errors.
 `make format` writes this page from the modules' docstrings.
 """
 #: From the top layer to the lowest one.
 LAYERS = (
-    "cli", "client", "web", "cron", "queue", "catalogue", "intake", "publish", "access", "fetch",
-    "scan", "stores", "runtime", "engines", "model", "base",
+    "cli", "client", "web", "cron", "queue", "catalogue", "events", "intake", "publish", "access",
+    "fetch", "scan", "stores", "runtime", "engines", "model", "base",
 )  # fmt: skip
 
 

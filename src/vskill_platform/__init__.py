@@ -3,8 +3,9 @@
 cli        commands for operators and users
 web        pages and the JSON API      client    our own client: registries, tokens, requests
 cron       scheduled jobs              queue     worker, and the pipeline of a submission
-catalogue  search index                intake    submitting skills
-publish    versions, moderation        access    users, sessions, tokens, namespaces
+catalogue  search index                events    mail to users
+intake     submitting skills           publish   versions, moderation
+access     users, sessions, namespaces
 fetch      git repos and archives      scan      what a skill does, and whether that is bad
 stores     records and their keys      runtime   settings and engine of the running process
 engines    databases: records, queue   model     data structures and rules, no I/O

@@ -31,6 +31,8 @@ VskillError
 ├── RegistryError          a registry refused a request of the client    500, in the client
 │   └── RegistryUnavailable  it cannot be reached or is busy             500, in the client
 ├── NotifyFailed           the reminder program failed                   500, retried
+├── MailFailed             the mail server does not accept mail          500, retried
+├── MailRefused            the mail server refused this one mail         500, or retried
 ├── DeadlineExceeded       the work exceeded its deadline                424, retried
 ├── NoRoom                 fetch limit reached                           500, requeued
 ├── OutOfResources         no disk space or file handles left            503, requeued
@@ -223,6 +225,17 @@ class RegistryUnavailable(RegistryError):
 
 class NotifyFailed(VskillError):
     retryable = True
+
+
+class MailFailed(VskillError):
+    retryable = True
+
+
+class MailRefused(VskillError):
+    def __init__(self, message: str, *, is_final: bool = True) -> None:
+        super().__init__(message)
+        #: Whether a later attempt cannot succeed.
+        self.is_final = is_final
 
 
 class DeadlineExceeded(VskillError):

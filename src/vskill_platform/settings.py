@@ -15,6 +15,7 @@ import msgspec
 
 from vskill_platform.blob_settings import blob_options
 from vskill_platform.errors import ConfigError
+from vskill_platform.mail_settings import MailFields, mail_server
 from vskill_platform.secret_settings import FILE_SUFFIX, Secret, read_secret, read_url
 from vskill_platform.setting_values import (
     format_duration,
@@ -37,7 +38,7 @@ _MAX_FEATURED = 12
 _ASKED_BY_US = frozenset({"model", "messages", "stream", "n", "tools"})
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Settings(MailFields, frozen=True, kw_only=True):
     database_url: str = "sqlite:///vskill-platform.db"
     #: The same database for notifications, if a pooler is in between.
     database_listen_url: str = ""
@@ -198,7 +199,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         settings = msgspec.structs.replace(settings, submit_by="signed_in")
     checks = (check_nesting, check_judge, check_paths, check_public_url, check_access)
     more = (check_cache_dir, check_retention, check_github, blob_options, notify_arguments)
-    for check in (*checks, *more, featured_slugs):
+    for check in (*checks, *more, featured_slugs, mail_server):
         check(settings)
     return settings
 

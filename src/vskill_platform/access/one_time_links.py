@@ -8,10 +8,13 @@ from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.users import find_user, has_admin, prepare_password, prepare_user
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
+from vskill_platform.mail_settings import mail_server
 from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.settings import Settings
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.mail_address_store import get_mail_address, write_mail_address
+from vskill_platform.stores.mail_store import new_mail, write_mail
 from vskill_platform.stores.one_time_link_store import (
     OneTimeLink,
     delete_one_time_link,
@@ -20,7 +23,7 @@ from vskill_platform.stores.one_time_link_store import (
     write_one_time_link,
 )
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.user_store import get_user, write_user
+from vskill_platform.stores.user_store import get_password, get_user, write_user
 
 #: How long a link is valid.
 GOOD_FOR = timedelta(hours=24)
@@ -38,6 +41,45 @@ async def invite_user(name: str, *, actor: str) -> str:
     link = OneTimeLink(user=user.name, expires_at=_end(), by=actor)
     audit = write_audit("user invite", user.name, actor=actor, reason="")
     return await _make(link, [*await delete_one_time_links_for(user.name), audit])
+
+
+def is_mail_on() -> bool:
+    return mail_server(get_settings()) is not None
+
+
+async def mail_user_link(name: str, *, actor: str) -> str:
+    """Have a link to set a password mailed to a user; it revokes earlier ones.
+
+    Return the address. The link itself is created when the mail is sent.
+    """
+    user = await find_user(name)
+    address = await get_mail_address(user.name)
+    if address is None:
+        raise InvalidInput(f"{user.name} has no mail address")
+    operations = await prepare_mailed_link(user, address.record.address, actor=actor)
+    await commit([*await delete_one_time_links_for(user.name), *operations])
+    return address.record.address
+
+
+async def prepare_mailed_link(user: User, address: str, *, actor: str) -> list[Operation]:
+    """Return the operations that have a link to set a password mailed to a new or known user."""
+    if not is_mail_on():
+        raise InvalidInput("this registry sends no mail; use a link")
+    has_password = await get_password(user.name) is not None
+    kind = "password_reset" if has_password else "invitation"
+    fields = {"by": actor, "role": user.role.value}
+    return [
+        write_mail(new_mail(kind, address, user=user.name, fields=fields)),
+        write_audit(
+            "user invite", user.name, actor=actor, reason="", outcome=f"mailed to {address}"
+        ),
+    ]
+
+
+async def make_mailed_link(user_name: str, address: str, *, by: str) -> str:
+    """Create the link in a mail, when it is sent; it revokes none, because mails may be resent."""
+    link = OneTimeLink(user=user_name, expires_at=_end(), by=by, mailed_to=address)
+    return await _make(link, [])
 
 
 async def read_one_time_link(key: str) -> OneTimeLink:
@@ -58,7 +100,8 @@ async def use_one_time_link(key: str, *, name: str, password: str) -> User:
         delete_one_time_link(digest_of(key), stored),
         *await delete_one_time_links_for(link.user),
     ]
-    if await commit([*used, *operations]) is None:
+    confirmed = await _confirm_mailed(link)
+    if await commit([*used, *operations, *confirmed]) is None:
         await _find(key)  # raises if the link was used in the meantime
         raise InvalidInput(f"the name {user.name!r} is taken; choose another")
     return user
@@ -86,6 +129,15 @@ async def _new_password(name: str, password: str) -> tuple[list[Operation], User
         audit,
     ]
     return operations, user
+
+
+async def _confirm_mailed(link: OneTimeLink) -> list[Operation]:
+    """Return the operation that confirms the address to which the link was sent."""
+    stored = await get_mail_address(link.user) if link.user and link.mailed_to else None
+    if stored is None or stored.record.address != link.mailed_to or stored.record.is_confirmed:
+        return []
+    confirmed = msgspec.structs.replace(stored.record, is_confirmed=True)
+    return [write_mail_address(confirmed, expected=stored.revision)]
 
 
 async def _find(key: str) -> Stored[OneTimeLink]:

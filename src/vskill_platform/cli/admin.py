@@ -12,6 +12,7 @@ ADMIN = {
         "tokens": f"{_HERE}.tokens:tokens",
         "namespaces": f"{_HERE}.namespaces:namespaces",
         "audit": f"{_HERE}.audit:audit",
+        "mail": f"{_HERE}.mail:mail",
     },
     "Queue": {
         "queue": f"{_HERE}.queue:queue",
@@ -42,7 +43,7 @@ ALIASES = {
     name: place
     for section in ADMIN.values()
     for name, place in section.items()
-    if name not in {"vacuum", "copy"}
+    if name not in {"vacuum", "copy", "mail"}
 }
 
 

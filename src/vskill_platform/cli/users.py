@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import click
 from rich.table import Table
 
+from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
 from vskill_platform.access.one_time_links import invite_admin, invite_user
 from vskill_platform.access.users import (
     add_user,
@@ -52,20 +53,26 @@ def list_command(*, as_json: bool) -> None:
 @users.command()
 @_name
 @click.option("--role", type=_roles, default=Role.PUBLISHER.value, show_default=True)
+@click.option("--mail", metavar="ADDRESS", help="Mail the link to this address.")
 @json_option
-def add(*, name: str, role: str, as_json: bool) -> None:
+def add(*, name: str, role: str, mail: str | None, as_json: bool) -> None:
     """Invite a user.
 
-    It prints a link to choose a password, valid once, for 24 hours.
+    It prints a link to choose a password, valid once, for 24 hours. With --mail the link is mailed
+    instead, by a running server.
     """
 
     async def work() -> tuple[User, str]:
+        if mail:
+            return await invite_by_mail(name, Role(role), mail, actor=getpass.getuser()), ""
         user = await add_user(name, Role(role), actor=getpass.getuser())
         return user, await invite_user(user.name, actor=getpass.getuser())
 
     user, url = run_command(work, create=True)
     if as_json:
         print_json({"user": user, "link": url})
+    elif not url:
+        echo(f"{user.name} is {user.role}. An invitation will be mailed to {mail}.")
     else:
         echo(f"{user.name} is {user.role}. Send them this link (valid once, for 24 hours):")
         echo(f"  {url}")
@@ -81,6 +88,18 @@ def invite(*, name: str, as_json: bool) -> None:
         return await invite_user(name, actor=getpass.getuser())
 
     _show_link(run_command(work), as_json=as_json)
+
+
+@users.command("set-mail")
+@_name
+@click.argument("address")
+def set_mail(*, name: str, address: str) -> None:
+    """Set a user's mail address; a link to confirm it is mailed to it."""
+
+    async def work() -> str:
+        return (await set_mail_address(name, address, actor=getpass.getuser())).user
+
+    echo(f"The mail address of {run_command(work)} was set.")
 
 
 @users.command("admin-link")

@@ -27,6 +27,7 @@ from vskill_platform.cron.rescan import rescan_published
 from vskill_platform.cron.sweep_blobs import sweep_unused_blobs
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
+from vskill_platform.events.send_mail import has_due_mails, send_due_mails
 from vskill_platform.publish.moderation.rescan_skills import (
     new_one_rescan_request,
     write_rescan_request,
@@ -70,6 +71,8 @@ class Job:
     run: Callable[[], Coroutine[Any, Any, str]]
     #: Whether only nodes with the newest rules and policy run it.
     needs_newest_rules: bool = False
+    #: Tells whether there is work, so that it runs before its interval has passed.
+    has_work: Callable[[], Coroutine[Any, Any, bool]] | None = None
 
 
 async def _release_external_scans() -> str:
@@ -97,6 +100,13 @@ JOBS = (
         _release_external_scans,
     ),
     Job("remind-reviews", timedelta(minutes=10), timedelta(minutes=1), remind_reviews),
+    Job(
+        "send-mail",
+        timedelta(minutes=10),
+        timedelta(minutes=5),
+        send_due_mails,
+        has_work=has_due_mails,
+    ),
     Job("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
     FOLLOW_REPOS,
     Job("prune", timedelta(hours=1), timedelta(minutes=10), prune),
@@ -266,7 +276,9 @@ async def _claim(job: Job) -> tuple[CronRun, int] | None:
     # A run that has neither ended nor been cancelled by then died with its node.
     is_dead = last and last.record.ended_at is None and since > job.budget + _TAKEN_OVER_AFTER
     if last and since < job.every and not (last.record.asked_at or is_dead):
-        return None
+        has_ended = last.record.ended_at is not None
+        if not (has_ended and job.has_work and await job.has_work()):
+            return None
     # Before the claim, so that the node with the newest rules need not wait for the next interval.
     if job.needs_newest_rules and not await has_newest_rules():
         return None

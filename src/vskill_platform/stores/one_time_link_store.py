@@ -26,6 +26,8 @@ class OneTimeLink(Record, frozen=True, kw_only=True):
     expires_at: datetime
     #: Who created it.
     by: str
+    #: The address that it was sent to, which its use confirms; empty if it was shown.
+    mailed_to: str = ""
 
 
 async def get_one_time_link(digest: str) -> Stored[OneTimeLink] | None:

@@ -133,6 +133,8 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/sign-in",
         "/sign-out",
         "/welcome",  # needs the key of an invitation
+        "/forgot-password",  # tells nothing, and mails only to confirmed addresses
+        "/confirm-address",  # needs the key in a mail
         "/api/cli/device/code",  # gives nothing that a user has not approved
         "/api/cli/device/token",  # needs a code that a user has approved
         "/api/v1/account/token",  # revokes the token that it is sent with

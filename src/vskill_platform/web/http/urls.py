@@ -9,7 +9,7 @@ SIGN_IN = "/sign-in"
 #: Key of the reason that somebody typed into a form after the session had expired.
 TYPED_REASON = "typed_reason"
 #: Pages that sign-in does not return to.
-_NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome")
+_NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome", "/forgot-password", "/confirm-address")
 
 #: Lines that the first page of a file always has, unless they are very long.
 _ON_THE_FIRST_PAGE = 1_000

@@ -8,7 +8,9 @@ from litestar import Response
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
+from vskill_platform.access.mail_addresses import MailTopic
 from vskill_platform.access.namespaces import add_member, remove_member
+from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.access.sessions import begin_session, end_session, list_open_sessions
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
@@ -17,8 +19,10 @@ from vskill_platform.model.rights import SCOPES_OF
 from vskill_platform.model.user import Scope, User
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.github_link_store import get_github_link_of
+from vskill_platform.stores.mail_address_store import get_mail_address
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.token_store import list_tokens
+from vskill_platform.stores.user_store import get_password
 from vskill_platform.web.http.bodies import read_choices, read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
@@ -35,6 +39,9 @@ _DONE = {
     "session": "The session was signed out.",
     "namespace": "The namespace members were changed.",
     "github": "Your linked GitHub account was changed.",
+    "mail": "Your mail address was set. Use the link that was sent to it to confirm it.",
+    "no-mail": "Your mail address was removed.",
+    "topics": "Your choice of mails was saved.",
 }
 WHAT_SCOPES_MEAN = {
     Scope.READ: "read, including private skills that you can see",
@@ -43,6 +50,10 @@ WHAT_SCOPES_MEAN = {
     Scope.REVIEW: "review and block",
     Scope.OPERATE: "manage the queue",
     Scope.ADMIN: "everything that your role allows",
+}
+_TOPICS = {
+    MailTopic.VERDICTS: "results of the checks of my submissions",
+    MailTopic.REVIEWS: "a daily reminder of submissions that wait for review (for reviewers)",
 }
 _LIFETIMES = (7, 30, 90, 365)
 #: The first match counts.
@@ -166,6 +177,10 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
         "lifetimes": _LIFETIMES,
         "has_github": get_settings().github_sign_in != "off",
         "github": await get_github_link_of(user.name),
+        "mail": await get_mail_address(user.name),
+        "is_mail_on": is_mail_on(),
+        "topics": _TOPICS,
+        "has_password": await get_password(user.name) is not None,
         "browser_name": browser_name,
         "section": "account",
     }

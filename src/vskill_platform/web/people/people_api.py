@@ -7,6 +7,7 @@ import msgspec
 from litestar.params import FromPath, JSONBody
 from litestar.status_codes import HTTP_201_CREATED
 
+from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
 from vskill_platform.access.one_time_links import invite_user
 from vskill_platform.access.tokens import add_token, revoke_token
 from vskill_platform.access.users import (
@@ -88,17 +89,21 @@ class UserList(Shape, frozen=True, kw_only=True):
 class NewUser(Shape, frozen=True, kw_only=True):
     name: Text
     role: Role = Role.PUBLISHER
+    #: With an address, the invitation is mailed, and the response has no link.
+    mail: Text = ""
 
 
 class UserMade(Shape, frozen=True, kw_only=True):
     user: UserItem
-    #: Link to choose a password; works once, for one day.
+    #: Link to choose a password; works once, for one day. Empty if it is mailed.
     welcome_url: str
 
 
 class UserChange(Shape, frozen=True, kw_only=True):
     role: Role | None = None
     is_disabled: bool | None = None
+    #: A new mail address, which the user confirms by a link.
+    mail: Text | None = None
     reason: Text = ""
 
 
@@ -175,6 +180,9 @@ async def users_over_api() -> UserList:
 async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> UserMade:
     """Invite a user; the link is for choosing a password."""
     actor = visitor_of(request).name
+    if data.mail:
+        user = await invite_by_mail(data.name, data.role, data.mail, actor=actor)
+        return UserMade(user=_user_item(user), welcome_url="")
     user = await add_user(data.name, data.role, actor=actor)
     return UserMade(user=_user_item(user), welcome_url=await invite_user(user.name, actor=actor))
 
@@ -182,13 +190,15 @@ async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> Use
 async def change_user(
     request: WebRequest, name: FromPath[str], data: JSONBody[UserChange]
 ) -> UserItem:
-    """Change the role of a user, or disable or enable the user."""
+    """Change the role or mail address of a user, or disable or enable the user."""
     actor = visitor_of(request).name
     if data.role is not None:
         await set_role(name, data.role, actor=actor, reason=data.reason)
     if data.is_disabled is not None:
         change = disable_user if data.is_disabled else enable_user
         await change(name, actor=actor, reason=data.reason)
+    if data.mail is not None:
+        await set_mail_address(name, data.mail, actor=actor)
     return _user_item(await find_user(name))
 
 

@@ -7,7 +7,11 @@ from litestar import Response
 from litestar.response import Redirect, Template
 
 from vskill_platform.access.first_admin import forget_link
-from vskill_platform.access.one_time_links import read_one_time_link, use_one_time_link
+from vskill_platform.access.one_time_links import (
+    is_mail_on,
+    read_one_time_link,
+    use_one_time_link,
+)
 from vskill_platform.access.sessions import begin_session, end_session
 from vskill_platform.access.sign_in import sign_in
 from vskill_platform.base.show_text import count_of
@@ -74,7 +78,7 @@ def _sign_in_form(
     headers = (
         {**NO_STORE_HEADER, "Retry-After": str(retry_after)} if retry_after else NO_STORE_HEADER
     )
-    context = {"next": back, "name": name, "problem": problem}
+    context = {"next": back, "name": name, "problem": problem, "is_mail_on": is_mail_on()}
     return Template("pages/sign_in.html", context=context, status_code=status, headers=headers)
 
 

@@ -9,13 +9,15 @@ from litestar import Response
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
+from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
 from vskill_platform.access.namespaces import add_owner, remove_owner
-from vskill_platform.access.one_time_links import invite_user
+from vskill_platform.access.one_time_links import invite_user, is_mail_on, mail_user_link
 from vskill_platform.access.sessions import find_last_sign_in
 from vskill_platform.access.tokens import revoke_token
 from vskill_platform.access.users import add_user, disable_user, enable_user, set_role
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.user import Role
+from vskill_platform.stores.mail_address_store import get_mail_addresses
 from vskill_platform.stores.namespace_store import list_namespaces
 from vskill_platform.stores.one_time_link_store import OneTimeLink, list_one_time_links
 from vskill_platform.stores.token_store import list_tokens
@@ -36,8 +38,9 @@ Item = TypeVar("Item")
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    #: The link, shown once.
+    #: The link, shown once; empty if it is mailed.
     url: str
+    mailed_to: str = ""
 
 
 class PendingLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +78,8 @@ async def _show(request: WebRequest, invitation: Invitation | None = None) -> Te
         "pending": [await _pending(link) for link in links],
         "roles": list(Role),
         "invitation": invitation,
+        "is_mail_on": is_mail_on(),
+        "addresses": await get_mail_addresses([user.name for user in shown.items]),
     }
     return admin_page(request, "admin/people.html", context, is_kept=invitation is None)
 
@@ -120,7 +125,11 @@ async def add_user_form(request: WebRequest) -> Response[Any]:
     fields, actor = await read_fields(request), visitor_of(request).name
 
     async def work() -> Template:
-        user = await add_user(fields.get("name", ""), _role(fields), actor=actor)
+        name, mail = fields.get("name", ""), fields.get("mail", "").strip()
+        if mail:
+            user = await invite_by_mail(name, _role(fields), mail, actor=actor)
+            return await _show(request, Invitation(name=user.name, url="", mailed_to=mail))
+        user = await add_user(name, _role(fields), actor=actor)
         return await _show(request, await _invite(user.name, actor))
 
     return await act_and_show(_HERE, work)
@@ -142,6 +151,13 @@ async def user_form(
     async def enable() -> str:
         return f"{(await enable_user(name, actor=actor, reason=reason)).name} was enabled."
 
+    async def mail() -> str:
+        address = await set_mail_address(name, fields.get("mail", ""), actor=actor)
+        return f"The mail address of {address.user} was set."
+
+    async def mail_link() -> str:
+        return f"A link was mailed to {await mail_user_link(name, actor=actor)}."
+
     async def invite() -> Template:
         return await _show(request, await _invite(name, actor))
 
@@ -149,6 +165,7 @@ async def user_form(
         return await act_and_show(_HERE, invite)
     actions: dict[str, Callable[[], Awaitable[str]]] = {
         "role": role, "disable": disable, "enable": enable,
+        "mail": mail, "mail-link": mail_link,
     }  # fmt: skip
     if action not in actions:
         raise NotFound(f"unknown action {action!r}")

@@ -1,0 +1,75 @@
+"""The mail address of each user, and the links that confirm one."""
+
+from datetime import datetime
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.model.record import Record
+from vskill_platform.stores.db import get_kv
+from vskill_platform.stores.records import Stored, encode, get_all, get_record
+
+#: Not in the user's record, which is shown in pages and responses.
+_ADDRESS = "mail-address:"
+_MARK = "mail-address "
+_LINK = "address-link:"
+#: More users with the same address are not looked up.
+_MAX_SHARED = 20
+
+
+class MailAddress(Record, frozen=True, kw_only=True):
+    user: str
+    address: str
+    #: Whether somebody has used a link that was sent to it.
+    is_confirmed: bool = False
+    changed_at: datetime
+    #: Topics of which the user wants no mail.
+    muted: tuple[str, ...] = ()
+
+
+class AddressLink(Record, frozen=True, kw_only=True):
+    """Confirms that a user can read the mails to an address."""
+
+    user: str
+    address: str
+    expires_at: datetime
+
+
+async def get_mail_address(user_name: str) -> Stored[MailAddress] | None:
+    return await get_record(_ADDRESS + user_name, MailAddress)
+
+
+async def get_mail_addresses(user_names: list[str]) -> dict[str, MailAddress]:
+    """Return the addresses of those users who have one."""
+    found = await get_all([_ADDRESS + name for name in user_names], MailAddress)
+    return {one.record.user: one.record for one in found if one}
+
+
+async def list_users_with_address(address: str) -> list[str]:
+    """Return the names of users with this address, confirmed or not."""
+    (keys,) = await get_kv().find_marked([_MARK + address.casefold()], limit=_MAX_SHARED)
+    return [key.removeprefix(_ADDRESS) for key in keys]
+
+
+def write_mail_address(address: MailAddress, *, expected: int) -> Operation:
+    return Put(
+        _ADDRESS + address.user,
+        encode(address),
+        expected=expected,
+        due=NEVER,
+        marks=(_MARK + address.address.casefold(),),
+    )
+
+
+def delete_mail_address(stored: Stored[MailAddress]) -> Operation:
+    return Delete(_ADDRESS + stored.record.user, expected=stored.revision)
+
+
+async def get_address_link(digest: str) -> Stored[AddressLink] | None:
+    return await get_record(_LINK + digest, AddressLink)
+
+
+def write_address_link(digest: str, link: AddressLink) -> Operation:
+    return Put(_LINK + digest, encode(link), expected=ABSENT, due=NEVER, expires_at=link.expires_at)
+
+
+def delete_address_link(digest: str, stored: Stored[AddressLink]) -> Operation:
+    return Delete(_LINK + digest, expected=stored.revision)

@@ -1,0 +1,104 @@
+"""Mails that wait to be sent, written in the commit of their cause, and those that failed."""
+
+import secrets
+from datetime import datetime, timedelta
+
+import msgspec
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.model.record import Record
+from vskill_platform.stores.db import get_kv, get_now, get_settings
+from vskill_platform.stores.records import Stored, decode, encode, get_record, read_each
+
+_WAITING = "mail:"
+_DEAD = "mail-dead:"
+
+
+class Mail(Record, frozen=True, kw_only=True):
+    """What to say to whom; the text is made when it is sent."""
+
+    #: Sorts by time; the Message-ID contains it, so that a mail that is sent twice can be told.
+    id: str
+    #: The name of the template.
+    kind: str
+    to: str
+    #: The user that it is for; empty for an address without an account.
+    user: str = ""
+    #: Values for the template. Never a secret: links are created when the mail is sent.
+    fields: dict[str, str] = msgspec.field(default_factory=dict)
+    created_at: datetime
+    attempts: int = 0
+    #: When it is tried next; while a node sends it, when that node counts as dead.
+    due_at: datetime
+    #: Why the last attempt failed.
+    problem: str = ""
+    dead_at: datetime | None = None
+
+
+class MailPage(msgspec.Struct, frozen=True):
+    mails: list[Mail]
+    cursor: str | None
+
+
+def new_mail(kind: str, to: str, *, user: str = "", fields: dict[str, str] | None = None) -> Mail:
+    now = get_now()
+    mail_id = f"{int(now.timestamp() * 1_000_000):014x}{secrets.token_hex(8)}"
+    return Mail(
+        id=mail_id, kind=kind, to=to, user=user, fields=fields or {}, created_at=now, due_at=now
+    )
+
+
+def write_mail(mail: Mail, *, expected: int = ABSENT) -> Operation:
+    """Return the operation that stores a mail until it is sent, for the commit of its cause."""
+    return Put(_WAITING + mail.id, encode(mail), expected=expected, due=mail.due_at)
+
+
+def delete_mail(stored: Stored[Mail]) -> Operation:
+    return Delete(_WAITING + stored.record.id, expected=stored.revision)
+
+
+def bury_mail(mail: Mail, *, expected: int) -> list[Operation]:
+    """Return the operations that keep a mail as failed: it is not tried again by itself."""
+    kept = get_settings().keep_dead_letters
+    dead = msgspec.structs.replace(mail, dead_at=get_now())
+    return [
+        Delete(_WAITING + mail.id, expected=expected),
+        Put(
+            _DEAD + mail.id,
+            encode(dead),
+            expected=ABSENT,
+            due=NEVER,
+            expires_at=get_now() + kept if kept > timedelta(0) else None,
+        ),
+    ]
+
+
+def revive_mail(stored: Stored[Mail]) -> list[Operation]:
+    """Return the operations that try a failed mail again, with all its attempts."""
+    again = msgspec.structs.replace(
+        stored.record, attempts=0, due_at=get_now(), dead_at=None, problem=""
+    )
+    return [Delete(_DEAD + again.id, expected=stored.revision), write_mail(again)]
+
+
+async def get_mail(mail_id: str) -> Stored[Mail] | None:
+    return await get_record(_WAITING + mail_id, Mail)
+
+
+async def get_dead_mail(mail_id: str) -> Stored[Mail] | None:
+    return await get_record(_DEAD + mail_id, Mail)
+
+
+async def list_due_mails(*, limit: int) -> list[str]:
+    """Return the ids of mails that are due, the most overdue first."""
+    page = await get_kv().list_keys(_WAITING, due_before=get_now(), limit=limit)
+    return [key.removeprefix(_WAITING) for key in page.keys]
+
+
+async def list_mails(*, dead: bool, after: str | None = None, limit: int = 100) -> MailPage:
+    """Return a page of waiting or failed mails, newest first."""
+    prefix = _DEAD if dead else _WAITING
+    page = await get_kv().list_keys(prefix, after=after, limit=limit, newest_first=True)
+    return MailPage(
+        await read_each(page.keys, lambda key, value: decode(key, value, Mail)), page.cursor
+    )
