@@ -57,6 +57,7 @@ from vskill_platform.web.reviews import (
 from vskill_platform.web.skills import (
     feeds,
     follow_repos,
+    followed_page,
     home_page,
     installs,
     manage_page,
@@ -116,6 +117,9 @@ PAGES = [Route(*row) for row in (
     ("POST", "/account/members", ACCOUNT, account_page.change_members),
     ("POST", "/account/github", ACCOUNT, github_sign_in.github_form),
     ("POST", "/account/mail", ACCOUNT, mail_page.mail_form),
+    ("GET", "/account/repos", ACCOUNT, followed_page.followed_page),
+    ("POST", "/account/repos/follow", ACCOUNT, followed_page.follow_form),
+    ("POST", "/account/repos/stop", ACCOUNT, followed_page.unfollow_form),
     ("GET", "/sign-in", ANYONE, sign_in_page.sign_in_page),
     ("POST", "/sign-in", ANYONE, sign_in_page.sign_in_form),
     ("POST", "/sign-out", ANYONE, sign_in_page.sign_out),

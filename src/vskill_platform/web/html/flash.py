@@ -77,10 +77,13 @@ def _cookie(value: str, *, on: str, seconds: int) -> Cookie:
     )
 
 
-async def act(back_to: str, work: Callable[[], Awaitable[str]], *, on_error: str = "") -> Redirect:
+async def act(
+    back_to: str, work: Callable[[], Awaitable[str]], *, on_error: str = "", on: str = _ADMIN
+) -> Redirect:
     """Run an action and redirect to a page that shows its message, or its error.
 
-    *on_error* is the page for an error: the form, with everything that was typed.
+    *on_error* is the page for an error: the form, with everything that was typed. Pages below *on*
+    show the message.
     """
     try:
         kind, words = DONE, await work()
@@ -89,7 +92,7 @@ async def act(back_to: str, work: Callable[[], Awaitable[str]], *, on_error: str
     except _SHOWN_ERRORS as error:
         kind, words = PROBLEM, str(error)
         back_to = on_error or back_to
-    return Redirect(back_to, status_code=303, cookies=[flash(kind, words, on=_ADMIN)])
+    return Redirect(back_to, status_code=303, cookies=[flash(kind, words, on=on)])
 
 
 async def act_and_show(back_to: str, work: Callable[[], Awaitable[Template]]) -> Response[Any]:

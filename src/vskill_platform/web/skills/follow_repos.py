@@ -25,6 +25,7 @@ from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
+    FollowedPage,
     FollowedRepo,
     FollowStatus,
     find_followed_in,
@@ -127,18 +128,23 @@ async def follow_all_over_api(
     request: WebRequest, data: JSONBody[FollowRepoRequest]
 ) -> FollowedList:
     """Follow a repository for all its skills, those that are added later included."""
-    visitor = _signed_in(request)
-    source = read_remote_source(data.repo_url, settings=get_settings(), ref=data.branch or "")
-    limits_of(request).take_hourly(
-        "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
-    )
-    followed = await follow_for(visitor, source)
-    await ask_to_follow_repos()
+    followed = await follow_for(request, data.repo_url, ref=data.branch or "")
     return FollowedList(followed=[FollowedItem(**_fields(one)) for one in followed])
 
 
-async def follow_for(visitor: Visitor, source: Source) -> list[FollowedRepo]:
-    """Follow a repository, and all its published skills that this visitor sees."""
+async def follow_for(request: WebRequest, repo_url: str, *, ref: str) -> list[FollowedRepo]:
+    """Follow a repository, and all its published skills that this visitor sees, and check it."""
+    visitor = _signed_in(request)
+    source = read_remote_source(repo_url, settings=get_settings(), ref=ref)
+    limits_of(request).take_hourly(
+        "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
+    )
+    followed = await _follow_all(visitor, source)
+    await ask_to_follow_repos()
+    return followed
+
+
+async def _follow_all(visitor: Visitor, source: Source) -> list[FollowedRepo]:
     namespace = namespace_of(source)
     await check_may_act_in(visitor, namespace)
     may_replace = await _may_replace(visitor, namespace)
@@ -165,13 +171,17 @@ async def unfollow_all_over_api(
     request: WebRequest, repo_url: Annotated[Text, QueryParameter(name="repoUrl")]
 ) -> FollowedList:
     """Stop following a repository for all its skills, and return what was followed."""
-    visitor = _signed_in(request)
+    ended = await unfollow_for(_signed_in(request), repo_url)
+    return FollowedList(followed=[FollowedItem(**_fields(one)) for one in ended])
+
+
+async def unfollow_for(visitor: Visitor, repo_url: str) -> list[FollowedRepo]:
+    """Stop following a repository and its skills, as far as this visitor may."""
     url = read_remote_source(repo_url, settings=get_settings()).url
     followed = [one for one in await find_followed_in(url) if await _may_stop(visitor, one)]
     if not followed:
         raise NotFound(f"you do not follow {url}")
-    ended = [await unfollow_repo(one.name, actor=visitor.name) for one in followed]
-    return FollowedList(followed=[FollowedItem(**_fields(one)) for one in ended])
+    return [await unfollow_repo(one.name, actor=visitor.name) for one in followed]
 
 
 @operation(status=HTTP_202_ACCEPTED, max_body=MAX_PUSH_BYTES, also=(403, 404, 413))
@@ -209,16 +219,20 @@ async def list_followed(
     """List the repositories that you follow; operators see all. At most 100 at once."""
     visitor = _signed_in(request)
     size, headers = clamp(limit, _MAX_ROWS)
-    if visitor.may(Right.OPERATE, get_settings()) and visitor.sees_all:
-        page = await list_followed_repos(after=read_key(cursor), limit=size)
-        found, following = page.followed, key_cursor(page.cursor)
-    else:
-        own = await list_followed_by(visitor.name, limit=_MAX_ROWS)
-        found, following = [one for one in own if await _is_seen(visitor, one)], None
+    page = await list_followed_for(visitor, after=read_key(cursor), limit=size)
     answer = FollowedList(
-        followed=[FollowedItem(**_fields(one)) for one in found], next_cursor=following
+        followed=[FollowedItem(**_fields(one)) for one in page.followed],
+        next_cursor=key_cursor(page.cursor),
     )
     return Response(answer, headers=headers)
+
+
+async def list_followed_for(visitor: Visitor, *, after: str | None, limit: int) -> FollowedPage:
+    """Return what a visitor follows, or everything for operators, ordered by name."""
+    if visitor.may(Right.OPERATE, get_settings()) and visitor.sees_all:
+        return await list_followed_repos(after=after, limit=limit)
+    own = await list_followed_by(visitor.name, limit=_MAX_ROWS)
+    return FollowedPage([one for one in own if await _is_seen(visitor, one)], None)
 
 
 async def _is_seen(visitor: Visitor, followed: FollowedRepo) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.casts import a_published_skill
 from tests.git_server import GitServer
-from tests.unit.web.api_cast import Registry, audited, open_registry, token_of
+from tests.unit.web.api_cast import Registry, audited, browser_of, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.intake.submit import submit
@@ -195,4 +195,23 @@ async def test_a_repo_in_a_namespace_of_others_cannot_be_followed(registry: Regi
 
     found = [answer.status_code for answer in (owned, local, anonymous)]
     assert found == [403, 400, 401]
+    assert await find_followed_in(REPO) == []
+
+
+async def test_the_page_follows_shows_and_stops(registry: Registry) -> None:
+    await publish_from_repo(registry, "ada/notes/tidy", "tidy")
+    ada = await browser_of(Role.PUBLISHER, name="ada")
+
+    empty = await registry.get("/account/repos", headers=ada)
+    made = await registry.post("/account/repos/follow", data={"repo": "ada/notes"}, headers=ada)
+    page = await registry.get("/account/repos", headers=ada)
+    wrong = await registry.post("/account/repos/follow", data={"repo": "file:///x"}, headers=ada)
+    stopped = await registry.post("/account/repos/stop", data={"repo": REPO}, headers=ada)
+
+    assert "You follow no repository" in empty.text
+    assert [one.status_code for one in (made, wrong, stopped)] == [303, 303, 303]
+    assert "1%20published%20skill" in made.headers["set-cookie"]
+    assert "all, and new ones" in page.text
+    assert "/skills/ada/notes/tidy" in page.text
+    assert "problem:" in wrong.headers["set-cookie"]
     assert await find_followed_in(REPO) == []
