@@ -147,6 +147,11 @@ def errors_translated(place: Place) -> Iterator[None]:
         raise translate(error, place) from error
 
 
+def is_lost(error: EngineError) -> bool:
+    """Tell whether an error means that there was no connection, or none any more."""
+    return isinstance(error, NotConnected) or isinstance(error.__cause__, LOST)
+
+
 async def connect(place: Place, *, timeout_seconds: float = CONNECT_SECONDS) -> Connection:
     try:
         connection: Connection = await asyncpg.connect(

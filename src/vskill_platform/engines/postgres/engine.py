@@ -38,11 +38,11 @@ from vskill_platform.engines.ports import (
 from vskill_platform.engines.postgres.commit import Writer
 from vskill_platform.engines.postgres.connection import (
     CURRENT_VERSION,
-    NotConnected,
     Place,
     close_pool,
     connect,
     errors_translated,
+    is_lost,
     open_pool,
     prepare_schema,
     read_schema_version,
@@ -99,16 +99,23 @@ async def open_postgres(
     while True:
         try:
             await prepare_schema(place, create=create, migrate=migrate)
-            break
-        except NotConnected as error:
-            if monotonic() >= give_up_at:
+            with errors_translated(place):
+                pool = await open_pool(place, size=options.pool_size)
+            return await _started(PostgresEngine(place, pool, clock, listen_at=listen_at))
+        except EngineError as error:
+            # A connection that is lost here is like one that was not made: all of it is repeated.
+            if not is_lost(error) or monotonic() >= give_up_at:
                 raise
             log.warning("waiting for the database", error=str(error))
             await asyncio.sleep(_RECONNECT_SECONDS)
-    with errors_translated(place):
-        pool = await open_pool(place, size=options.pool_size)
-    engine = PostgresEngine(place, pool, clock, listen_at=listen_at)
-    await engine.start()
+
+
+async def _started(engine: "PostgresEngine") -> "PostgresEngine":
+    try:
+        await engine.start()
+    except EngineError:
+        await engine.close()
+        raise
     return engine
 
 

