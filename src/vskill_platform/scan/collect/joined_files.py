@@ -16,8 +16,10 @@ from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, name_of
 
-_MAX_JOINED = 100_000
+#: Characters of all that one file puts together.
+_MAX_JOINED = 400_000
 _MAX_PIECES = 50
+_TOO_MUCH = "more files put together than can be analysed"
 _PATH = r"[\w./${}~\"'-]{1,200}"
 _CAT = re.compile(
     rf"\bcat((?:[ \t]+{_PATH}){{2,20}})[ \t]*(?:>[ \t]*({_PATH})"
@@ -53,10 +55,17 @@ def joined_facts(files: list[ScanFile]) -> Iterator[LocatedFact]:
         if file.language == "python" and _COMMAND_STRING.search(raw) and _RUNNER.search(raw):
             yield from _located(file, _strings_run(file.text))
         elif file.language in {"", "shell"} and _JOINS.search(raw):
-            for line, text in _joined(file, by_name):
-                found = Fragments().read(read_shell, text[:_MAX_JOINED])
+            read = 0
+            for line, text in islice(_joined(file, by_name), _MAX_PIECES):
+                read += len(text)
+                if read > _MAX_JOINED:
+                    break
+                found = Fragments().read(read_shell, text)
                 facts = [msgspec.structs.replace(fact, line=line) for fact in found]
                 yield from _located(file, facts)
+            if read > _MAX_JOINED or _count_joins(file.text) > _MAX_PIECES:
+                cut = Fact(act=Act.OPAQUE, line=1, text=_TOO_MUCH, detail="cut")
+                yield LocatedFact(fact=cut, path=file.path, role=file.role)
 
 
 def _located(file: ScanFile, facts: list[Fact]) -> Iterator[LocatedFact]:
@@ -81,6 +90,15 @@ def _joined(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[tuple[int,
         whole = _SOURCE.sub(lambda found: _text_of(by_name, found), text, count=_MAX_PIECES)
         if whole != text:
             yield text.count("\n", 0, text.find("eval")) + 1, whole
+
+
+def _count_joins(text: str) -> int:
+    """Return how many places there are, counted to one more than are read."""
+    limit = _MAX_PIECES + 1
+    places = [*islice(_CAT.finditer(text), limit)]
+    if "eval" in text:
+        places += islice(_SOURCE.finditer(text), limit)
+    return len(places)
 
 
 def _of(by_name: dict[str, ScanFile], path: str) -> ScanFile | None:
