@@ -14,6 +14,7 @@ VskillError
 │   │   └── ScopeMissing   the role has it, but not the token            403
 │   └── RequestForged      the form has no valid CSRF token              403
 ├── GithubUnavailable      GitHub gives no usable answer                 503
+├── ProviderUnavailable    the OpenID provider gives no usable answer    503
 ├── WrongHost              the request is for another host               421
 ├── TooMany                the rate limit is reached                     429
 ├── Busy                   too many concurrent requests                  503
@@ -117,6 +118,11 @@ class RequestForged(NotAllowed):
 
 
 class GithubUnavailable(VskillError):
+    retryable = True
+    retry_after = dt.timedelta(seconds=30)
+
+
+class ProviderUnavailable(VskillError):
     retryable = True
     retry_after = dt.timedelta(seconds=30)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from vskill_platform.blob_settings import blob_options
 from vskill_platform.errors import ConfigError
-from vskill_platform.mail_settings import MailFields, mail_server
+from vskill_platform.mail_settings import mail_server
 from vskill_platform.secret_settings import FILE_SUFFIX, Secret, read_secret, read_url
 from vskill_platform.setting_values import (
     format_duration,
@@ -24,12 +24,12 @@ from vskill_platform.setting_values import (
     parse_value,
     refuse_misspelt,
 )
+from vskill_platform.sign_on_settings import SignOnFields, check_sign_on
 
 PREFIX = "VSKILL_"
 
 #: A host, optionally with a scheme and a port.
 _HOST = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?")
-_CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 #: Settings that may contain a password.
 URLS = frozenset({"database_url", "database_listen_url"})
@@ -38,7 +38,7 @@ _MAX_FEATURED = 12
 _ASKED_BY_US = frozenset({"model", "messages", "stream", "n", "tools"})
 
 
-class Settings(MailFields, frozen=True, kw_only=True):
+class Settings(SignOnFields, frozen=True, kw_only=True):
     database_url: str = "sqlite:///vskill-platform.db"
     #: The same database for notifications, if a pooler is in between.
     database_listen_url: str = ""
@@ -91,14 +91,6 @@ class Settings(MailFields, frozen=True, kw_only=True):
     unowned_namespace_bytes_per_day: int = 2 * 1024 * 1024 * 1024
     #: Addresses of trusted reverse proxies, separated by commas.
     trusted_proxies: str = ""
-
-    # Sign-in with GitHub, for clients that have a GitHub token.
-    #: Who may use it: nobody, users who linked their GitHub account, or everybody.
-    github_sign_in: Literal["off", "linked", "anyone"] = "off"
-    github_api_url: str = "https://api.github.com"
-    #: The application of the registry; tokens of other applications are refused.
-    github_client_id: str = ""
-    github_client_secret: Secret = msgspec.field(default_factory=Secret)
 
     #: How many skills the discovery index of the whole registry lists, the most installed first.
     discovery_skills: Annotated[int, msgspec.Meta(ge=0, le=200)] = 20
@@ -198,7 +190,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     if "submit_by" not in values and not is_for_this_machine(settings):
         settings = msgspec.structs.replace(settings, submit_by="signed_in")
     checks = (check_nesting, check_judge, check_paths, check_public_url, check_access)
-    more = (check_cache_dir, check_retention, check_github, blob_options, notify_arguments)
+    more = (check_cache_dir, check_retention, check_sign_on, blob_options, notify_arguments)
     for check in (*checks, *more, featured_slugs, mail_server):
         check(settings)
     return settings
@@ -291,27 +283,6 @@ def check_public_url(settings: Settings) -> None:
     if settings.public_url and not is_plain_url(settings.public_url):
         raise ConfigError(
             f"{variable('public_url')} must be like https://skills.example, without a user, "
-            "password, query or fragment"
-        )
-
-
-def check_github(settings: Settings) -> None:
-    """Refuse a sign-in with GitHub that would accept tokens of other applications."""
-    if settings.github_sign_in == "off":
-        return
-    if (
-        not _CLIENT_ID.fullmatch(settings.github_client_id)
-        or not settings.github_client_secret.reveal()
-    ):
-        raise ConfigError(
-            f"{variable('github_sign_in')} needs {variable('github_client_id')} and "
-            f"{variable('github_client_secret')}: the application at GitHub whose tokens it accepts"
-        )
-    url = settings.github_api_url
-    host = urlsplit(url).hostname if is_plain_url(url) else None
-    if host is None or not (url.startswith("https://") or is_loopback(host)):
-        raise ConfigError(
-            f"{variable('github_api_url')} must be like https://api.github.com, without a user, "
             "password, query or fragment"
         )
 

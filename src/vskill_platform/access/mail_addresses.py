@@ -12,7 +12,7 @@ from vskill_platform.access.one_time_links import (
     prepare_mailed_link,
 )
 from vskill_platform.access.secret_texts import digest_of, new_secret
-from vskill_platform.access.sign_in import check_credentials
+from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.access.users import find_user, prepare_user
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import InvalidInput, NotFound
@@ -34,7 +34,7 @@ from vskill_platform.stores.mail_address_store import (
     write_mail_address,
 )
 from vskill_platform.stores.mail_store import new_mail, write_mail
-from vskill_platform.stores.user_store import get_password, get_user
+from vskill_platform.stores.user_store import get_user
 
 #: How long a link to confirm an address is valid.
 GOOD_FOR = timedelta(hours=24)
@@ -189,7 +189,7 @@ async def ask_for_reset(text: str) -> None:
         user, address = await get_user(name), await get_mail_address(name)
         if user is None or user.record.is_disabled or address is None:
             continue
-        if address.record.is_confirmed and await get_password(name):
+        if address.record.is_confirmed and await has_password(user.record):
             await mail_user_link(name, actor=name)
 
 
@@ -199,8 +199,7 @@ def confirm_url(settings: Settings, key: str) -> str:
 
 async def _check_password(user: User, password: str) -> None:
     # Users who sign in elsewhere have none.
-    has_password = await get_password(user.name) is not None
-    if has_password and await check_credentials(user.name, password) is None:
+    if await has_password(user) and await check_credentials(user.name, password) is None:
         raise InvalidInput("the current password is wrong")
 
 

@@ -23,7 +23,8 @@ async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
     user = await find_user(user_name)
 
     def change(found: Namespace) -> Namespace:
-        return msgspec.structs.replace(found, owners=_with(found.owners, user.name))
+        owners = _with(found.owners, user.name)
+        return msgspec.structs.replace(found, owners=owners, is_managed=False)
 
     return await _change("namespace add-owner", namespace, user.name, change, actor=actor)
 

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from vskill_platform.access.secret_texts import digest_of, new_secret
+from vskill_platform.access.sign_in import may_use_password
 from vskill_platform.access.users import find_user, has_admin, prepare_password, prepare_user
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
@@ -112,13 +113,19 @@ async def _new_admin(name: str, password: str, link: OneTimeLink) -> tuple[list[
     if await get_user(checked):
         raise InvalidInput(f"the name {checked!r} is taken; choose another")
     reason = "first admin" if link.is_first else f"link created by {link.by}"
-    return await prepare_user(checked, Role.ADMIN, actor=checked, password=password, reason=reason)
+    operations, user = await prepare_user(
+        checked, Role.ADMIN, actor=checked, password=password, reason=reason,
+        is_break_glass=not get_settings().password_sign_in,
+    )  # fmt: skip
+    return operations, user
 
 
 async def _new_password(name: str, password: str) -> tuple[list[Operation], User]:
     stored = await get_user(name)
     if stored is None or stored.record.is_disabled:
         raise NotAllowed("This account is disabled.")
+    if not may_use_password(stored.record):
+        raise NotAllowed("Passwords are turned off here. Use single sign-on on the sign-in page.")
     user = msgspec.structs.replace(stored.record, epoch=stored.record.epoch + 1)
     audit = write_audit(
         "user set-password", name, actor=name, reason="by link", outcome="signed out everywhere"

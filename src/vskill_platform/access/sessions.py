@@ -1,10 +1,12 @@
 """Start, look up, list and end browser sessions."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
 
 from vskill_platform.access.secret_texts import digest_of, new_secret
+from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotFound, Overtaken
 from vskill_platform.model.user import Session, User
 from vskill_platform.stores.db import commit, get_now, get_settings
@@ -31,8 +33,17 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     user: User
 
 
-async def begin_session(user: User, *, address: str = "", browser: str = "") -> OpenSession:
-    """Start a session with a new secret, which prevents session fixation."""
+async def begin_session(
+    user: User,
+    *,
+    address: str = "",
+    browser: str = "",
+    also: Callable[[Session], list[Operation]] = lambda _: [],
+) -> OpenSession:
+    """Start a session with a new secret, which prevents session fixation.
+
+    *also* returns what to write in the same commit.
+    """
     now = get_now()
     secret = new_secret()
     session = Session(
@@ -45,7 +56,8 @@ async def begin_session(user: User, *, address: str = "", browser: str = "") -> 
         address=address,
         browser=browser[:_MAX_BROWSER_LENGTH],
     )
-    if await commit(write_new_session(digest_of(secret), session)) is None:
+    operations = [*write_new_session(digest_of(secret), session), *also(session)]
+    if await commit(operations) is None:
         raise Overtaken("the session could not be started; try again")
     return OpenSession(secret=secret, session=session, user=user)
 

@@ -10,7 +10,7 @@ from vskill_platform.access.sessions import OpenSession, begin_session
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import Busy, NotSignedIn
 from vskill_platform.model.user import User
-from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.user_store import Password, get_password, get_user, write_password
 
@@ -40,8 +40,20 @@ async def check_credentials(name: str, password: str) -> User | None:
     is_right = await verify_password(kept.record.digest if kept else None, password)
     if not is_right or user is None or kept is None or user.record.is_disabled:
         return None
+    if not may_use_password(user.record):
+        return None
     await _renew(name, kept, password)
     return user.record
+
+
+def may_use_password(user: User) -> bool:
+    """Tell whether the settings allow passwords, or this is a break-glass account."""
+    return get_settings().password_sign_in or user.is_break_glass
+
+
+async def has_password(user: User) -> bool:
+    """Tell whether this user can sign in with a password."""
+    return may_use_password(user) and await get_password(user.name) is not None
 
 
 async def _renew(name: str, kept: Stored[Password], password: str) -> None:

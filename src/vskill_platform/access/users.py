@@ -12,6 +12,7 @@ from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.oidc_store import get_oidc_link_of
 from vskill_platform.stores.one_time_link_store import delete_one_time_links_for
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.session_store import delete_sessions
@@ -44,10 +45,17 @@ async def add_user(name: str, role: Role, *, actor: str, password: str | None = 
 
 
 async def prepare_user(
-    name: str, role: Role, *, actor: str, password: str | None = None, reason: str = ""
+    name: str,
+    role: Role,
+    *,
+    actor: str,
+    password: str | None = None,
+    reason: str = "",
+    is_break_glass: bool = False,
 ) -> tuple[list[Operation], User]:
     """Return the operations that add a user; the commit fails if the name is taken."""
-    user = User(name=checked_user_name(name), role=role, created_at=get_now())
+    checked = checked_user_name(name)
+    user = User(name=checked, role=role, created_at=get_now(), is_break_glass=is_break_glass)
     operations = [
         write_user(user, expected=ABSENT),
         write_audit("user add", user.name, actor=actor, reason=reason, outcome=f"is {role}"),
@@ -95,6 +103,23 @@ async def enable_user(name: str, *, actor: str, reason: str = "") -> User:
         name,
         lambda user: msgspec.structs.replace(user, is_disabled=False),
         audit=("user enable", "is enabled"),
+        actor=actor,
+        reason=reason,
+    )
+
+
+async def set_break_glass(name: str, *, is_on: bool, actor: str, reason: str = "") -> User:
+    """Let a user sign in with a password even if passwords are turned off, or no longer."""
+    user = await find_user(name)
+    if is_on and await get_oidc_link_of(user.name):
+        raise NotAllowed(
+            f"{user.name} is linked to an account of the sign-on provider, whose groups decide the "
+            "role; unlink it first, or use another account"
+        )
+    return await _change(
+        user.name,
+        lambda user: msgspec.structs.replace(user, is_break_glass=is_on),
+        audit=("user break-glass", "can use a password" if is_on else "is a normal account"),
         actor=actor,
         reason=reason,
     )

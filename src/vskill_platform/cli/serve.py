@@ -13,6 +13,7 @@ import click
 import uvicorn
 
 from vskill_platform.access.first_admin import invite_first_admin, link_file
+from vskill_platform.access.oidc.group_rights import close_managed_namespaces
 from vskill_platform.base.metrics import added_up_metrics
 from vskill_platform.base.process_limits import raise_file_limit
 from vskill_platform.base.telemetry import get_logger
@@ -125,7 +126,7 @@ async def _run_platform(
         with _port_errors_explained(env.settings):
             listener.listen(_BACKLOG)
         if not member or member.is_first:
-            await run_with_worker_env(env, partial(_invite_first_admin, env.settings))
+            await run_with_worker_env(env, partial(_prepare_access, env.settings))
             echo(f"vskill-platform is at http://{env.settings.host}:{env.settings.port}", err=True)
         if member:
             member.report_ready()
@@ -192,9 +193,13 @@ def _count_connections() -> int:
     return connections
 
 
-async def _invite_first_admin(settings: Settings) -> None:
-    """Print the link for the first admin, which is also stored in a file next to the database."""
+async def _prepare_access(settings: Settings) -> None:
+    """Close the namespaces of groups, and print the link for the first admin.
+
+    The link is also stored in a file next to the database.
+    """
     try:
+        await close_managed_namespaces()
         url = await invite_first_admin(settings)
     except EngineError as error:  # pages and health checks report it, too
         echo(f"Could not check whether there is an admin: {error}", err=True)

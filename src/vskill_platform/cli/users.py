@@ -8,12 +8,14 @@ import click
 from rich.table import Table
 
 from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
+from vskill_platform.access.oidc.accounts import link_subject, unlink_account
 from vskill_platform.access.one_time_links import invite_admin, invite_user
 from vskill_platform.access.users import (
     add_user,
     disable_user,
     enable_user,
     find_user,
+    set_break_glass,
     set_password,
     set_role,
 )
@@ -46,7 +48,7 @@ def list_command(*, as_json: bool) -> None:
     table = Table("name", "role", "since (UTC)", "")
     for user in found:
         since = f"{user.created_at:%Y-%m-%d}"
-        table.add_row(user.name, user.role, since, "[red]disabled[/]" if user.is_disabled else "")
+        table.add_row(user.name, user.role, since, ", ".join(_notes(user)))
     Console().print(table)
 
 
@@ -150,6 +152,54 @@ def set_role_command(*, name: str, role: str, reason: str, as_json: bool) -> Non
     )
 
 
+@users.command("break-glass")
+@_name
+@click.option("--off", is_flag=True, help="Make it a normal account again.")
+@_reason
+@json_option
+def break_glass(*, name: str, off: bool, reason: str, as_json: bool) -> None:
+    """Let a user sign in with a password although passwords are turned off.
+
+    For an outage of the sign-on provider. The account must not be linked to it.
+    """
+    _change(
+        lambda: set_break_glass(name, is_on=not off, actor=getpass.getuser(), reason=reason),
+        as_json=as_json,
+    )
+
+
+@users.command()
+@_name
+@click.argument("subject")
+@_reason
+@json_option
+def link(*, name: str, subject: str, reason: str, as_json: bool) -> None:
+    """Link a user to an account of the sign-on provider.
+
+    SUBJECT is the claim `sub` of that account. Its groups then decide the user's role.
+    """
+
+    async def work() -> User:
+        await link_subject(name, subject, actor=getpass.getuser(), reason=reason)
+        return await find_user(name)
+
+    _change(work, as_json=as_json)
+
+
+@users.command()
+@_name
+@_reason
+@json_option
+def unlink(*, name: str, reason: str, as_json: bool) -> None:
+    """Remove a user's link to an account of the sign-on provider."""
+
+    async def work() -> User:
+        await unlink_account(name, actor=getpass.getuser(), reason=reason)
+        return await find_user(name)
+
+    _change(work, as_json=as_json)
+
+
 @users.command("set-password")
 @_name
 @json_option
@@ -178,8 +228,14 @@ def _change(work: Callable[[], Awaitable[User]], *, as_json: bool) -> None:
     if as_json:
         print_json(user)
     else:
-        locked = ", disabled" if user.is_disabled else ""
-        echo(f"{user.name} is {user.role}{locked}.")
+        notes = _notes(user)
+        echo(f"{user.name} is {', '.join([user.role, *notes])}.")
+
+
+def _notes(user: User) -> list[str]:
+    """Return what is unusual about an account."""
+    notes = {"disabled": user.is_disabled, "break-glass account": user.is_break_glass}
+    return [note for note, applies in notes.items() if applies]
 
 
 def _show_link(url: str, *, as_json: bool) -> None:

@@ -40,6 +40,8 @@ class User(Record, frozen=True, kw_only=True):
     is_disabled: bool = False
     #: Sessions with another epoch are invalid, so one write signs a user out everywhere.
     epoch: int = 0
+    #: Signs in with a password even if the settings turn that off, for an outage of the provider.
+    is_break_glass: bool = False
 
 
 class ApiToken(Record, frozen=True, kw_only=True):
@@ -76,11 +78,14 @@ class Namespace(Record, frozen=True, kw_only=True):
     owners: tuple[str, ...] = ()
     #: They see its private skills but cannot change anything.
     members: tuple[str, ...] = ()
+    #: Its owners come from groups of the sign-on provider: it stays closed even without any.
+    is_managed: bool = False
 
     @property
     def is_owned(self) -> bool:
         """Tell whether it has an owner; a namespace of uploads always belongs to its user."""
-        return bool(self.owners) or (self.name.startswith("@") and self.name != LOCAL_NAMESPACE)
+        is_closed = bool(self.owners) or self.is_managed
+        return is_closed or (self.name.startswith("@") and self.name != LOCAL_NAMESPACE)
 
     def is_owner(self, user_name: str) -> bool:
         return user_name in self.owners or self.name == own_namespace(user_name)

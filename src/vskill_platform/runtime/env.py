@@ -8,6 +8,7 @@ from anyio import CapacityLimiter
 from vskill_platform.base.clock import Clock
 from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.engines.ports import Engine
+from vskill_platform.model.oidc import Provider
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import ScannerInUse
 from vskill_platform.model.unknown_fields import Unknown
@@ -40,3 +41,5 @@ class WorkerEnv:
     unknown_fields: LruCache[tuple[str, int], Unknown] = field(default_factory=_remember_unknown)
     #: The third-party scanners that the policy names.
     scanners: tuple[ScannerInUse, ...] = ()
+    #: What OpenID providers publish about themselves, by issuer; the settings name one at most.
+    providers: dict[str, Provider] = field(default_factory=dict)

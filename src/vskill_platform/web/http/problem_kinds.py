@@ -21,6 +21,7 @@ from vskill_platform.errors import (
     NotSignedIn,
     OutOfResources,
     Overtaken,
+    ProviderUnavailable,
     RecordMalformed,
     RequestForged,
     RightMissing,
@@ -135,6 +136,9 @@ KINDS: dict[type[Exception], Kind] = {
     SourceUnavailable: Kind(424, "source_unavailable", "Source unavailable", "Try again later."),
     DeadlineExceeded: Kind(424, "too_slow", "Timed out", "Try again."),
     GithubUnavailable: Kind(503, "github_unavailable", "GitHub unavailable", "Try again later."),
+    ProviderUnavailable: Kind(
+        503, "provider_unavailable", "Sign-on provider unavailable", "Try again later."
+    ),
     Busy: Kind(503, "busy", "Server busy", "Retry-After says when to try again."),
     NotReady: Kind(
         503, "not_ready", "Search index is being built", "Retry-After says when to try again."

@@ -16,6 +16,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 #: The prefix of the routes for ClawHub clients.
 CLAWHUB = "/clawhub/"
 MCP_PATH = "/mcp"
+#: Where the sign-on provider says that somebody has signed out there.
+BACK_CHANNEL_LOGOUT = "/api/oidc/back-channel-logout"
 #: Repositories of skills: git authenticates with a user name and a password, and reads with POST.
 _GIT = "/git/"
 #: Paths of programs; browsers have no pages and no forms there.
@@ -44,10 +46,14 @@ def is_read(scope: Scope) -> bool:
     """Tell whether a request counts as reading; MCP and git read with POST, too.
 
     So do verdicts for ClawHub, and its upload of one file, of which a skill needs many; only the
-    publication counts as writing.
+    publication counts as writing. A sign-on provider signs out many people from one address.
     """
     path = scope["path"]
-    is_post = path == MCP_PATH or is_git(scope) or path.startswith(f"{CLAWHUB}api/v1/skills/-/")
+    is_post = (
+        path in {MCP_PATH, BACK_CHANNEL_LOGOUT}
+        or is_git(scope)
+        or path.startswith(f"{CLAWHUB}api/v1/skills/-/")
+    )
     return scope.get("method") in SAFE_METHODS or is_post
 
 

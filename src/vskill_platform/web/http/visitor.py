@@ -31,6 +31,9 @@ SESSION_COOKIE = "vskill_session"
 #: A random value that ties a form to the browser that it was shown to.
 VISIT_COOKIE = "vskill_visit"
 _VISIT_LIFETIME = timedelta(days=1)
+#: Ties a sign-in at the provider to the browser that began it.
+OIDC_COOKIE = "vskill_oidc"
+_OIDC_LIFETIME = timedelta(minutes=10)
 #: The format of our secrets; other cookie values are ignored.
 _SECRET = re.compile(r"[\w-]{43}", re.ASCII)
 _BEARER, _BASIC = "bearer", "basic"
@@ -84,6 +87,19 @@ def ended_session_cookie(settings: Settings) -> Cookie:
 
 def visit_cookie(secret: str, settings: Settings) -> Cookie:
     return _cookie(VISIT_COOKIE, secret, _VISIT_LIFETIME, settings)
+
+
+def oidc_cookie(secret: str, settings: Settings) -> Cookie:
+    return _cookie(OIDC_COOKIE, secret, _OIDC_LIFETIME, settings)
+
+
+def ended_oidc_cookie(settings: Settings) -> Cookie:
+    return _cookie(OIDC_COOKIE, "", timedelta(0), settings)
+
+
+def oidc_secret_of(connection: Connection) -> str:
+    secret = connection.cookies.get(OIDC_COOKIE, "")
+    return secret if is_secret(secret) else ""
 
 
 def is_secret(text: str) -> bool:

@@ -12,6 +12,7 @@ from vskill_platform.access.mail_addresses import MailTopic
 from vskill_platform.access.namespaces import add_member, remove_member
 from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.access.sessions import begin_session, end_session, list_open_sessions
+from vskill_platform.access.sign_in import has_password
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
@@ -21,8 +22,8 @@ from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.github_link_store import get_github_link_of
 from vskill_platform.stores.mail_address_store import get_mail_address
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
+from vskill_platform.stores.oidc_store import get_oidc_link_of
 from vskill_platform.stores.token_store import list_tokens
-from vskill_platform.stores.user_store import get_password
 from vskill_platform.web.http.bodies import read_choices, read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
@@ -42,6 +43,7 @@ _DONE = {
     "mail": "Your mail address was set. Use the link that was sent to it to confirm it.",
     "no-mail": "Your mail address was removed.",
     "topics": "Your choice of mails was saved.",
+    "oidc": "Your linked account was changed.",
 }
 WHAT_SCOPES_MEAN = {
     Scope.READ: "read, including private skills that you can see",
@@ -154,7 +156,7 @@ async def change_members(request: WebRequest) -> Response[Any]:
 
 
 async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) -> Template:
-    user = signed_in_user(request)
+    user, settings = signed_in_user(request), get_settings()
     names = await list_namespaces_of(user.name)
     overview, tokens = await read_overview(request, names), await list_tokens(user.name)
     has_begun = bool(tokens or (overview and (overview.total or overview.skills)))
@@ -175,12 +177,14 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
             if scope in SCOPES_OF[user.role]
         ],
         "lifetimes": _LIFETIMES,
-        "has_github": get_settings().github_sign_in != "off",
+        "has_github": settings.github_sign_in != "off",
         "github": await get_github_link_of(user.name),
         "mail": await get_mail_address(user.name),
         "is_mail_on": is_mail_on(),
         "topics": _TOPICS,
-        "has_password": await get_password(user.name) is not None,
+        "provider": settings.oidc_name if settings.oidc_issuer else "",
+        "oidc": await get_oidc_link_of(user.name),
+        "has_password": await has_password(user),
         "browser_name": browser_name,
         "section": "account",
     }

@@ -4,9 +4,11 @@ from contextlib import suppress
 from typing import Any
 
 from litestar import Response
+from litestar.datastructures import Cookie
 from litestar.response import Redirect, Template
 
 from vskill_platform.access.first_admin import forget_link
+from vskill_platform.access.oidc.logout import find_logout_url
 from vskill_platform.access.one_time_links import (
     is_mail_on,
     read_one_time_link,
@@ -32,7 +34,7 @@ async def sign_in_page(request: WebRequest) -> Response[Any]:
     back = safe_path(request.query_params.get("next", "/"))
     if visitor_of(request).via == "session":
         return Redirect(back, status_code=303)
-    return _sign_in_form(back)
+    return show_sign_in(back)
 
 
 async def sign_in_form(request: WebRequest) -> Response[Any]:
@@ -50,19 +52,35 @@ async def sign_in_form(request: WebRequest) -> Response[Any]:
     except TooMany as error:
         wait = int(error.retry_after.total_seconds()) if error.retry_after else 60
         words = f"Too many attempts. Try again in {count_of(wait, 'second')}."
-        return _sign_in_form(back, name=name, problem=words, status=429, retry_after=wait)
+        return show_sign_in(back, name=name, problem=words, status=429, retry_after=wait)
     except NotSignedIn as error:
-        return _sign_in_form(back, name=name, problem=str(error), status=401)
+        return show_sign_in(back, name=name, problem=str(error), status=401)
     cookie = session_cookie(opened.secret, get_settings())
     return Redirect(back, status_code=303, cookies=[cookie], headers=NO_STORE_HEADER)
 
 
-async def sign_out(request: WebRequest) -> Redirect:
-    visitor = visitor_of(request)
+async def sign_out(request: WebRequest) -> Response[Any]:
+    """End this session and, if it began at a provider, sign out there, too."""
+    visitor, url = visitor_of(request), ""
     if visitor.user and visitor.via == "session":
+        url = await find_logout_url(visitor.user.name, visitor.credential)
         with suppress(NotFound):  # it has already ended
             await end_session(visitor.user.name, visitor.credential)
-    return Redirect("/", status_code=303, cookies=[ended_session_cookie(get_settings())])
+    cookie = ended_session_cookie(get_settings())
+    if url:
+        return leave_page(url, "You are signed out of this registry", cookies=[cookie])
+    return Redirect("/", status_code=303, cookies=[cookie])
+
+
+def leave_page(url: str, title: str, *, cookies: list[Cookie]) -> Template:
+    """Show a page that goes on to the sign-on provider by itself.
+
+    Not a redirect: browsers do not follow one to another site from a form, because our pages allow
+    forms to be sent to this site only.
+    """
+    context = {"url": url, "title": title, "provider": get_settings().oidc_name}
+    headers = {**NO_STORE_HEADER, "Refresh": f"0; url={url}"}
+    return Template("pages/leave.html", context=context, headers=headers, cookies=cookies)
 
 
 async def count_attempt(request: WebRequest, name: str) -> None:
@@ -72,13 +90,21 @@ async def count_attempt(request: WebRequest, name: str) -> None:
         await take_sign_in(request, "sign-in", f"name {name.strip().lower()}")
 
 
-def _sign_in_form(
+def show_sign_in(
     back: str, *, name: str = "", problem: str = "", status: int = 200, retry_after: int = 0
 ) -> Template:
     headers = (
         {**NO_STORE_HEADER, "Retry-After": str(retry_after)} if retry_after else NO_STORE_HEADER
     )
-    context = {"next": back, "name": name, "problem": problem, "is_mail_on": is_mail_on()}
+    settings = get_settings()
+    context = {
+        "next": back,
+        "name": name,
+        "problem": problem,
+        "provider": settings.oidc_name if settings.oidc_issuer else "",
+        "is_mail_on": is_mail_on(),
+        "has_passwords": settings.password_sign_in,
+    }
     return Template("pages/sign_in.html", context=context, status_code=status, headers=headers)
 
 
