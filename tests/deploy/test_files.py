@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import pytest
@@ -118,6 +119,44 @@ def test_the_nodes_of_a_compose_file_start_with_settings_that_exist(
         assert settings.public_url == "https://skills.example"
         is_shared = "VSKILL_DATABASE_URL_FILE" in environment
         assert settings.database_url[:].startswith("postgresql://" if is_shared else "sqlite://")
+
+
+def test_the_additions_for_a_team_fit_the_compose_file_of_one_node(tmp_path: Path) -> None:
+    base, team = compose(ROOT / "compose.yaml"), compose(ROOT / "compose.team.yaml")
+    services, names = team["services"], {*base["services"], *team["services"]}
+
+    for name, service in services.items():
+        assert set(service["networks"]) <= {*base["networks"], *team["networks"]}, name
+        assert set(service["secrets"]) <= set(team["secrets"]), name
+        assert name in base["services"] or service["security_opt"] == ["no-new-privileges:true"]
+        for mount in service.get("volumes", []):
+            source = mount.split(":")[0]
+            assert (ROOT / source).is_file() or source in team["volumes"], mount
+    targets = compose(ROOT / "deploy/monitoring/prometheus.yaml")["scrape_configs"][0]
+    assert targets["static_configs"][0]["targets"] == ["registry:8000"]
+    source = compose(ROOT / "deploy/monitoring/grafana-source.yaml")["datasources"][0]
+    assert urlsplit(source["url"]).hostname in names
+
+
+def test_the_registry_of_a_team_starts_with_settings_that_exist(tmp_path: Path) -> None:
+    registry = compose(ROOT / "compose.team.yaml")["services"]["registry"]
+    given = {
+        "VSKILL_OIDC_ISSUER": "https://login.example/realms/acme",
+        "VSKILL_OIDC_CLIENT_ID": "vskill",
+        "VSKILL_OIDC_ROLE_GROUPS": '{"admin": ["skills-admins"]}',
+    }
+    for name in registry["secrets"]:
+        (tmp_path / name).write_text("a-long-random-secret-for-this-test\n")
+    environment = {
+        name: given.get(name, value).replace("/run/secrets", str(tmp_path))
+        for name, value in registry["environment"].items()
+    }
+
+    settings = load_settings({"VSKILL_PUBLIC_URL": "https://skills.example", **environment})
+
+    assert settings.oidc_issuer == given["VSKILL_OIDC_ISSUER"]
+    assert settings.metrics_token.reveal() == settings.push_secret.reveal() != ""
+    assert settings.oidc_client_secret.reveal() == settings.push_secret.reveal()
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
