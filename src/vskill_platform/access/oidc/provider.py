@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import msgspec
 
-from vskill_platform.errors import NotAllowed
+from vskill_platform.errors import NotFound
 from vskill_platform.fetch.oidc_http import ClientCredentials, fetch_keys, fetch_metadata
 from vskill_platform.model.oidc import Provider
 from vskill_platform.stores.db import bound_env, get_now, get_settings
@@ -19,6 +19,11 @@ def is_oidc_sign_in() -> bool:
     return bool(get_settings().oidc_issuer)
 
 
+def check_oidc_sign_in() -> None:
+    if not is_oidc_sign_in():
+        raise NotFound("this registry has no single sign-on")
+
+
 def client_credentials() -> ClientCredentials:
     settings = get_settings()
     return ClientCredentials(
@@ -29,8 +34,7 @@ def client_credentials() -> ClientCredentials:
 async def find_provider() -> Provider:
     """Return the provider, as it was when it was last asked."""
     issuer, known = get_settings().oidc_issuer, bound_env().providers
-    if not issuer:
-        raise NotAllowed("this registry has no single sign-on")
+    check_oidc_sign_in()
     found, now = known.get(issuer), get_now()
     if found and abs(now - found.fetched_at) < _KEPT_FOR:
         return found

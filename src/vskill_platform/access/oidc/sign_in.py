@@ -15,7 +15,11 @@ from urllib.parse import urlencode
 import msgspec
 
 from vskill_platform.access.oidc.accounts import find_account, link_account
-from vskill_platform.access.oidc.provider import client_credentials, find_provider
+from vskill_platform.access.oidc.provider import (
+    check_oidc_sign_in,
+    client_credentials,
+    find_provider,
+)
 from vskill_platform.access.oidc.tokens import check_id_token
 from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
@@ -101,6 +105,7 @@ async def begin_oidc_login(back: str, *, link_to: str = "") -> Departure:
 
 async def finish_oidc_login(query: Mapping[str, str], client: Client) -> Arrival:
     """Check what the provider sent back, and start a session or link an account."""
+    check_oidc_sign_in()
     login = await _use_login(query, client)
     provider = await find_provider()
     _check_answer(query, provider)

@@ -491,6 +491,15 @@ async def test_nobody_is_redirected_to_another_site(sign_on: SignOn) -> None:
     assert {(one.status_code, one.headers["location"]) for one in answers} == {(303, "/")}
 
 
+async def test_without_a_provider_there_is_nothing(browser: AsyncClient) -> None:
+    places = [await browser.get(path) for path in (START, CALLBACK)]
+    logout = await browser.post(LOGOUT, data={"logout_token": "a.b.c"})
+
+    assert [place.status_code for place in places] == [404, 404]
+    assert logout.status_code == 400
+    assert "/sign-in/oidc" not in (await browser.get("/sign-in")).text
+
+
 async def test_the_user_may_cancel(sign_on: SignOn) -> None:
     browser = sign_on.browser()
     state = parse_qs(urlsplit(await leave(browser)).query)["state"][0]
