@@ -15,6 +15,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 CATCHES_ALL = {"base/settle.py", "queue/consumer.py", "cron/schedule.py"}
 #: Who speaks with somebody else by HTTP; git does too, through a proxy of ours.
 ASKS_OTHERS = {
+    "events/post_webhook.py",
     "client/registry.py",
     "fetch/github_api.py",
     "fetch/oidc_http.py",

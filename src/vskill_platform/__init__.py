@@ -3,7 +3,7 @@
 cli        commands for operators and users
 web        pages and the JSON API      client    our own client: registries, tokens, requests
 cron       scheduled jobs              queue     worker, and the pipeline of a submission
-catalogue  search index                events    mail to users
+catalogue  search index                events    mail and webhooks
 intake     submitting skills           publish   versions, moderation
 access     users, sessions, namespaces
 fetch      git repos and archives      scan      what a skill does, and whether that is bad

@@ -1,4 +1,4 @@
-"""How mail is sent: the settings for it, checked."""
+"""How mail is sent, and where webhooks may go: the settings for it, checked."""
 
 import re
 from typing import Literal
@@ -25,7 +25,7 @@ _MAX_ADDRESS, _MAX_LOCAL = 254, 64
 
 
 class MailFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings for mail; `Settings` inherits them."""
+    """The settings for mail and webhooks; `Settings` inherits them."""
 
     #: The mail server: smtp://host:587 or smtps://host:465. Without it, no mail is sent.
     smtp_url: str = ""
@@ -33,6 +33,8 @@ class MailFields(msgspec.Struct, frozen=True, kw_only=True):
     smtp_password: Secret = msgspec.field(default_factory=Secret)
     #: The sender of all mails, such as `Skills <skills@example.org>`.
     mail_from: str = ""
+    #: Hosts of webhooks that are allowed although their addresses are private.
+    webhook_private_hosts: str = ""
 
 
 class MailServer(msgspec.Struct, frozen=True, kw_only=True):

@@ -267,6 +267,7 @@ def notify_arguments(settings: Settings) -> list[str]:
 def check_paths(settings: Settings) -> None:
     """Refuse an invalid host or folder; a folder may be created later."""
     allowed_origins(settings)
+    allowed_origins(settings, "webhook_private_hosts")
     allowed_folders(settings)
     if not _HOST.fullmatch(settings.default_host) or "://" in settings.default_host:
         raise ConfigError(
@@ -330,14 +331,14 @@ def check_retention(settings: Settings) -> None:
             )
 
 
-def allowed_origins(settings: Settings) -> frozenset[str]:
+def allowed_origins(settings: Settings, name: str = "private_hosts") -> frozenset[str]:
     """Return scheme, host and port of each host that may have private addresses."""
     origins = set()
-    for text in listed(settings.private_hosts):
+    for text in listed(getattr(settings, name)):
         found = _HOST.fullmatch(text.lower())
         if not found:
             raise ConfigError(
-                f"{variable('private_hosts')}: {text!r} is not like git.example, git.example:8443 "
+                f"{variable(name)}: {text!r} is not like git.example, git.example:8443 "
                 "or http://git.example:8080"
             )
         scheme, host, port = found.groups()

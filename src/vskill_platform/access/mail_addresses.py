@@ -22,6 +22,7 @@ from vskill_platform.settings import Settings
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.event_feed import begin_feed
 from vskill_platform.stores.mail_address_store import (
     AddressLink,
     MailAddress,
@@ -170,6 +171,7 @@ async def confirm_address(key: str) -> MailAddress:
         confirmed = msgspec.structs.replace(stored.record, is_confirmed=True)
         operations = [
             delete_address_link(digest, link),
+            *await begin_feed(),
             write_mail_address(confirmed, expected=stored.revision),
             write_audit("user confirm-mail", confirmed.user, actor=confirmed.user, reason=""),
         ]

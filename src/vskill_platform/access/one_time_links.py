@@ -14,6 +14,7 @@ from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.settings import Settings
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.event_feed import begin_feed
 from vskill_platform.stores.mail_address_store import get_mail_address, write_mail_address
 from vskill_platform.stores.mail_store import new_mail, write_mail
 from vskill_platform.stores.one_time_link_store import (
@@ -144,7 +145,7 @@ async def _confirm_mailed(link: OneTimeLink) -> list[Operation]:
     if stored is None or stored.record.address != link.mailed_to or stored.record.is_confirmed:
         return []
     confirmed = msgspec.structs.replace(stored.record, is_confirmed=True)
-    return [write_mail_address(confirmed, expected=stored.revision)]
+    return [write_mail_address(confirmed, expected=stored.revision), *await begin_feed()]
 
 
 async def _find(key: str) -> Stored[OneTimeLink]:

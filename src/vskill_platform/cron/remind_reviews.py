@@ -1,4 +1,4 @@
-"""Cron job: a daily reminder of overdue reviews, in the log and through a program."""
+"""Cron job: a daily reminder of overdue reviews, in the log, by mail and through a program."""
 
 import asyncio
 import os
@@ -9,14 +9,22 @@ from typing import Any
 
 import msgspec
 
+from vskill_platform.access.mail_addresses import MailTopic
+from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
+from vskill_platform.base.show_text import show
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotifyFailed
+from vskill_platform.model.rights import RIGHTS, Right
 from vskill_platform.publish.moderation.list_reviews import Review, list_reviews
 from vskill_platform.setting_values import format_duration
 from vskill_platform.settings import notify_arguments
 from vskill_platform.stores.cron_store import get_reminder, put_reminder
 from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.mail_address_store import get_mail_addresses
+from vskill_platform.stores.mail_store import new_mail, write_mail
+from vskill_platform.stores.user_store import list_users
 
 log = get_logger(__name__)
 
@@ -41,8 +49,35 @@ async def remind_reviews() -> str:
     log.warning("reviews overdue", count=len(late), oldest=oldest.id,
                 waits=format_duration(oldest.waits_for))  # fmt: skip
     is_told = await notify(_message(late))
-    await put_reminder(_TOPIC, today, expected=last.revision if last else None)
-    return f"reminded of {len(late)}, {'by the program' if is_told else 'in the log only'}"
+    mails = await _mails(late)
+    # With the day, so that nobody is reminded twice.
+    await put_reminder(_TOPIC, today, expected=last.revision if last else None, also=mails)
+    ways = [*(["by the program"] if is_told else []), *([f"{len(mails)} by mail"] if mails else [])]
+    return f"reminded of {len(late)}, {' and '.join(ways) or 'in the log only'}"
+
+
+async def _mails(late: list[Review]) -> list[Operation]:
+    """Return a mail for each reviewer with a confirmed address who wants to be reminded."""
+    if not is_mail_on():
+        return []
+    reviewers = [
+        user.name
+        for user in await list_users()
+        if not user.is_disabled and Right.REVIEW in RIGHTS[user.role]
+    ]
+    addresses = await get_mail_addresses(reviewers)
+    shown = [f"{show(one.skill)} ({show(one.submitter)}): {one.decided}" for one in late]
+    left_out = max(len(late) - _MAX_NAMED, 0)
+    fields = {
+        "count": str(len(late)),
+        "lines": "\n".join(show(line, limit=300) for line in shown[:_MAX_NAMED]),
+        "left_out": str(left_out),
+    }
+    return [
+        write_mail(new_mail("reviews_waiting", one.address, user=one.user, fields=fields))
+        for one in addresses.values()
+        if one.is_confirmed and MailTopic.REVIEWS.value not in one.muted
+    ]
 
 
 def _message(late: list[Review]) -> dict[str, object]:

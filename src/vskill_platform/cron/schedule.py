@@ -27,6 +27,7 @@ from vskill_platform.cron.rescan import rescan_published
 from vskill_platform.cron.sweep_blobs import sweep_unused_blobs
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
+from vskill_platform.events.deliver import has_events_to_send, send_events
 from vskill_platform.events.send_mail import has_due_mails, send_due_mails
 from vskill_platform.publish.moderation.rescan_skills import (
     new_one_rescan_request,
@@ -106,6 +107,13 @@ JOBS = (
         timedelta(minutes=5),
         send_due_mails,
         has_work=has_due_mails,
+    ),
+    Job(
+        "send-events",
+        timedelta(minutes=10),
+        timedelta(minutes=5),
+        send_events,
+        has_work=has_events_to_send,
     ),
     Job("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
     FOLLOW_REPOS,

@@ -20,7 +20,7 @@ from vskill_platform.stores.mail_store import Mail
 _TEMPLATES = Path(__file__).parent / "templates"
 #: Mail programs show about this much of a subject.
 _MAX_SUBJECT = 150
-_MAX_FIELD = 2000
+_MAX_FIELD = 50_000
 
 
 def compose_mail(

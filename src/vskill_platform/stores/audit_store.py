@@ -1,6 +1,7 @@
 """The audit log: action, actor, target and reason, written in the commit of the action."""
 
 import secrets
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
@@ -11,10 +12,12 @@ from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.stores.db import get_kv, get_now
 from vskill_platform.stores.records import decode, encode, read_found
 
-_AUDIT = "audit:"
+AUDIT = "audit:"
 #: Records that a search reads before it returns what it has found so far.
 MAX_READ = 5_000
 _READ_AT_ONCE = 500
+#: A block can take down all skills of a publisher.
+_MAX_SKILLS = 1_000
 #: The largest time that a key has room for.
 _MAX_MOMENT = 16**14 - 1
 
@@ -30,6 +33,8 @@ class AuditRecord(Reasoned, Record, frozen=True, kw_only=True):
     reason: str
     #: The result, in words.
     outcome: str = ""
+    #: Slugs of skills that the action changed, if its target does not name them.
+    skills: tuple[str, ...] = ()
 
 
 class AuditPage(msgspec.Struct, frozen=True):
@@ -89,15 +94,27 @@ def _read_moment(text: str, name: str, *, is_end: bool = False) -> datetime | No
 
 
 def write_audit(
-    action: str, subject: str, *, actor: str, reason: str, outcome: str = ""
+    action: str,
+    subject: str,
+    *,
+    actor: str,
+    reason: str,
+    outcome: str = "",
+    skills: Sequence[str] = (),
 ) -> Operation:
     """Return the audit record; it belongs in the commit of the action."""
     now = get_now()
     record = AuditRecord(
-        at=now, actor=actor, action=action, subject=subject, reason=reason, outcome=outcome
+        at=now,
+        actor=actor,
+        action=action,
+        subject=subject,
+        reason=reason,
+        outcome=outcome,
+        skills=tuple(skills[:_MAX_SKILLS]),
     )
     # The timestamp gives the order, the rest makes keys unique.
-    key = f"{_AUDIT}{_moment(now)}{secrets.token_hex(8)}"
+    key = f"{AUDIT}{_moment(now)}{secrets.token_hex(8)}"
     return Put(key, encode(record), expected=ABSENT, due=NEVER)
 
 
@@ -110,7 +127,7 @@ async def list_audit(
     size = _READ_AT_ONCE if query.actor or query.action or query.target else limit + 1
     last, read = _first_after(after, query), 0
     while read < MAX_READ:
-        page = await get_kv().list_keys(_AUDIT, after=last, limit=size, newest_first=True)
+        page = await get_kv().list_keys(AUDIT, after=last, limit=size, newest_first=True)
         keys = [key for key in page.keys if key >= _oldest(query)]
         # An outage is an error here: a log with gaps must not look complete.
         records = await read_found(keys, lambda key, value: decode(key, value, AuditRecord))
@@ -127,18 +144,18 @@ def _first_after(after: str | None, query: AuditQuery) -> str | None:
     """Return the key before which the page starts: that of the cursor or of the end time."""
     if query.until is None:
         return after
-    end = _AUDIT + _moment(query.until)
+    end = AUDIT + _moment(query.until)
     return min(after, end) if after else end
 
 
 def _oldest(query: AuditQuery) -> str:
-    return _AUDIT + (_moment(query.since) if query.since else "")
+    return AUDIT + (_moment(query.since) if query.since else "")
 
 
 async def delete_audit_before(moment: datetime, *, limit: int) -> list[Operation]:
     """Return the operations that remove the oldest records, from before *moment*; may be empty."""
-    page = await get_kv().list_keys(_AUDIT, limit=limit)
-    first_kept = _AUDIT + _moment(moment)
+    page = await get_kv().list_keys(AUDIT, limit=limit)
+    first_kept = AUDIT + _moment(moment)
     return [Delete(key) for key in page.keys if key < first_kept]
 
 

@@ -100,8 +100,10 @@ async def get_reminder(topic: str) -> Stored[Reminder] | None:
     return await get_record(_REMINDER + topic, Reminder)
 
 
-async def put_reminder(topic: str, day: date, *, expected: int | None) -> bool:
+async def put_reminder(
+    topic: str, day: date, *, expected: int | None, also: Sequence[Operation] = ()
+) -> bool:
     """Store the day; False if another node did so in the meantime."""
     reminder = encode(Reminder(topic=topic, day=day))
     put = Put(_REMINDER + topic, reminder, expected=expected or ABSENT, due=NEVER)
-    return await commit([put]) is not None
+    return await commit([put, *also]) is not None

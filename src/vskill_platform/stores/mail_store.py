@@ -12,6 +12,7 @@ from vskill_platform.stores.records import Stored, decode, encode, get_record, r
 
 _WAITING = "mail:"
 _DEAD = "mail-dead:"
+_TOPIC = "mail-topic "
 
 
 class Mail(Record, frozen=True, kw_only=True):
@@ -33,6 +34,8 @@ class Mail(Record, frozen=True, kw_only=True):
     #: Why the last attempt failed.
     problem: str = ""
     dead_at: datetime | None = None
+    #: Under this, a mail that is not sent yet is found, so that more can be added to it.
+    topic: str = ""
 
 
 class MailPage(msgspec.Struct, frozen=True):
@@ -40,17 +43,28 @@ class MailPage(msgspec.Struct, frozen=True):
     cursor: str | None
 
 
-def new_mail(kind: str, to: str, *, user: str = "", fields: dict[str, str] | None = None) -> Mail:
+def new_mail(
+    kind: str, to: str, *, user: str = "", fields: dict[str, str] | None = None, topic: str = ""
+) -> Mail:
     now = get_now()
     mail_id = f"{int(now.timestamp() * 1_000_000):014x}{secrets.token_hex(8)}"
     return Mail(
-        id=mail_id, kind=kind, to=to, user=user, fields=fields or {}, created_at=now, due_at=now
+        id=mail_id,
+        kind=kind,
+        to=to,
+        user=user,
+        fields=fields or {},
+        created_at=now,
+        due_at=now,
+        topic=topic,
     )
 
 
 def write_mail(mail: Mail, *, expected: int = ABSENT) -> Operation:
     """Return the operation that stores a mail until it is sent, for the commit of its cause."""
-    return Put(_WAITING + mail.id, encode(mail), expected=expected, due=mail.due_at)
+    is_untried = mail.topic and not mail.attempts
+    marks = (_TOPIC + mail.topic,) if is_untried else ()
+    return Put(_WAITING + mail.id, encode(mail), expected=expected, due=mail.due_at, marks=marks)
 
 
 def delete_mail(stored: Stored[Mail]) -> Operation:
@@ -83,6 +97,13 @@ def revive_mail(stored: Stored[Mail]) -> list[Operation]:
 
 async def get_mail(mail_id: str) -> Stored[Mail] | None:
     return await get_record(_WAITING + mail_id, Mail)
+
+
+async def find_unsent_mail(topic: str) -> Stored[Mail] | None:
+    """Return a mail on this topic that no node has tried to send yet."""
+    (keys,) = await get_kv().find_marked([_TOPIC + topic], limit=1)
+    stored = await get_record(keys[0], Mail) if keys else None
+    return stored if stored and not stored.record.attempts else None
 
 
 async def get_dead_mail(mail_id: str) -> Stored[Mail] | None:

@@ -37,7 +37,7 @@ log = get_logger(__name__)
 SUBMISSION = "sub:"
 #: Prefix of the key of a source's owner.
 SOURCE_PREFIX = "sub-source:"
-_HISTORY = "hist:"
+HISTORY = "hist:"
 #: The mark of submissions that need review, ranked by since when; migration 0004 uses it, too.
 _NEEDS_REVIEW = "submission:NEEDS_REVIEW"
 _MOST_REVIEWS = 1_000_000
@@ -72,8 +72,8 @@ def submission_of_key(key: str) -> str | None:
 
 def event_of_key(key: str) -> tuple[str, int] | None:
     """Return submission and number of an event's key; None for other records."""
-    submission_id, _, number = key.removeprefix(_HISTORY).rpartition(":")
-    return (submission_id, int(number)) if key.startswith(_HISTORY) and number.isdigit() else None
+    submission_id, _, number = key.removeprefix(HISTORY).rpartition(":")
+    return (submission_id, int(number)) if key.startswith(HISTORY) and number.isdigit() else None
 
 
 async def get_submission(submission_id: str) -> Stored[Submission] | None:
@@ -109,7 +109,7 @@ async def iterate_submission_ids() -> AsyncIterator[list[str]]:
 
 async def iterate_events() -> AsyncIterator[list[tuple[str, int]]]:
     """Yield the keys of all events, page by page."""
-    async for keys in iterate_keys(_HISTORY):
+    async for keys in iterate_keys(HISTORY):
         yield [event for key in keys if (event := event_of_key(key)) is not None]
 
 
@@ -258,7 +258,7 @@ async def get_source_owner(source: Source) -> str | None:
 
 
 async def get_history(submission_id: str) -> list[StateEvent]:
-    keys = await list_all_keys(f"{_HISTORY}{submission_id}:")
+    keys = await list_all_keys(f"{HISTORY}{submission_id}:")
     return await read_each(keys, lambda key, value: decode(key, value, StateEvent))
 
 
@@ -328,7 +328,7 @@ async def delete_submission(stored: Stored[Submission]) -> list[Operation]:
     owns = claim is not None and claim.record == submission.id
     return [
         Delete(SUBMISSION + submission.id, expected=stored.revision),
-        *map(Delete, await list_all_keys(f"{_HISTORY}{submission.id}:")),
+        *map(Delete, await list_all_keys(f"{HISTORY}{submission.id}:")),
         *([Delete(claim_key, expected=claim.revision)] if claim and owns else []),
     ]
 
@@ -371,7 +371,7 @@ def _micros(moment: datetime) -> int:
 
 
 def _event_key(submission_id: str, number: int) -> str:
-    return f"{_HISTORY}{submission_id}:{number:06}"
+    return f"{HISTORY}{submission_id}:{number:06}"
 
 
 def read_message(body: bytes) -> SubmissionMessage:

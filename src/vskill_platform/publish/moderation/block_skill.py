@@ -156,7 +156,14 @@ async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> Plan
         )
         said = subject.in_words()
         operations.append(
-            write_audit("block add", said, actor=actor, reason=wanted.reason, outcome=outcome)
+            write_audit(
+                "block add",
+                said,
+                actor=actor,
+                reason=wanted.reason,
+                outcome=outcome,
+                skills=taken_down,
+            )
         )
     blocked = Blocked(block=wanted, is_new=not known, taken_down=taken_down, ended=ended)
     return PlannedChange(operations=operations, result=blocked)
@@ -195,7 +202,7 @@ async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocke
                 f"{subject.in_words()} is not on the blocklist; run `block list` to list it"
             )
         operations: list[Operation] = [delete_block(known)]
-        reopened, held = [], []
+        reopened, held, skills = [], [], []
         for submission_id in await list_hits(subject):
             operations.append(delete_hit(subject, submission_id))
             stored = await get_submission(submission_id)
@@ -207,13 +214,21 @@ async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocke
             else:
                 operations += _reopen(stored, reason=reason, actor=actor)
                 reopened.append(submission_id)
+                skills += [stored.record.slug] if stored.record.slug else []
         outcome = (
             f"{count_of(len(reopened), 'submission')} queued for a fresh check, "
             f"{len(held)} still blocked"
         )
         said = subject.in_words()
         operations.append(
-            write_audit("block remove", said, actor=actor, reason=reason, outcome=outcome)
+            write_audit(
+                "block remove",
+                said,
+                actor=actor,
+                reason=reason,
+                outcome=outcome,
+                skills=list(dict.fromkeys(skills)),
+            )
         )
         unblocked = Unblocked(
             block=known.record, reopened=tuple(reopened), still_blocked=tuple(held)

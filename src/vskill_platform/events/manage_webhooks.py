@@ -1,0 +1,269 @@
+"""Manage webhooks: by owners for their namespaces, by admins for the whole registry."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+import msgspec
+
+from vskill_platform.base.show_text import show
+from vskill_platform.engines.ports import ABSENT
+from vskill_platform.errors import InvalidInput, NotFound, TooMany
+from vskill_platform.events.fan_out import owner_may
+from vskill_platform.events.post_webhook import checked_webhook_url
+from vskill_platform.events.sign_webhook import new_webhook_secret
+from vskill_platform.model.event import CHOICES, REGISTRY_ONLY, Event, EventData, EventType
+from vskill_platform.model.namespace import checked_namespace
+from vskill_platform.model.rights import RIGHTS, Right
+from vskill_platform.model.user import User
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.event_feed import begin_feed
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.webhook_store import (
+    Delivery,
+    Endpoint,
+    PayloadShape,
+    delete_endpoint,
+    get_delivery,
+    get_endpoint,
+    list_deliveries,
+    list_endpoints,
+    new_delivery,
+    new_endpoint_id,
+    write_delivery,
+    write_endpoint,
+)
+
+#: How long the old secret signs, too, after a rotation.
+ROTATION = timedelta(days=1)
+#: Endpoints of one namespace, and of the registry.
+MAX_ENDPOINTS = 20
+#: Deliveries that one replay queues.
+MAX_REPLAYED = 1_000
+_MAX_LABEL = 100
+
+
+class EndpointChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change; None keeps it."""
+
+    url: str | None = None
+    types: Sequence[str] | None = None
+    shape: PayloadShape | None = None
+    label: str | None = None
+    with_private: bool | None = None
+    is_enabled: bool | None = None
+
+
+class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
+    endpoint: Endpoint
+    #: Shown once.
+    secret: str
+
+
+async def may_manage(user: User, namespace: str) -> bool:
+    """Tell whether a user may manage webhooks of a namespace, or with "" of the registry."""
+    endpoint = Endpoint(
+        id="", url="", namespace=namespace, owner=user.name, secret="", created_at=get_now()
+    )
+    return await owner_may(endpoint)
+
+
+async def list_manageable(user: User) -> list[Endpoint]:
+    """Return the endpoints that a user may manage, ordered by namespace."""
+    found = [one for one in await list_endpoints() if await may_manage(user, one.namespace)]
+    return sorted(found, key=lambda one: (one.namespace, one.created_at, one.id))
+
+
+async def find_endpoint(endpoint_id: str, user: User | None) -> Endpoint:
+    """Return an endpoint; one that the user may not manage is not found. None is the operator."""
+    stored = await get_endpoint(endpoint_id)
+    if stored is None or (user and not await may_manage(user, stored.record.namespace)):
+        raise NotFound(f"there is no webhook {endpoint_id!r}")
+    return stored.record
+
+
+async def add_endpoint(
+    url: str, *, namespace: str, owner: User, actor: str, chosen: EndpointChange
+) -> NewSecret:
+    """Add an endpoint; its secret is shown once."""
+    name = checked_namespace(namespace) if namespace else ""
+    if not await may_manage(owner, name):
+        raise NotFound(_no_right(name))
+    if not name and Right.ADMINISTER not in RIGHTS[owner.role]:
+        raise NotFound(_no_right(name))
+    first = Endpoint(
+        id=new_endpoint_id(),
+        url=checked_webhook_url(url, get_settings()),
+        namespace=name,
+        owner=owner.name,
+        secret=new_webhook_secret(),
+        created_at=get_now(),
+    )
+    endpoint = _apply(first, msgspec.structs.replace(chosen, url=None))
+
+    async def plan() -> PlannedChange[NewSecret]:
+        others = [one for one in await list_endpoints() if one.namespace == name]
+        if len(others) >= MAX_ENDPOINTS:
+            raise TooMany(
+                f"there are {MAX_ENDPOINTS} webhooks already; remove one first",
+                retry_after=timedelta(hours=1),
+            )
+        operations = [
+            write_endpoint(endpoint, expected=ABSENT),
+            write_audit(
+                "webhook add", endpoint.id, actor=actor, reason="", outcome=_where(endpoint)
+            ),
+            *await begin_feed(),
+        ]
+        made = NewSecret(endpoint=endpoint, secret=endpoint.secret)
+        return PlannedChange(operations=operations, result=made)
+
+    return await change("the webhooks", plan)
+
+
+def _no_right(namespace: str) -> str:
+    if namespace:
+        return f"{namespace} is not a namespace that you own"
+    return "only admins can add webhooks for the whole registry; name a namespace that you own"
+
+
+async def change_endpoint(endpoint_id: str, wanted: EndpointChange, *, actor: str) -> Endpoint:
+    return await _change(endpoint_id, "change", lambda one: _apply(one, wanted), actor=actor)
+
+
+async def rotate_secret(endpoint_id: str, *, actor: str) -> NewSecret:
+    """Give an endpoint a new secret; the old one signs, too, for a day."""
+    secret = new_webhook_secret()
+
+    def rotate(one: Endpoint) -> Endpoint:
+        return msgspec.structs.replace(
+            one, secret=secret, old_secret=one.secret, old_secret_until=get_now() + ROTATION
+        )
+
+    endpoint = await _change(endpoint_id, "rotate", rotate, actor=actor)
+    return NewSecret(endpoint=endpoint, secret=secret)
+
+
+async def remove_endpoint(endpoint_id: str, *, actor: str) -> None:
+    """Remove an endpoint; what waits for it is not sent."""
+
+    async def plan() -> PlannedChange[None]:
+        stored = await _find(endpoint_id)
+        audit = write_audit(
+            "webhook remove", endpoint_id, actor=actor, reason="", outcome=_where(stored.record)
+        )
+        return PlannedChange(operations=[delete_endpoint(stored), audit], result=None)
+
+    await change(f"the webhook {endpoint_id}", plan)
+
+
+async def send_test_event(endpoint_id: str, *, actor: str) -> Delivery:
+    """Queue a test event; the delivery log shows what the receiver answered."""
+    endpoint = (await _find(endpoint_id)).record
+    if not endpoint.is_enabled:
+        raise InvalidInput("switch the webhook on first")
+    now = get_now()
+    seed = f"{endpoint_id} {now.isoformat()} {new_endpoint_id()}"
+    event = Event(
+        id=f"evt_{sha256(seed.encode()).hexdigest()[:32]}",
+        type=EventType.TEST,
+        at=now,
+        namespace=endpoint.namespace,
+        data=EventData(namespace=endpoint.namespace, actor=actor),
+    )
+    delivery = new_delivery(endpoint, event)
+    await commit([write_delivery(delivery)])
+    return delivery
+
+
+async def replay_delivery(endpoint_id: str, delivery_id: str, *, actor: str) -> Delivery:
+    """Send a delivery again, with the same webhook-id."""
+    stored = await get_delivery(delivery_id)
+    if stored is None or stored.record.endpoint != endpoint_id:
+        raise NotFound(f"there is no delivery {delivery_id!r}")
+    again = _again(stored.record)
+    audit = write_audit("webhook replay", endpoint_id, actor=actor, reason="", outcome=delivery_id)
+    if await commit([write_delivery(again, expected=stored.revision), audit]) is None:
+        raise InvalidInput("this delivery is being sent at the moment")
+    return again
+
+
+async def replay_failed(endpoint_id: str, *, since: datetime | None, actor: str) -> int:
+    """Send failed deliveries again, all or those since a time; return how many."""
+    await _find(endpoint_id)
+    count = 0
+    for failed in await list_deliveries(endpoint_id, limit=MAX_REPLAYED, only="failed"):
+        stored = await get_delivery(failed.id)
+        if stored is None or stored.record.state != "failed":
+            continue
+        if since and failed.created_at < since:
+            continue
+        again = write_delivery(_again(stored.record), expected=stored.revision)
+        count += await commit([again]) is not None
+    if count:
+        audit = write_audit(
+            "webhook replay", endpoint_id, actor=actor, reason="", outcome=f"{count} deliveries"
+        )
+        await commit([audit])
+    return count
+
+
+def _again(delivery: Delivery) -> Delivery:
+    return msgspec.structs.replace(delivery, state="waiting", attempts=0, due_at=get_now())
+
+
+async def _find(endpoint_id: str) -> Stored[Endpoint]:
+    stored = await get_endpoint(endpoint_id)
+    if stored is None:
+        raise NotFound(f"there is no webhook {endpoint_id!r}")
+    return stored
+
+
+async def _change(
+    endpoint_id: str, action: str, update: Callable[[Endpoint], Endpoint], *, actor: str
+) -> Endpoint:
+    async def plan() -> PlannedChange[Endpoint]:
+        stored = await _find(endpoint_id)
+        changed = update(stored.record)
+        if changed == stored.record:
+            return PlannedChange(result=changed)
+        audit = write_audit(
+            f"webhook {action}", endpoint_id, actor=actor, reason="", outcome=_where(changed)
+        )
+        operations = [write_endpoint(changed, expected=stored.revision), audit]
+        return PlannedChange(operations=operations, result=changed)
+
+    return await change(f"the webhook {endpoint_id}", plan)
+
+
+def _apply(endpoint: Endpoint, wanted: EndpointChange) -> Endpoint:
+    given = {
+        name: value
+        for name in wanted.__struct_fields__
+        if (value := getattr(wanted, name)) is not None
+    }
+    if "url" in given:
+        given["url"] = checked_webhook_url(given["url"], get_settings())
+    if "types" in given:
+        given["types"] = _checked_types(given["types"], endpoint.namespace)
+    if "label" in given:
+        given["label"] = show(given["label"].strip(), limit=_MAX_LABEL)
+    if given.get("is_enabled"):  # switched on again: a fresh start
+        given |= {"problem": "", "failing_since": None}
+    return msgspec.structs.replace(endpoint, **given)
+
+
+def _checked_types(types: Sequence[str], namespace: str) -> tuple[str, ...]:
+    allowed = [item.value for item in CHOICES if not (namespace and item in REGISTRY_ONLY)]
+    for item in types:
+        if item not in allowed:
+            raise InvalidInput(f"{show(item, limit=60)} is no event type; use {', '.join(allowed)}")
+    return tuple(dict.fromkeys(types))
+
+
+def _where(endpoint: Endpoint) -> str:
+    # Without its path, which may contain a secret of the receiver.
+    scheme, _, rest = endpoint.url.partition("://")
+    return f"{endpoint.namespace or 'the whole registry'}: {scheme}://{rest.partition('/')[0]}"

@@ -1,0 +1,125 @@
+"""POST a webhook to an address that a user typed: public hosts, no redirects, with limits."""
+
+import asyncio
+import ssl
+from functools import cache
+from urllib.parse import urlsplit
+
+import httpx2
+import msgspec
+
+from vskill_platform.base.show_text import show
+from vskill_platform.errors import InvalidInput, SourceError
+from vskill_platform.fetch.ip_addresses import is_literal
+from vskill_platform.fetch.proxy import open_proxy
+from vskill_platform.fetch.reach import Reach
+from vskill_platform.settings import Settings, allowed_origins, variable
+
+#: For the whole exchange, from the name of the host to the answer.
+DEADLINE_SECONDS = 15.0
+_MAX_URL = 1000
+#: How much of an answer is read and kept.
+_MAX_ANSWER_BYTES = 2048
+_MAX_ANSWER = 500
+_PORTS = {"https": 443, "http": 80}
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    #: 0 if there was no answer.
+    status: int = 0
+    #: Its beginning, or why there was none.
+    text: str = ""
+    #: What the header Retry-After says, in seconds.
+    retry_after: int = 0
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300  # noqa: PLR2004 - what HTTP calls successful
+
+
+def checked_webhook_url(text: str, settings: Settings) -> str:
+    """Validate the address of an endpoint; the network is only asked when it is used."""
+    url = text.strip()
+    try:
+        parts = urlsplit(url)
+        origin = _origin(url)
+    except ValueError as error:
+        raise InvalidInput("the address must be like https://hooks.example/path") from error
+    host = parts.hostname or ""
+    is_plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= _MAX_URL
+    if not is_plain or parts.scheme not in _PORTS or not host or parts.username or parts.password:
+        raise InvalidInput(
+            "the address must be like https://hooks.example/path, without a user or password"
+        )
+    is_allowed = origin in allowed_origins(settings, "webhook_private_hosts")
+    if not is_allowed and (parts.scheme == "http" or is_literal(host) or "." not in host):
+        raise InvalidInput(
+            "the address must be https:// with a public host name; an operator can allow others "
+            f"in {variable('webhook_private_hosts')}"
+        )
+    return url
+
+
+async def post_webhook(
+    url: str, body: bytes, headers: dict[str, str], settings: Settings
+) -> Answer:
+    """Send it through a proxy that connects to public addresses of this host only."""
+    reach = Reach(
+        private_hosts=allowed_origins(settings, "webhook_private_hosts"),
+        seconds=DEADLINE_SECONDS,
+        host_seconds=settings.host_timeout.total_seconds(),
+    )
+    async with open_proxy(reach, _origin(url)) as proxy:
+        try:
+            async with (
+                asyncio.timeout(DEADLINE_SECONDS),
+                httpx2.AsyncClient(
+                    verify=_tls(),
+                    timeout=None,
+                    follow_redirects=False,
+                    trust_env=False,
+                    proxy=proxy.url,
+                ) as client,
+                client.stream("POST", url, content=body, headers=headers) as response,
+            ):
+                answer = Answer(
+                    status=response.status_code,
+                    text=await _beginning(response),
+                    retry_after=_retry_after(response),
+                )
+                # A refusal of the proxy is no answer of the host.
+                return Answer(text=str(proxy.problem)) if proxy.problem else answer
+        except TimeoutError:
+            return Answer(text=f"no answer within {DEADLINE_SECONDS:g} s")
+        except (httpx2.HTTPError, httpx2.InvalidURL, SourceError) as error:
+            why = str(proxy.problem or "") or f"{type(error).__name__}: {error}"
+            return Answer(text=_shown(why))
+
+
+async def _beginning(response: httpx2.Response) -> str:
+    read = b""
+    async for chunk in response.aiter_raw():
+        read += chunk
+        if len(read) >= _MAX_ANSWER_BYTES:
+            break
+    return _shown(read[:_MAX_ANSWER_BYTES].decode(errors="replace"))
+
+
+def _shown(text: str) -> str:
+    return show(text.strip().replace("\n", " "), limit=_MAX_ANSWER)
+
+
+def _retry_after(response: httpx2.Response) -> int:
+    said = response.headers.get("retry-after", "")
+    return int(said) if said.isascii() and said.isdigit() and len(said) < len("100000") else 0
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    port = parts.port or _PORTS.get(parts.scheme, 0)
+    return f"{parts.scheme}://{(parts.hostname or '').lower()}:{port}"
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return httpx2.create_ssl_context(trust_env=False)

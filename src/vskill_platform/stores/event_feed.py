@@ -1,0 +1,103 @@
+"""The history of submissions and the audit log, read as a feed: what happened since the last time.
+
+Both are written in the commit of what they describe and never changed, so the change feed of the
+engine is an outbox: nothing has to be written for an event that nobody wants.
+"""
+
+from typing import TypeAlias
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.errors import FeedTrimmed, HistoryChanged
+from vskill_platform.model.record import Record
+from vskill_platform.model.submission import StateEvent
+from vskill_platform.stores.audit_store import AUDIT, AuditRecord
+from vskill_platform.stores.db import bound_env
+from vskill_platform.stores.records import Stored, decode, encode, get_record, read_found
+from vskill_platform.stores.submission_store import HISTORY
+
+log = get_logger(__name__)
+
+_CURSOR = "event-cursor"
+_PREFIXES = (HISTORY, AUDIT)
+#: A reading must not begin too far back.
+_MOVE_AFTER = 1_000
+Happening: TypeAlias = StateEvent | AuditRecord
+
+
+class EventCursor(Record, frozen=True, kw_only=True):
+    #: Everything up to this revision has been read.
+    revision: int
+    checkpoint: str
+
+
+class FeedPage(msgspec.Struct, frozen=True, kw_only=True):
+    #: What happened, by the key of its record, in the order of the commits.
+    happened: dict[str, Happening]
+    #: The cursor behind this page, and the revision of the one before.
+    cursor: EventCursor
+    expected: int
+    #: Whether there is nothing more at the moment.
+    is_last: bool
+    #: Whether the cursor is worth writing although nothing happened.
+    must_move: bool = False
+
+
+async def get_event_cursor() -> Stored[EventCursor] | None:
+    """Return how far the feed has been read; None if nobody wants events yet."""
+    return await get_record(_CURSOR, EventCursor)
+
+
+async def begin_feed() -> list[Operation]:
+    """Return the operation that starts the feed here, for the commit of the first one who wants it.
+
+    Without it, events between that commit and the first reading would be lost.
+    """
+    if await get_event_cursor() is not None:
+        return []
+    return [write_event_cursor(await _cursor_here(), expected=ABSENT)]
+
+
+def write_event_cursor(cursor: EventCursor, *, expected: int) -> Operation:
+    return Put(_CURSOR, encode(cursor), expected=expected, due=NEVER)
+
+
+async def read_feed() -> FeedPage | None:
+    """Return what happened since the cursor, as much as fits; None if nobody wants events yet."""
+    stored = await get_event_cursor()
+    if stored is None:
+        return None
+    cursor = stored.record
+    try:
+        page = await bound_env().engine.read_changes(
+            after=cursor.revision, checkpoint=cursor.checkpoint, prefixes=_PREFIXES
+        )
+    except (FeedTrimmed, HistoryChanged) as error:
+        log.warning("events may be missing, the feed starts again here", reason=str(error))
+        here = await _cursor_here()
+        return FeedPage(
+            happened={}, cursor=here, expected=stored.revision, is_last=True, must_move=True
+        )
+    keys = [key for change in page.changes for key in change.keys]
+    found: dict[str, Happening] = await read_found(keys, _decode)
+    return FeedPage(
+        happened={key: found[key] for key in keys if key in found},
+        cursor=EventCursor(revision=page.through, checkpoint=page.checkpoint),
+        expected=stored.revision,
+        is_last=page.is_last,
+        must_move=page.through - cursor.revision > _MOVE_AFTER,
+    )
+
+
+async def _cursor_here() -> EventCursor:
+    engine = bound_env().engine
+    page = await engine.read_changes(after=await engine.revision())
+    return EventCursor(revision=page.through, checkpoint=page.checkpoint)
+
+
+def _decode(key: str, value: bytes) -> Happening:
+    if key.startswith(HISTORY):
+        return decode(key, value, StateEvent)
+    return decode(key, value, AuditRecord)
