@@ -14,8 +14,8 @@ round. `make layers` checks it, also between the folders of `scan` and `web` (se
 Beside the folders there are `settings.py`, every setting, `setting_values.py`, how
 their values are read, `secret_settings.py`, those that are
 never shown, `blob_settings.py`, where archives are stored,
-`mail_settings.py`, how mail is sent, `sign_on_settings.py`, how people sign in, and `errors.py`,
-the tree of all errors.
+`mail_settings.py`, how mail is sent, `sign_on_settings.py`, how people sign in,
+`mirror_settings.py`, which registries are mirrored, and `errors.py`, the tree of all errors.
 `make format` writes this page from the modules' docstrings.
 """
 #: From the top layer to the lowest one.

@@ -19,6 +19,7 @@ ASKS_OTHERS = {
     "client/registry.py",
     "fetch/github_api.py",
     "fetch/oidc_http.py",
+    "fetch/mirrors/guarded_http.py",
     "scan/judge/exchange.py",
     "scan/external/send_archive.py",
 }

@@ -12,7 +12,8 @@ VskillError
 ├── NotAllowed             the caller may not do this                    403
 │   ├── RightMissing       the role lacks this right                     403
 │   │   └── ScopeMissing   the role has it, but not the token            403
-│   └── RequestForged      the form has no valid CSRF token              403
+│   ├── RequestForged      the form has no valid CSRF token              403
+│   └── MirrorRefused      a skill of another registry is not taken      403
 ├── GithubUnavailable      GitHub gives no usable answer                 503
 ├── ProviderUnavailable    the OpenID provider gives no usable answer    503
 ├── WrongHost              the request is for another host               421
@@ -25,6 +26,7 @@ VskillError
 │   └── SourceRefused      too large, unsafe or missing                  422, final
 │       └── SourceMoved    the host redirects to another URL             422, final
 ├── SlugTaken              another source publishes under that slug      409, final
+├── MirrorPending          a mirrored skill is being checked             503
 ├── NotPublished           its check has not ended, or it needs review   423
 ├── ScanError              a scanner failed: not verified                500, retried
 │   ├── JudgeFailed        the judge of tier 2 gave no usable response   500, retried
@@ -117,6 +119,13 @@ class RequestForged(NotAllowed):
     pass
 
 
+class MirrorRefused(NotAllowed):
+    def __init__(self, message: str, *, submission_id: str = "") -> None:
+        super().__init__(message)
+        #: The submission with the findings; empty if it was not fetched at all.
+        self.submission_id = submission_id
+
+
 class GithubUnavailable(VskillError):
     retryable = True
     retry_after = dt.timedelta(seconds=30)
@@ -168,6 +177,11 @@ class SourceMoved(SourceRefused):
 
 class SlugTaken(VskillError):
     pass
+
+
+class MirrorPending(VskillError):
+    retryable = True
+    retry_after = dt.timedelta(seconds=5)
 
 
 class NotPublished(VskillError):

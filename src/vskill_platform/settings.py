@@ -16,6 +16,7 @@ import msgspec
 from vskill_platform.blob_settings import blob_options
 from vskill_platform.errors import ConfigError
 from vskill_platform.mail_settings import mail_server
+from vskill_platform.mirror_settings import check_mirrors
 from vskill_platform.secret_settings import FILE_SUFFIX, Secret, read_secret, read_url
 from vskill_platform.setting_values import (
     format_duration,
@@ -143,6 +144,19 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
     #: What git hosts sign push webhooks with; without it they are refused.
     push_secret: Secret = msgspec.field(default_factory=Secret)
 
+    # Mirrors of other registries.
+    #: The file that lists them; empty for none.
+    mirrors: str = ""
+    #: Who may have a skill fetched that is not here yet: everybody, or users with an account.
+    mirror_by: Literal["anyone", "signed_in"] = "signed_in"
+    #: Whether only skills that are already here are served, whatever the file says.
+    mirror_offline: bool = False
+    #: Skills of one mirror that may wait for their check, and requests of one visitor in an hour.
+    mirror_pending: int = 50
+    mirror_requests_per_hour: int = 60
+    #: How often a mirrored skill is compared with the other registry.
+    mirror_every: timedelta = timedelta(hours=6)
+
     #: Slugs of the skills that the home page shows first, separated by commas.
     featured_skills: str = ""
     # The judge of tier 2; disabled without a URL.
@@ -193,6 +207,9 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
     more = (check_cache_dir, check_retention, check_sign_on, blob_options, notify_arguments)
     for check in (*checks, *more, featured_slugs, mail_server):
         check(settings)
+    check_mirrors(
+        settings.mirrors, settings.mirror_every, private_origins=allowed_origins(settings)
+    )
     return settings
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from vskill_platform.access.users import find_user
 from vskill_platform.errors import NotAllowed, NotFound
+from vskill_platform.model.mirror import is_mirror_namespace
 from vskill_platform.model.namespace import checked_namespace, namespace_of, namespace_of_skill
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.skill import PublishedSkill
@@ -61,12 +62,16 @@ async def remove_member(namespace: str, user_name: str, *, actor: str) -> Namesp
 
 async def may_act_in(visitor: Visitor, namespace: str) -> bool:
     """Return whether the visitor may submit, withdraw, yank and change visibility in it."""
+    if is_mirror_namespace(namespace):
+        return visitor.may(Right.REVIEW, get_settings())
     found = await get_namespace(namespace)
     return visitor.may_act_in(found.record, get_settings())
 
 
 async def check_may_act_in(visitor: Visitor, namespace: str) -> None:
     if not await may_act_in(visitor, namespace):
+        if is_mirror_namespace(namespace):
+            raise NotAllowed(f"{namespace} belongs to a mirror; only reviewers can act there")
         raise NotAllowed(f"{namespace} has other owners; ask one of them")
 
 

@@ -10,6 +10,7 @@ import msgspec
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import unpack
+from vskill_platform.fetch.mirrors.fetch_mirrored import fetch_mirrored
 from vskill_platform.fetch.pack import pack_contents
 from vskill_platform.fetch.reach import Reach, find_local, reach_of, why_not_local
 from vskill_platform.fetch.repo import check_entries, open_repo
@@ -56,11 +57,12 @@ async def fetched(source: Source) -> AsyncIterator[Snapshot]:
             yield await work_in_thread(_copy_folder, source, reach, planned)
         return
     async with open_workspace() as workspace:
-        origin = await (
-            _fetch_repo(source, workspace, reach)
-            if source.kind is SourceKind.GIT
-            else _fetch_upload(source, workspace)
-        )
+        if source.kind is SourceKind.GIT:
+            origin = await _fetch_repo(source, workspace, reach)
+        elif source.kind is SourceKind.MIRROR:
+            origin = _Origin(await fetch_mirrored(source, workspace, reach))
+        else:
+            origin = await _fetch_upload(source, workspace)
         yield await work_in_thread(_copy_tree, source, origin, workspace / "skill")
 
 

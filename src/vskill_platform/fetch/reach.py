@@ -37,7 +37,7 @@ def why_out_of_reach(source: Source, reach: Reach) -> str | None:
 
     Addresses are checked when the proxy connects, not here.
     """
-    if source.kind is SourceKind.UPLOAD:
+    if source.kind in {SourceKind.UPLOAD, SourceKind.MIRROR}:
         return None
     if source.kind is SourceKind.FOLDER:
         return None if is_local(Path(source.url), reach) else why_not_local(Path(source.url))

@@ -59,6 +59,8 @@ async def is_unchanged(submission: Submission, offer: Offer) -> bool:
         if offer.source.kind is SourceKind.GIT:
             tree = offer.tree_sha or await _tree_now(offer.source)
             return tree == submission.tree_sha
+        if offer.source.kind is SourceKind.MIRROR:
+            return offer.source.ref == submission.source.ref
         async with fetched(offer.source) as snapshot:
             return snapshot.digest == submission.digest
     except SourceError as error:

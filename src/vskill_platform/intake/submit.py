@@ -201,10 +201,12 @@ async def _reopen(
 
 
 def _has_other_files(submission: Submission, offer: Offer) -> bool:
-    """Tell whether the upload has other files than the submission: then processing restarts.
+    """Tell whether it has other files than the submission: then processing restarts.
 
     A worker that is processing it finds the record changed and drops its result.
     """
+    if offer.source.kind is SourceKind.MIRROR:
+        return offer.source.ref != submission.source.ref
     return (
         offer.source.kind is SourceKind.UPLOAD
         and offer.source.upload_sha256 != submission.source.upload_sha256

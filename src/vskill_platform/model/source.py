@@ -24,6 +24,8 @@ _MAX_REF = 200
 _BEST_KNOWN_HOST = "github.com"
 #: Prefix of the canonical source of an upload.
 _UPLOAD = "upload:"
+#: Prefix of the canonical source of a mirrored skill.
+_MIRROR = "mirror:"
 LOCAL_NAMESPACE = "@local"
 
 
@@ -33,15 +35,19 @@ class SourceKind(StrEnum):
     FOLDER = "folder"
     #: Uploaded files, stored in our own database.
     UPLOAD = "upload"
+    #: A skill of another registry.
+    MIRROR = "mirror"
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kind: SourceKind
-    #: A canonical git URL, the absolute path of a folder, or the namespace and name of an upload.
+    #: A canonical git URL, the absolute path of a folder, or the slug of an upload or a mirrored
+    #: skill after its prefix.
     url: str
     #: The skill's folder inside the source, "" for its root.
     path: str = ""
-    #: The branch or tag, "" for the repo's default branch.
+    #: The branch or tag, "" for the repo's default branch; of a mirrored skill, the version or
+    #: digest that the other registry gave.
     ref: str = ""
     #: The digest of the uploaded bytes; a later upload of the same skill has another one.
     upload_sha256: str = ""
@@ -49,7 +55,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def key(self) -> str:
         """Submissions with the same key are the same submission."""
-        return f"{self.url}?ref={self.ref}#{self.path}" if self.ref else self.owner_key
+        # All versions of a mirrored skill are one submission, like those of an upload.
+        is_of_ref = self.ref and self.kind is SourceKind.GIT
+        return f"{self.url}?ref={self.ref}#{self.path}" if is_of_ref else self.owner_key
 
     @property
     def owner_key(self) -> str:
@@ -65,6 +73,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def remote_host(self) -> str:
         """The origin it is fetched from; empty if that is this machine."""
+        if self.kind is SourceKind.MIRROR:
+            return self.mirror
         is_remote = self.kind is SourceKind.GIT and not self.url.startswith("file:")
         return self.origin if is_remote else ""
 
@@ -75,6 +85,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return LOCAL_NAMESPACE
         if self.kind is SourceKind.UPLOAD:
             return posixpath.dirname(self.url.removeprefix(_UPLOAD))
+        if self.kind is SourceKind.MIRROR:
+            return posixpath.dirname(self.mirrored_slug)
         parts = urlsplit(self.url)
         _, *names = PurePosixPath(parts.path).parts
         owner, *rest = names[-2:] if parts.scheme == "file" else names
@@ -94,6 +106,16 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return ""
         is_usual = parts.port in {None, _DEFAULT_PORTS.get(parts.scheme)}
         return f"{parts.hostname}/" if is_usual else f"{parts.hostname}_{parts.port}/"
+
+    @property
+    def mirrored_slug(self) -> str:
+        """The slug of a mirrored skill."""
+        return self.url.removeprefix(_MIRROR)
+
+    @property
+    def mirror(self) -> str:
+        """The submitter of mirrored skills: the prefix and the name of the mirror."""
+        return _MIRROR + self.mirrored_slug.removeprefix("@").partition("_")[0]
 
     @property
     def publisher(self) -> str:
@@ -155,12 +177,17 @@ def upload_source(name: str, sha256: str, *, namespace: str = LOCAL_NAMESPACE) -
     return Source(kind=SourceKind.UPLOAD, url=f"{_UPLOAD}{namespace}/{name}", upload_sha256=sha256)
 
 
+def mirror_source(slug: str, revision: str) -> Source:
+    """Return the source for a skill of another registry, by its slug here."""
+    return Source(kind=SourceKind.MIRROR, url=f"{_MIRROR}{slug}", ref=revision)
+
+
 def public_source(url: str) -> str:
     """Return the public form of a source; "" for files on this machine.
 
     Only operators see paths on the registry's own machine.
     """
-    return url if url.startswith(("https://", "http://", _UPLOAD)) else ""
+    return url if url.startswith(("https://", "http://", _UPLOAD, _MIRROR)) else ""
 
 
 def without_local_path(text: str, source: Source) -> str:

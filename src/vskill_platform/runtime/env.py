@@ -8,6 +8,7 @@ from anyio import CapacityLimiter
 from vskill_platform.base.clock import Clock
 from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.engines.ports import Engine
+from vskill_platform.mirror_settings import Mirror
 from vskill_platform.model.oidc import Provider
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import ScannerInUse
@@ -43,3 +44,5 @@ class WorkerEnv:
     scanners: tuple[ScannerInUse, ...] = ()
     #: What OpenID providers publish about themselves, by issuer; the settings name one at most.
     providers: dict[str, Provider] = field(default_factory=dict)
+    #: The registries that this one mirrors.
+    mirrors: tuple[Mirror, ...] = ()

@@ -13,6 +13,7 @@ from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
 from vskill_platform.engines.ports import Engine
 from vskill_platform.engines.server_options import ServerOptions
 from vskill_platform.errors import EngineError
+from vskill_platform.mirror_settings import read_mirrors
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import ScannerInUse
 from vskill_platform.runtime.env import WorkerEnv
@@ -90,6 +91,7 @@ def _an_env(
         fetch_limits=_fetch_limits(settings),
         policy=policy or Policy(),
         scanners=scanners,
+        mirrors=read_mirrors(settings.mirrors),
     )
 
 

@@ -1,5 +1,6 @@
 """The web application: the routes of `routes.py`, behind the middleware for every request."""
 
+from functools import partial
 from pathlib import Path
 
 from litestar import Litestar, Router
@@ -22,6 +23,7 @@ from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.http.request_log import NoteRoute, RequestLog
 from vskill_platform.web.http.search_index import warn_if_stale
 from vskill_platform.web.live.broadcast import Broadcast
+from vskill_platform.web.live.wait_for_end import wait_seconds
 from vskill_platform.web.openapi import api_router, describe_api
 from vskill_platform.web.protocols.clawhub_paths import ClawHubPaths
 from vskill_platform.web.protocols.git_repos import GitRepos
@@ -45,6 +47,7 @@ def build_state(
             "limits": limits,
             "catalogue": catalogue,
             "broadcast": broadcast,
+            "wait_for_end": partial(wait_seconds, broadcast) if broadcast else None,
             "health": CachedHealth(),
             "readiness": CachedReadiness(),
             "install_counter": InstallCounter(),

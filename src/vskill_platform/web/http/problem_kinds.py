@@ -14,6 +14,8 @@ from vskill_platform.errors import (
     GithubUnavailable,
     InvalidInput,
     InvalidTransition,
+    MirrorPending,
+    MirrorRefused,
     NotAllowed,
     NotFound,
     NotPublished,
@@ -99,6 +101,12 @@ KINDS: dict[type[Exception], Kind] = {
         "on your account page.",
     ),
     RightMissing: Kind(403, "right_missing", "Access denied", "An admin can change your role."),
+    MirrorRefused: Kind(
+        403,
+        "mirror_refused",
+        "Not mirrored",
+        "Ask an admin if you need this skill of the other registry.",
+    ),
     NotAllowed: Kind(
         403, "not_allowed", "Not allowed", "Ask an owner of the namespace or an admin."
     ),
@@ -138,6 +146,12 @@ KINDS: dict[type[Exception], Kind] = {
     GithubUnavailable: Kind(503, "github_unavailable", "GitHub unavailable", "Try again later."),
     ProviderUnavailable: Kind(
         503, "provider_unavailable", "Sign-on provider unavailable", "Try again later."
+    ),
+    MirrorPending: Kind(
+        503,
+        "mirror_pending",
+        "Being fetched and checked",
+        "Try again; Retry-After says when. The request need not be changed.",
     ),
     Busy: Kind(503, "busy", "Server busy", "Retry-After says when to try again."),
     NotReady: Kind(

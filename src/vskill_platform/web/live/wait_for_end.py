@@ -19,6 +19,11 @@ def wanted_seconds(request: WebRequest, *, most: float) -> float:
     return min(float(found[1]), most) if found else most
 
 
+async def wait_seconds(broadcast: Broadcast, submission_id: str, seconds: float) -> Submission:
+    """Call `wait_for_end`, for modules below this one, which get it from the application."""
+    return await wait_for_end(broadcast, submission_id, within_seconds=seconds)
+
+
 async def wait_for_end(
     broadcast: Broadcast, submission_id: str, *, within_seconds: float
 ) -> Submission:

@@ -7,7 +7,6 @@ from urllib.parse import quote
 from litestar import Response
 from litestar.status_codes import HTTP_304_NOT_MODIFIED
 
-from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
@@ -16,10 +15,10 @@ from vskill_platform.publish.versions.find_version import FoundVersion, find_arc
 from vskill_platform.publish.versions.version_files import repack_as_zip
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.web.http.requests import WebRequest
-from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.signed_urls import Signer, is_signed
 from vskill_platform.web.skills.downloads import Download, Loaded, plain_name
 from vskill_platform.web.skills.installs import count_download
+from vskill_platform.web.skills.pull_through import find_or_mirror
 
 _SUFFIX = ".zip"
 #: A version never changes, but it may be blocked, so shared caches must not keep it.
@@ -86,7 +85,7 @@ async def _find_skill(
         stored = await get_skill(await resolve_slug(slug))
         if stored:
             return stored.record
-    return (await find_visible_skill(visitor_of(request), slug)).record
+    return (await find_or_mirror(request, slug)).record
 
 
 def _subject(slug: str, version: str) -> str:

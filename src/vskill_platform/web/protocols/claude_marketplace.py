@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 
 from litestar import Response
 
-from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.catalogue.query import ListedSkill
 from vskill_platform.errors import NotFound
@@ -13,7 +12,6 @@ from vskill_platform.publish.versions.artifact_digests import PLUGIN_FOLDER, com
 from vskill_platform.publish.versions.find_version import find_version
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
-from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.discovery import describe, parse_reference
 from vskill_platform.web.protocols.git_http import git_url
 from vskill_platform.web.protocols.listings import (
@@ -26,6 +24,7 @@ from vskill_platform.web.protocols.listings import (
 )
 from vskill_platform.web.protocols.signed_urls import Signer, find_signer
 from vskill_platform.web.skills.client_names import MARKETPLACE, market_name, plugin_name
+from vskill_platform.web.skills.pull_through import find_or_mirror
 
 FILE = MARKETPLACE
 #: Names of folders must not be longer than 255 characters.
@@ -43,7 +42,7 @@ async def namespace_marketplace(request: WebRequest, below: str) -> Response[Any
 async def skill_marketplace(request: WebRequest, text: str) -> Response[Any]:
     """A marketplace of one skill."""
     reference = parse_reference(text)
-    skill = (await find_visible_skill(visitor_of(request), reference.slug)).record
+    skill = (await find_or_mirror(request, reference.slug)).record
     version = (await find_version(skill.slug, reference.version)).version
     completed = {item.number: item for item in await complete_versions(skill.slug)}
     if version.number not in completed:

@@ -8,7 +8,7 @@ import msgspec
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import SubmissionQuery
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import MirrorRefused, NotFound, NotPublished
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.web.http.requests import WebRequest
@@ -18,6 +18,7 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.clawhub_names import join_slug, split_slug
 from vskill_platform.web.skills.client_names import OwnedName
 from vskill_platform.web.skills.gone_page import find_submission
+from vskill_platform.web.skills.pull_through import find_or_mirror
 from vskill_platform.web.skills.readme_page import public_address
 from vskill_platform.web.skills.slugs import find_namesakes
 
@@ -59,9 +60,13 @@ async def find_owned_skill(request: WebRequest, name: str, owner: str = "") -> P
     else:
         slug = await _only_slug(request, name)
     try:
-        return (await find_visible_skill(visitor_of(request), slug)).record
-    except NotFound as error:
+        return (await find_or_mirror(request, slug)).record
+    except (NotFound, NotPublished) as error:
         raise NoSkill from error
+    except MirrorRefused as error:
+        if error.submission_id:  # clients show the findings of a skill that was refused
+            raise NoSkill from error
+        raise
 
 
 async def _only_slug(request: WebRequest, name: str) -> str:

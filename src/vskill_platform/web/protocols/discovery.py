@@ -11,7 +11,6 @@ import msgspec
 from litestar import Response
 from litestar.params import FromPath
 
-from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.settle import settle
 from vskill_platform.catalogue.query import ListedSkill, SkillHit, SkillQuery, SkillSort
@@ -40,6 +39,7 @@ from vskill_platform.web.skills.client_names import is_discoverable
 from vskill_platform.web.skills.downloads import skill_raw_file
 from vskill_platform.web.skills.installs import count_download
 from vskill_platform.web.skills.open_skill import OpenSkill
+from vskill_platform.web.skills.pull_through import find_or_mirror
 
 INDEX = ".well-known/agent-skills/index.json"
 LEGACY = ".well-known/skills/"
@@ -161,7 +161,7 @@ async def _send_file(request: WebRequest, reference: str, path: str) -> Response
 async def _find(request: WebRequest, text: str) -> FoundVersion:
     """Return the version that a URL names, if this visitor may see it."""
     reference = parse_reference(text)
-    skill = (await find_visible_skill(visitor_of(request), reference.slug)).record
+    skill = (await find_or_mirror(request, reference.slug)).record
     if not is_discoverable(skill.name):
         raise NotFound(f"{skill.slug} has a name that this protocol does not allow")
     return await find_version(skill.slug, reference.version)

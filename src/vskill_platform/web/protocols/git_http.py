@@ -13,7 +13,6 @@ from urllib.parse import quote
 from litestar import Response
 from litestar.params import FromPath, FromQuery
 
-from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.base.bounded_turns import BoundedTurns
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
@@ -47,6 +46,7 @@ from vskill_platform.web.protocols.git_repos import PACK, GitRepos, RepoState, f
 from vskill_platform.web.protocols.signed_urls import Signer, is_signed
 from vskill_platform.web.skills.downloads import Download, Loaded
 from vskill_platform.web.skills.installs import count_download
+from vskill_platform.web.skills.pull_through import find_or_mirror
 
 log = get_logger(__name__)
 
@@ -148,7 +148,7 @@ async def _find_skill(request: WebRequest, address: str, wanted: str) -> Publish
 async def _find_visible(request: WebRequest, slug: str) -> PublishedSkill:
     visitor = visitor_of(request)
     try:
-        return (await find_visible_skill(visitor, slug)).record
+        return (await find_or_mirror(request, slug)).record
     except NotFound:
         if visitor.user is None:
             # Git sends a password only if it is asked for one. A skill that does not exist gets

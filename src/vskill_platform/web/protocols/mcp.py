@@ -20,7 +20,7 @@ from litestar.status_codes import (
 
 from vskill_platform import __version__
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.errors import TooLarge, VskillError
+from vskill_platform.errors import MirrorPending, TooLarge, VskillError
 from vskill_platform.web.http.problem_kinds import kind_of
 from vskill_platform.web.http.problems import RETRY_AFTER_SECONDS
 from vskill_platform.web.http.requests import WebRequest
@@ -200,7 +200,8 @@ _METHODS: dict[str, Method] = {
 def _refusal_of(error: VskillError) -> _Refused:
     kind = kind_of(error)
     if kind.status >= HTTP_500_INTERNAL_SERVER_ERROR:
-        log.error("request failed", path="/mcp", error=str(error))
+        if not isinstance(error, MirrorPending):
+            log.error("request failed", path="/mcp", error=str(error))
         return _Refused(_INTERNAL_ERROR, kind.detail or str(error), status=kind.status)
     return _Refused(_INVALID_PARAMS, str(error), status=HTTP_200_OK)
 

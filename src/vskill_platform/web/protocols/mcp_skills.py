@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.settle import settle
@@ -29,6 +28,7 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.mcp_results import LIST_TTL_MS, complete
 from vskill_platform.web.skills.client_names import path_of_uri, skill_uri
 from vskill_platform.web.skills.installs import count_download
+from vskill_platform.web.skills.pull_through import find_or_mirror
 
 #: The limits of the extension.
 MAX_FILES = 512
@@ -175,7 +175,7 @@ async def _find(request: WebRequest, params: dict[str, Any]) -> _Found:
     for length in (2,) if path.startswith("@") else (4, 3):
         slug = "/".join(parts[:length])
         try:
-            skill = (await find_visible_skill(visitor_of(request), slug)).record
+            skill = (await find_or_mirror(request, slug)).record
         except NotFound:
             continue
         if skill.slug != slug:

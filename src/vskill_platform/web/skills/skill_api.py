@@ -49,7 +49,7 @@ _PICTURE = "image/svg+xml"
 VersionName = Annotated[str | None, QueryParameter(max_length=100)]
 
 
-@operation(also=(403,))
+@operation(also=(403, 423, 424))
 async def show_skill(
     request: WebRequest, slug: FromPath[str], version: VersionName = None
 ) -> SkillAnswer:
@@ -58,7 +58,7 @@ async def show_skill(
     return SkillAnswer(skill=await _detail(skill, await open_version(skill, version)))
 
 
-@operation(also=(403,))
+@operation(also=(403, 423, 424))
 async def show_files(
     request: WebRequest,
     slug: FromPath[str],
@@ -89,7 +89,7 @@ async def show_files(
 
 
 @operation(
-    also=(403,),
+    also=(403, 423, 424),
     media_type="application/gzip",
     responses={
         HTTP_302_FOUND: ResponseSpec(

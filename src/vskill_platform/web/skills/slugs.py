@@ -16,12 +16,14 @@ from vskill_platform.access.visibility import find_visible_skill, sees_skill
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import SkillHit, SkillQuery
 from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.mirror import is_mirrored
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.web.http.requests import Connection, WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_in, visitor_of
+from vskill_platform.web.skills.pull_through import find_or_mirror
 
 #: Parts of a skill's page, and whether the path of a file follows.
 _PAGE_PARTS = {
@@ -166,8 +168,15 @@ async def find_namesakes(connection: Connection, name: str) -> list[SkillHit]:
 
 
 async def find_listed(connection: Connection, segment: str) -> PublishedSkill:
-    """Return the skill of a path segment; NotFound with the reason if it was taken down."""
-    skill = await find_skill(connection, slug_of(segment))
+    """Return the skill of a path segment; NotFound with the reason if it was taken down.
+
+    A skill of a mirror is fetched if it is not here.
+    """
+    slug = slug_of(segment)
+    if is_mirrored(slug):
+        skill = (await find_or_mirror(connection, slug)).record
+    else:
+        skill = await find_skill(connection, slug)
     if skill.down:
         raise NotFound(f"{skill.slug} was taken down: {skill.down.reason}")
     return skill

@@ -85,6 +85,7 @@ def _change(rows: tuple[VersionRow, ...], place: int) -> VersionChange:
     )
 
 
+@operation(also=(403, 423, 424))
 async def show_versions(
     request: WebRequest,
     slug: FromPath[str],
@@ -123,7 +124,7 @@ async def compare_versions(
     return CompareAnswer(source="local-content", files=[_compared(file) for file in diff.files])
 
 
-@operation(also=(403,))
+@operation(also=(403, 423, 424))
 async def show_version(
     request: WebRequest, slug: FromPath[str], version: FromPath[str]
 ) -> VersionItem:

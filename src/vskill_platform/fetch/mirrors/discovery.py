@@ -1,0 +1,49 @@
+"""Read a skill of a site that publishes an index for agent-skills discovery 0.2."""
+
+from typing import Annotated, Any, Literal
+from urllib.parse import urljoin
+
+import msgspec
+
+from vskill_platform.errors import NotFound, SourceRefused
+from vskill_platform.fetch.mirrors.found import Found, read_shape
+from vskill_platform.fetch.mirrors.guarded_http import Client
+
+_INDEX = "/.well-known/agent-skills/index.json"
+_SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+_SHA256 = "sha256:"
+
+
+class _Index(msgspec.Struct, frozen=True):
+    skills: list[dict[str, Any]]
+    schema: str = msgspec.field(name="$schema", default="")
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    type: Literal["skill-md", "archive"]
+    url: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+    digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+async def find_skill(client: Client, name: str, revision: str) -> Found:
+    """Return the only version that an index has; it must still be *revision*, if that is given."""
+    mirror = client.mirror
+    try:
+        answer = await client.get_json(_INDEX)
+    except NotFound as error:  # of the whole index, which says nothing about one skill
+        raise SourceRefused(f"{mirror.name} has no index for discovery at {_INDEX}") from error
+    index = read_shape(mirror, answer, _Index)
+    if index.schema != _SCHEMA:
+        raise SourceRefused(f"the index of {mirror.name} is not one of discovery 0.2.0")
+    named = [entry for entry in index.skills if entry.get("name") == name]
+    if not named:
+        raise NotFound(f"the index of {mirror.name} has no skill {name!r}")
+    entry = read_shape(mirror, named[0], _Entry)
+    if revision and entry.digest != revision:
+        raise SourceRefused(f"{mirror.name} has replaced {name} meanwhile; ask for it again")
+    return Found(
+        revision=entry.digest,
+        url=urljoin(mirror.url + _INDEX, entry.url),
+        is_manifest=entry.type == "skill-md",
+        sha256=entry.digest.removeprefix(_SHA256),
+    )

@@ -1,0 +1,117 @@
+"""Find and fetch a skill of another registry: every byte is checked before it is used."""
+
+import hashlib
+from pathlib import Path
+
+from vskill_platform.base.killable_process import BROKE_DOWN, run_in_process
+from vskill_platform.base.off_loop import work_in_thread
+from vskill_platform.errors import NotFound, SourceRefused
+from vskill_platform.fetch.archive import MAX_RATIO, root_of, unpack
+from vskill_platform.fetch.mirrors import clawhub, discovery, vskill
+from vskill_platform.fetch.mirrors.found import Found
+from vskill_platform.fetch.mirrors.guarded_http import Client
+from vskill_platform.fetch.reach import Reach
+from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.mirror_settings import Mirror, MirrorKind
+from vskill_platform.model.mirror import name_there, parse_mirrored
+from vskill_platform.model.source import Source
+from vskill_platform.stores.db import bound_env, get_settings
+
+_FINDERS = {
+    MirrorKind.VSKILL: vskill.find_skill,
+    MirrorKind.DISCOVERY: discovery.find_skill,
+    MirrorKind.CLAWHUB: clawhub.find_skill,
+}
+#: The first bytes of an archive; its name and media type are not trusted.
+_SUFFIXES = ((b"PK\x03\x04", ".zip"), (b"\x1f\x8b", ".tar.gz"))
+#: A file that ClawHub adds to its archives; it is not one of the skill.
+_ADDED = "_meta.json"
+_MANIFEST = "SKILL.md"
+
+
+def get_mirror(name: str) -> Mirror | None:
+    """Return a mirror of the settings, by its name."""
+    return next((one for one in bound_env().mirrors if one.name == name), None)
+
+
+def is_offline(mirror: Mirror) -> bool:
+    return mirror.offline or get_settings().mirror_offline
+
+
+async def find_there(mirror: Mirror, name: str, reach: Reach, *, revision: str = "") -> Found:
+    """Return what a registry says about a version of a skill; by default the latest.
+
+    NotFound if it has none, SourceUnavailable if it does not answer, SourceRefused if the answer
+    cannot be used.
+    """
+    return await _FINDERS[mirror.kind](Client(mirror, reach), name, revision)
+
+
+async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
+    """Fetch the version of a source; return the folder with its files."""
+    slug = source.mirrored_slug
+    named = parse_mirrored(slug)
+    mirror = get_mirror(named.mirror) if named else None
+    if named is None or mirror is None:
+        raise SourceRefused(f"{slug} belongs to a mirror that is no longer configured")
+    name = name_there(mirror, named)
+    if is_offline(mirror) or not mirror.takes(name):
+        raise SourceRefused(f"the operator does not let {name} be fetched from {mirror.name}")
+    try:
+        found = await find_there(mirror, name, reach, revision=source.ref)
+        if found.withdrawn:
+            raise SourceRefused(f"{mirror.name} no longer offers {name}: {found.withdrawn}")
+        content = await Client(mirror, reach).download(found.url, limit=MAX_TOTAL_BYTES)
+    except NotFound as error:
+        raise SourceRefused(f"it is gone: {error}") from error
+    digest = hashlib.sha256(content).hexdigest()
+    if found.sha256 and digest != found.sha256:
+        raise SourceRefused(
+            f"the download has the SHA-256 {digest}, but {mirror.name} names {found.sha256}: it is "
+            "damaged or was changed on the way"
+        )
+    return await _unpack(content, found, workspace)
+
+
+async def _unpack(content: bytes, found: Found, workspace: Path) -> Path:
+    folder = workspace / "tree"
+    if found.is_manifest:
+        await work_in_thread(_write_manifest, folder, content)
+        return folder
+    suffix = next((end for magic, end in _SUFFIXES if content.startswith(magic)), "")
+    if not suffix:
+        raise SourceRefused("the download is neither a zip nor a tar.gz archive")
+    archive = workspace / f"download{suffix}"
+    await work_in_thread(archive.write_bytes, content)
+    try:
+        await run_in_process(_unpack_archive, archive, folder)
+    except BROKE_DOWN as error:
+        raise SourceRefused("unpacking the archive takes too much time or memory") from error
+    if found.files:
+        await work_in_thread(_check_files, folder, found.files)
+    return await work_in_thread(root_of, folder)
+
+
+def _unpack_archive(archive: Path, folder: Path) -> None:
+    unpack(archive, folder, max_ratio=MAX_RATIO)
+
+
+def _write_manifest(folder: Path, content: bytes) -> None:
+    folder.mkdir(mode=0o700)
+    (folder / _MANIFEST).write_bytes(content)
+
+
+def _check_files(folder: Path, files: dict[str, str]) -> None:
+    """Refuse an archive that has other files than its registry lists."""
+    if _ADDED not in files:
+        (folder / _ADDED).unlink(missing_ok=True)
+    there = {
+        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()
+    }
+    if there.keys() != files.keys():
+        odd = min(there.keys() ^ files.keys())
+        raise SourceRefused(f"the archive and the list of its files differ at {odd!r}")
+    for name, path in there.items():
+        with path.open("rb") as content:
+            if hashlib.file_digest(content, "sha256").hexdigest() != files[name]:
+                raise SourceRefused(f"{name!r} has another SHA-256 than its registry names")

@@ -1,0 +1,187 @@
+"""Requests to other registries over HTTP, through the proxy that checks every address.
+
+An answer is hostile: its size, its encoding, its time and the target of a redirect are limited.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+import msgspec
+
+from vskill_platform import __version__
+from vskill_platform.base.show_text import show
+from vskill_platform.errors import NotFound, SourceRefused, SourceUnavailable
+from vskill_platform.fetch.proxy import open_proxy
+from vskill_platform.fetch.reach import Reach
+from vskill_platform.mirror_settings import Mirror
+
+MAX_ANSWER_BYTES = 8 * 1024 * 1024
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAX_REDIRECTS = 3
+_DEFAULT_PORTS = {"https": 443, "http": 80}
+#: How much of the text of an error is shown.
+_MAX_SHOWN = 300
+_MAX_ERROR_BYTES = 64 * 1024
+
+
+class Answer(msgspec.Struct, frozen=True):
+    status: int
+    content: bytes
+    #: Where a redirect leads; empty if it is none.
+    location: str = ""
+
+
+class Client:
+    """Asks one registry; its token is sent to no other host."""
+
+    def __init__(self, mirror: Mirror, reach: Reach) -> None:
+        self.mirror = mirror
+        self._reach = reach
+
+    async def get_json(self, path: str, **params: str) -> Any:
+        """Return the decoded answer; NotFound if there is nothing at this path."""
+        url = str(httpx2.URL(self.mirror.url + path, params=params))
+        answer = await self._follow(url, MAX_ANSWER_BYTES, may_leave=False)
+        try:
+            return msgspec.json.decode(answer.content)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise SourceUnavailable(
+                f"{self.mirror.name} did not answer with JSON; is {self.mirror.url} the address "
+                f"of a registry of the kind {self.mirror.kind}?"
+            ) from error
+
+    async def download(self, url: str, *, limit: int) -> bytes:
+        """Return the bytes at *url*, which may be on another host; that is checked, too."""
+        return (await self._follow(url, limit, may_leave=True)).content
+
+    async def _follow(self, url: str, limit: int, *, may_leave: bool) -> Answer:
+        for _ in range(_MAX_REDIRECTS + 1):
+            answer = await self._get(url, limit)
+            if answer.status not in _REDIRECTS:
+                return self._checked(answer)
+            target = _target(url, answer.location)
+            if not may_leave and origin_of(target) != origin_of(url):
+                raise SourceRefused(
+                    f"{self.mirror.name} redirects to {origin_of(target)}, which is another host"
+                )
+            url = target
+        raise SourceRefused(f"{self.mirror.name} redirects without end")
+
+    def _checked(self, answer: Answer) -> Answer:
+        if answer.status == httpx2.codes.OK:
+            return answer
+        name, said = self.mirror.name, _error_text(answer.content)
+        if answer.status in {404, 410}:
+            raise NotFound(f"{name} has no such skill: {said}")
+        if answer.status in {401, 403}:
+            raise SourceRefused(f"{name} refuses access (status {answer.status}): {said}")
+        raise SourceUnavailable(f"{name} answered with status {answer.status}: {said}")
+
+    async def _get(self, url: str, limit: int) -> Answer:
+        origin = origin_of(url)
+        headers = {
+            "Accept": "*/*",
+            "Accept-Encoding": "identity",
+            "User-Agent": f"vskill-platform/{__version__} (mirror)",
+        }
+        token = self.mirror.token.reveal()
+        if token and origin == origin_of(self.mirror.url):
+            headers["Authorization"] = f"Bearer {token}"
+        try:
+            async with (
+                asyncio.timeout(self._reach.seconds),
+                open_proxy(self._reach, origin) as proxy,
+            ):
+                try:
+                    answer = await _send(proxy.url, url, headers, limit, self._too_large)
+                except httpx2.HTTPError as error:
+                    raise proxy.problem or SourceUnavailable(
+                        f"{self.mirror.name} cannot be reached at {origin} ({_kind(error)})"
+                    ) from error
+                if proxy.problem:  # over plain http its refusal looks like an answer of the host
+                    raise proxy.problem
+                return answer
+        except TimeoutError as error:
+            raise SourceUnavailable(f"{self.mirror.name} did not answer in time") from error
+        except (httpx2.InvalidURL, UnicodeError) as error:
+            raise SourceRefused(f"{self.mirror.name} names an address that is not valid") from error
+
+    def _too_large(self, limit: int) -> SourceRefused:
+        return SourceRefused(f"{self.mirror.name} sent more than {limit:,} bytes")
+
+
+async def _send(
+    proxy: str,
+    url: str,
+    headers: dict[str, str],
+    limit: int,
+    too_large: Callable[[int], SourceRefused],
+) -> Answer:
+    async with (
+        httpx2.AsyncClient(
+            proxy=proxy, verify=_tls(), timeout=None, follow_redirects=False, trust_env=False
+        ) as client,
+        client.stream("GET", url, headers=headers) as response,
+    ):
+        if response.status_code in _REDIRECTS:
+            return Answer(response.status_code, b"", response.headers.get("location", ""))
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise SourceRefused("the answer is compressed, which was not asked for")
+        is_error = response.status_code != httpx2.codes.OK
+        most, body = min(limit, _MAX_ERROR_BYTES) if is_error else limit, bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > most:
+                if is_error:
+                    break
+                raise too_large(limit)
+        return Answer(response.status_code, bytes(body))
+
+
+def origin_of(url: str) -> str:
+    """Return scheme, host and port, always with the port; raise if it is not an HTTP address."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
+    except ValueError as error:
+        raise SourceRefused(f"{show(url, limit=100)} is not a valid address") from error
+    is_plain = not (parts.username or parts.password) and url.isprintable()
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or not is_plain:
+        raise SourceRefused(f"{show(url, limit=100)} is not an address of a registry")
+    return f"{parts.scheme}://{parts.hostname}:{port}"
+
+
+def _target(url: str, location: str) -> str:
+    try:
+        target = urljoin(url, location)
+    except ValueError as error:
+        raise SourceRefused("a redirect leads to an address that is not valid") from error
+    if url.startswith("https:") and not target.startswith("https:"):
+        raise SourceRefused("a redirect leads from https to an address without it")
+    return target
+
+
+def _error_text(content: bytes) -> str:
+    """Return what an error answer says: the detail of a problem document, or its text."""
+    try:
+        found = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = content.decode(errors="replace")
+    if isinstance(found, dict):
+        found = found.get("detail") or found.get("message") or found.get("title") or ""
+    text = " ".join(str(found).split())
+    return show(text, limit=_MAX_SHOWN) if text and "<" not in text else "no reason given"
+
+
+def _kind(error: httpx2.HTTPError) -> str:
+    return type(error).__name__
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return httpx2.create_ssl_context(trust_env=False)

@@ -1,0 +1,241 @@
+"""Fetch a skill of another registry: it becomes a submission, which is checked like any other."""
+
+import random
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.errors import (
+    Busy,
+    MirrorRefused,
+    NotFound,
+    Overtaken,
+    SourceError,
+    SourceRefused,
+)
+from vskill_platform.fetch.mirrors.fetch_mirrored import find_there, get_mirror, is_offline
+from vskill_platform.fetch.mirrors.found import Found
+from vskill_platform.fetch.reach import Reach, reach_of
+from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submit import submit
+from vskill_platform.mirror_settings import Mirror
+from vskill_platform.model.mirror import name_there, parse_mirrored
+from vskill_platform.model.record import cut_reason
+from vskill_platform.model.source import mirror_source
+from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.setting_values import format_duration
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_now, get_queue, get_settings
+from vskill_platform.stores.mirror_store import MirroredSkill, get_mirrored, write_mirrored
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.submission_store import get_source_owner, get_submission
+
+log = get_logger(__name__)
+
+#: The longest time of a question to another registry; a visitor may be waiting.
+_SECONDS_TO_LOOK = 10.0
+#: How long the answer about a skill counts, for visitors who ask again.
+_ASK_AGAIN = timedelta(minutes=5)
+#: The wait after the first failure; it doubles with each further one.
+_FIRST_BACK_OFF, _MAX_BACK_OFF = timedelta(minutes=15), timedelta(hours=24)
+#: Each wait is shortened by up to this fraction, so that skills are not compared in bursts.
+_JITTER = 0.1
+
+
+class Wanted(NamedTuple):
+    slug: str
+    mirror: Mirror
+    #: What the mirror calls it.
+    name: str
+
+
+def find_wanted(slug: str) -> Wanted:
+    """Return where a slug is mirrored from; raise if it is not, or if the operator refuses it."""
+    named = parse_mirrored(slug)
+    mirror = get_mirror(named.mirror) if named else None
+    if named is None or mirror is None:
+        raise NotFound(f"there is no published skill {slug!r}")
+    name = name_there(mirror, named)
+    if not mirror.takes(name):
+        raise MirrorRefused(f"the operator does not mirror {name} of {mirror.name}")
+    if is_offline(mirror):
+        raise MirrorRefused(
+            f"{slug} is not here, and {mirror.name} is offline: only skills that were fetched "
+            "before are served"
+        )
+    return Wanted(slug, mirror, name)
+
+
+async def mirror_skill(slug: str, *, by: str, again: bool = False) -> Submission:
+    """Return the submission of a mirrored skill, which is new if the other registry has news.
+
+    The answer of a few minutes ago is used again, and what was refused is not fetched again before
+    it changes, except with *again*.
+    """
+    wanted = find_wanted(slug)
+    known, submission = await get_mirrored(slug), await _find_submission(slug)
+    if submission and submission.state in STUCK_STATES:
+        return submission
+    if known and submission and not again and _is_recent(known.record):
+        return submission
+    pending = await get_queue().count_group(mirror_source(slug, "").mirror)
+    if pending >= get_settings().mirror_pending:
+        raise Busy(f"{pending} skills of {wanted.mirror.name} are waiting for their check")
+    return await compare(wanted, known, by=by, again=again)
+
+
+async def compare(
+    wanted: Wanted, known: Stored[MirroredSkill] | None, *, by: str, again: bool = False
+) -> Submission:
+    """Ask the other registry for the latest version, and submit it unless that was done."""
+    slug, mirror, name = wanted
+    try:
+        found = await find_there(mirror, name, _short_reach())
+    except NotFound as error:
+        await _note_failure(known, f"it is no longer there: {error}", is_missing=True)
+        raise NotFound(f"there is no published skill {slug!r}: {error}") from error
+    except SourceError as error:
+        await _note_failure(known, str(error))
+        if isinstance(error, SourceRefused):
+            raise MirrorRefused(f"{slug} cannot be mirrored: {error}") from error
+        raise
+    seen = _seen(wanted, known.record if known else None, found, by=by)
+    if why := _why_not(mirror, seen, found):
+        await _write(known, msgspec.structs.replace(seen, problem=cut_reason(why)))
+        raise MirrorRefused(f"{slug} is not taken: {why}")
+    submission = await _find_submission(slug)
+    if submission and not again and _is_settled(submission, found):
+        await _write(known, msgspec.structs.replace(seen, taken=found.revision))
+        return submission
+    return await _submit(known, seen, found, by=by)
+
+
+async def _submit(
+    known: Stored[MirroredSkill] | None, seen: MirroredSkill, found: Found, *, by: str
+) -> Submission:
+    slug, taken = seen.slug, msgspec.structs.replace(seen, taken=found.revision)
+    source = mirror_source(slug, found.revision)
+
+    async def note() -> list[Operation]:
+        now = await get_mirrored(slug)
+        if (now.revision if now else ABSENT) != (known.revision if known else ABSENT):
+            raise Overtaken(f"another node has compared {slug}")
+        audit = write_audit("mirror fetch", slug, actor=by, reason="", outcome=found.revision)
+        return [_put(known, taken), audit]
+
+    try:
+        offer = Offer(source=source, version=found.version)
+        result = await submit(offer, submitter=source.mirror, group=source.mirror, also=note)
+    except Overtaken:
+        if submission := await _find_submission(slug):
+            return submission
+        raise
+    log.info("mirrored skill submitted", slug=slug, revision=found.revision, result=result.kind)
+    if result.kind not in {"created", "requeued"}:  # nothing was stored with it
+        await _write(known, taken)
+    return result.submission
+
+
+def _seen(wanted: Wanted, known: MirroredSkill | None, found: Found, *, by: str) -> MirroredSkill:
+    """Return the record after an answer; the time of the first sight of a version stays."""
+    now = get_now()
+    begun = known or MirroredSkill(
+        slug=wanted.slug,
+        mirror=wanted.mirror.name,
+        name=wanted.name,
+        by=by,
+        at=now,
+        revision=found.revision,
+        seen_at=now,
+    )
+    is_same = begun.revision == found.revision
+    return msgspec.structs.replace(
+        begun,
+        revision=found.revision,
+        version=found.version,
+        seen_at=begun.seen_at if is_same else now,
+        checked_at=now,
+        failures=0,
+        problem="",
+        missing_since=None,
+        withdrawn_since=(begun.withdrawn_since or now) if found.withdrawn else None,
+    )
+
+
+def _why_not(mirror: Mirror, seen: MirroredSkill, found: Found) -> str:
+    """Return why a version is not taken now; empty if it may be."""
+    if found.withdrawn:
+        return f"{mirror.name} no longer offers it: {found.withdrawn}"
+    born = found.published_at or seen.seen_at
+    left = born + mirror.min_age - get_now()
+    if left > timedelta(0) and seen.taken != found.revision:
+        shown = found.version or "its latest version"
+        return (
+            f"{shown} is too new: this registry waits {format_duration(mirror.min_age)} before it "
+            f"takes a version of {mirror.name}, until {born + mirror.min_age:%Y-%m-%d %H:%M} UTC"
+        )
+    return ""
+
+
+def _is_settled(submission: Submission, found: Found) -> bool:
+    """Tell whether this version was fetched and decided about."""
+    is_same = submission.source.ref == found.revision and submission.digest is not None
+    return is_same and submission.state is not SubmissionState.DEQUEUED
+
+
+def _is_recent(known: MirroredSkill) -> bool:
+    return known.checked_at is not None and get_now() - known.checked_at < _ASK_AGAIN
+
+
+async def _find_submission(slug: str) -> Submission | None:
+    owner = await get_source_owner(mirror_source(slug, ""))
+    stored = await get_submission(owner) if owner else None
+    return stored.record if stored else None
+
+
+async def _note_failure(
+    known: Stored[MirroredSkill] | None, problem: str, *, is_missing: bool = False
+) -> None:
+    """Record a failed comparison; a skill that was never seen gets no record."""
+    if known is None:
+        return
+    record, now = known.record, get_now()
+    log.info("mirrored skill not compared", slug=record.slug, error=problem)
+    failed = msgspec.structs.replace(
+        record,
+        checked_at=now,
+        failures=record.failures + 1,
+        problem=cut_reason(problem),
+        missing_since=(record.missing_since or now) if is_missing else record.missing_since,
+    )
+    await _write(known, failed)
+
+
+async def _write(known: Stored[MirroredSkill] | None, changed: MirroredSkill) -> None:
+    """Store the result of a comparison; if the record has changed since, that change wins."""
+    await commit([_put(known, changed)])
+
+
+def _put(known: Stored[MirroredSkill] | None, changed: MirroredSkill) -> Operation:
+    return write_mirrored(changed, due=_due(changed), expected=known.revision if known else ABSENT)
+
+
+def _due(changed: MirroredSkill) -> datetime:
+    wait = get_settings().mirror_every
+    if changed.failures:
+        wait = back_off(changed.failures)
+    return get_now() + wait * random.uniform(1 - _JITTER, 1)  # noqa: S311 - not a secret
+
+
+def back_off(failures: int) -> timedelta:
+    """Return the wait after so many failures in a row, without jitter."""
+    doublings = min(failures - 1, 10)  # more would only repeat the maximum
+    return min(_FIRST_BACK_OFF * (1 << doublings), _MAX_BACK_OFF)
+
+
+def _short_reach() -> Reach:
+    reach = reach_of(get_settings())
+    return msgspec.structs.replace(reach, seconds=min(reach.seconds, _SECONDS_TO_LOOK))

@@ -1,0 +1,94 @@
+"""Find a skill; one of a mirror that is not here yet is fetched and checked first.
+
+A client that asks for `@hub_acme/demo` waits a few seconds for its check. If that takes longer, the
+answer is 503 with Retry-After; if the skill is refused, it says why.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.errors import (
+    MirrorPending,
+    MirrorRefused,
+    NotFound,
+    NotPublished,
+    NotSignedIn,
+)
+from vskill_platform.fetch.mirrors.fetch_mirrored import get_mirror
+from vskill_platform.intake.mirror_skill import find_wanted, mirror_skill
+from vskill_platform.model.mirror import parse_mirrored
+from vskill_platform.model.rights import Visitor
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
+from vskill_platform.web.http.rate_limits import RateLimits, quota_key
+from vskill_platform.web.http.requests import Connection
+from vskill_platform.web.http.visitor import visitor_of
+
+#: Some clients allow ten seconds for everything.
+_SECONDS_TO_WAIT = 6.0
+#: Questions to other registries at a time. A registry may be slow, so they are bounded.
+_looks = ConcurrencyQuota(
+    in_all=8, each=2, what="asking other registries", retry_after=timedelta(seconds=5)
+)
+#: Waits for the end of a submission, at most so many seconds.
+WaitForEnd = Callable[[str, float], Awaitable[Submission]]
+
+
+async def find_or_mirror(connection: Connection, slug: str) -> Stored[PublishedSkill]:
+    """Return a skill that this visitor may see; one of a mirror is fetched if it is not here."""
+    visitor = visitor_of(connection)
+    try:
+        return await find_visible_skill(visitor, slug)
+    except NotFound:
+        if not await _is_to_be_mirrored(slug):
+            raise
+    await _mirror(connection, visitor, slug)
+    return await find_visible_skill(visitor, slug)
+
+
+async def _is_to_be_mirrored(slug: str) -> bool:
+    """Tell whether a slug is one of a mirror, and not that of a private skill."""
+    named = parse_mirrored(slug)
+    if named is None or get_mirror(named.mirror) is None:
+        return False
+    return await get_skill(await resolve_slug(slug)) is None
+
+
+async def _mirror(connection: Connection, visitor: Visitor, slug: str) -> None:
+    wanted = find_wanted(slug)  # refuses before anybody is asked to sign in
+    if visitor.user is None and get_settings().mirror_by != "anyone":
+        raise NotSignedIn(
+            f"{slug} is not here yet; sign in to have it fetched from {wanted.mirror.name}"
+        )
+    limits: RateLimits = connection.app.state.limits
+    limits.take_hourly(
+        "mirror",
+        quota_key(visitor),
+        per_hour=get_settings().mirror_requests_per_hour,
+        now=get_now(),
+    )
+    with _looks.held_by(quota_key(visitor)):
+        submission = await mirror_skill(slug, by=visitor.name)
+    wait: WaitForEnd | None = connection.app.state.wait_for_end
+    if wait and submission.state in STUCK_STATES:
+        submission = await wait(submission.id, _SECONDS_TO_WAIT)
+    check_taken(slug, submission)
+
+
+def check_taken(slug: str, submission: Submission) -> None:
+    """Raise unless the check of a mirrored skill has ended with its publication."""
+    if submission.state in STUCK_STATES:
+        raise MirrorPending(f"{slug} was found and is being checked: submission {submission.id}")
+    if submission.state is SubmissionState.NEEDS_REVIEW:
+        raise NotPublished(f"{slug} needs review before it is served: submission {submission.id}")
+    if submission.state is not SubmissionState.PUBLISHED:
+        raise MirrorRefused(
+            f"{slug} was refused by the checks of this registry: {submission.reason} "
+            f"(submission {submission.id})",
+            submission_id=submission.id,
+        )
