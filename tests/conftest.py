@@ -18,6 +18,7 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.clocks import ManualClock
+from tests.empty_database import write_empty_database
 from tests.git_server import GitServer, a_git_server
 from tests.people import CHEAP_HASHER
 from vskill_platform.access import passwords
@@ -167,7 +168,9 @@ def clock() -> ManualClock:
 @pytest.fixture
 def engine_url(tmp_path: Path) -> str:
     """An empty database; the contracts replace this by one of each engine."""
-    return f"sqlite:///{tmp_path / 'skills.db'}"
+    file = tmp_path / "skills.db"
+    write_empty_database(file)
+    return f"sqlite:///{file}"
 
 
 @pytest.fixture

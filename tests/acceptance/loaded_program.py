@@ -3,6 +3,7 @@
 A test of the start itself runs the installed program instead.
 """
 
+import atexit
 import fcntl
 import os
 import select
@@ -30,6 +31,7 @@ def loaded_program() -> "LoadedProgram":
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     address = Path(gettempdir()) / f"vskill-program-{run}"
     orders = socket.socket(socket.AF_UNIX)
+    atexit.register(orders.close)
     with Path(f"{address}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:

@@ -5,12 +5,14 @@ import tempfile
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine
 
 from tests.clocks import ManualClock
+from tests.empty_database import write_empty_database
 from tests.postgres import an_empty_database
 from vskill_platform.engines.open_engine import open_engine
 
@@ -61,4 +63,6 @@ async def a_database(kind: str) -> AsyncIterator[str]:
             yield url
         return
     with tempfile.TemporaryDirectory() as folder:
-        yield f"sqlite:///{folder}/skills.db"
+        file = Path(folder) / "skills.db"
+        write_empty_database(file)
+        yield f"sqlite:///{file}"

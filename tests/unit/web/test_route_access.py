@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from litestar import Litestar
 
+from tests.apps import an_app
 from tests.people import a_user
 from tests.unit.web.route_access import EVERYBODY, ROUTES, TABLE
 from vskill_platform.access.secret_texts import new_secret
@@ -20,7 +21,6 @@ from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role, Scope, User
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.token_store import list_tokens
-from vskill_platform.web.app import create_app
 from vskill_platform.web.http.problems import ERROR_CODE_HEADER
 from vskill_platform.web.http.visitor import SESSION_COOKIE, VISIT_COOKIE, csrf_token_for
 from vskill_platform.web.protocols import clawhub_manage
@@ -39,7 +39,7 @@ def app(bound: WorkerEnv) -> Litestar:
     settings = msgspec.structs.replace(
         bound.settings, reads_per_minute=often, writes_per_minute=often, sign_ins_per_minute=often
     )
-    return create_app(replace(bound, settings=settings))
+    return an_app(replace(bound, settings=settings))
 
 
 def routes_of(app: Litestar) -> Iterator[str]:

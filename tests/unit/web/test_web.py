@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 from httpx import ASGITransport, AsyncClient
 
+from tests.apps import an_app
 from tests.casts import a_published_skill
 from tests.clocks import ManualClock
 from tests.probes import ProbingEngine
@@ -20,7 +21,6 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
 from vskill_platform.stores.skill_store import write_skill
-from vskill_platform.web.app import create_app
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def probe(env: WorkerEnv) -> ProbingEngine:
 
 @pytest.fixture
 async def client(env: WorkerEnv, probe: ProbingEngine) -> AsyncIterator[AsyncClient]:
-    app = ASGITransport(cast("Any", create_app(replace(env, engine=probe))))
+    app = ASGITransport(cast("Any", an_app(replace(env, engine=probe))))
     async with AsyncClient(transport=app, base_url="http://registry") as client:
         yield client
 

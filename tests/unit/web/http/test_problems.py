@@ -200,7 +200,7 @@ async def test_an_outage_on_the_way_in_is_one_too(
     bound: WorkerEnv, logs: list[Any], path: str, secret: str
 ) -> None:
     probe = ProbingEngine(bound.engine)
-    transport = ASGITransport(cast("Any", create_app(replace(bound, engine=probe))))
+    transport = ASGITransport(cast("Any", an_app(replace(bound, engine=probe))))
     async with AsyncClient(transport=transport, base_url="http://registry") as client:
         client.cookies.set(SESSION_COOKIE, secret)
         probe.kv.fails = lambda _: EngineError("/secret/path: disk gone")

@@ -18,7 +18,6 @@ from vskill_platform.access.users import find_user
 from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.app import create_app
 from vskill_platform.web.http.urls import safe_path
 
 
@@ -56,7 +55,7 @@ async def test_the_cookie_is_for_this_site_and_for_no_script(browser: AsyncClien
 
 async def test_behind_https_the_cookie_is_secure(bound: WorkerEnv, browser: AsyncClient) -> None:
     settings = msgspec.structs.replace(bound.settings, public_url="https://skills.example")
-    app: Any = create_app(replace(bound, settings=settings))
+    app: Any = an_app(replace(bound, settings=settings))
     await a_user()
     async with AsyncClient(
         transport=ASGITransport(app), base_url="https://skills.example", headers=browser.headers
@@ -127,7 +126,7 @@ async def test_too_many_tries_from_one_address_have_to_wait(
 async def test_too_many_tries_with_one_name_have_to_wait_wherever_they_come_from(
     bound: WorkerEnv,
 ) -> None:
-    app: Any = create_app(bound)
+    app: Any = an_app(bound)
     await a_user()
     answers = []
     for number in range(11):
