@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.errors import ConfigError
 from vskill_platform.secret_settings import show_url
 from vskill_platform.setting_values import format_duration, parse_duration
@@ -31,7 +32,7 @@ def test_a_variable_sets_its_setting() -> None:
     assert (settings.port, settings.lease) == (9000, timedelta(seconds=90))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "value"),
     [
         ("VSKILL_FEATURED_SKILLS", "notes"),
@@ -87,7 +88,7 @@ def test_settings_cannot_be_changed() -> None:
 JUDGE = {"VSKILL_JUDGE_URL": "https://judge.example/v1", "VSKILL_JUDGE_MODEL": "m-1"}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("environ", "named"),
     [
         ({"VSKILL_JUDGE_MODEL": "m-1"}, "VSKILL_JUDGE_MODEL is set, but VSKILL_JUDGE_URL is not"),

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.errors import ConfigError
 from vskill_platform.settings import load_settings
 
@@ -23,7 +24,7 @@ def test_access_and_its_limits_can_be_set() -> None:
     assert settings.reads_per_minute == 1000
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "value"),
     [
         ("VSKILL_SUBMIT_BY", "everybody"),
@@ -39,7 +40,7 @@ def test_a_wrong_one_stops_the_start_and_is_named(name: str, value: str) -> None
         load_settings({name: value})
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("environ", "submit_by"),
     [
         ({}, "anyone"),

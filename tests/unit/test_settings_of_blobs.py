@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.blob_settings import S3Location, blob_options, read_blob_options
 from vskill_platform.errors import ConfigError
 from vskill_platform.settings import load_settings
@@ -40,7 +41,7 @@ def test_a_bucket_has_an_endpoint_and_credentials_that_nothing_shows(tmp_path: P
     assert "hush" not in repr(settings) + repr(place) + repr(blob_options(settings))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("environ", "message"),
     [
         ({"URL": "file://host/x"}, "not understood"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.errors import ConfigError
 from vskill_platform.mail_settings import mail_server
 from vskill_platform.settings import load_settings
@@ -47,7 +48,7 @@ def test_the_sender_may_have_a_name(text: str, sender: tuple[str, str]) -> None:
     assert (server.from_name, server.from_address) == sender
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("environ", "message"),
     [
         ({"SMTP_URL": "http://mail.example"}, "not understood"),

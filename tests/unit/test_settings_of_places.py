@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.errors import ConfigError
 from vskill_platform.settings import allowed_folders, allowed_origins, load_settings
 
@@ -36,7 +37,7 @@ def test_by_default_nothing_private_is_within_reach() -> None:
     assert settings.fetch_deadline == timedelta(seconds=40)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("variable", "value"),
     [
         ("VSKILL_PRIVATE_HOSTS", "*.example"),

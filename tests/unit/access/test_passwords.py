@@ -5,6 +5,7 @@ import asyncio
 import argon2
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.access import passwords
 from vskill_platform.access.passwords import (
     check_password,
@@ -15,7 +16,7 @@ from vskill_platform.access.passwords import (
 from vskill_platform.errors import Busy, InvalidInput
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "password",
     [
         "short", "a" * 11, "a" * 1001, "aaaaaaaaaaaaaaaaaa", "ada-lovelaceada-lovelace",
@@ -35,7 +36,7 @@ def test_a_password_that_is_easily_guessed_is_refused(password: str) -> None:
         check_password(password, name="ada-lovelace")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "password",
     [
         "correct horse battery",

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.base.shortage import (
     ROOM_BYTES,
     is_machine_short,
@@ -23,7 +24,7 @@ def an_error(number: int) -> OSError:
     return OSError(number, os.strerror(number))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("number", "expected"),
     [
         (errno.ENOSPC, True),

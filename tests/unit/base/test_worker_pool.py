@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.base import worker_pool
 from vskill_platform.base.worker_pool import Bounds, Failure, Outcome, run_in_workers
 from vskill_platform.errors import SourceRefused
@@ -72,7 +73,7 @@ def test_no_items_start_no_process() -> None:
     assert run(str.encode, []) == []
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("breaking", "reason"),
     [
         (refuse, "it is too big"),

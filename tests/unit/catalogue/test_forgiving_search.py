@@ -5,6 +5,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.cases import all_cases
 from tests.unit.catalogue.index_files import (
     TAKEN_DOWN,
     changed,
@@ -149,7 +150,7 @@ async def _words(catalogue: Catalogue) -> list[str]:
     return await catalogue._ask(read)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("one", "other", "distance"),
     [
         ("same", "same", 0), ("tset", "test", 1), ("tests", "test", 1), ("tast", "test", 1),

@@ -1,9 +1,9 @@
 """Text as words: the same for what is indexed and for what is asked, whatever it is."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.catalogue.words import (
     MAX_QUESTION_WORDS,
     MAX_WORD,
@@ -15,7 +15,7 @@ from vskill_platform.catalogue.words import (
 )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "words"),
     [
         ("PDF-Forms, filled.", ["pdf", "forms", "filled"]),
@@ -36,7 +36,7 @@ def test_words_have_no_case_accents_or_signs(text: str, words: list[str]) -> Non
     assert words_of(text) == words
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("word", "one"),
     [
         ("notes", "note"),

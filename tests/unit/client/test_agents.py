@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.client.agents import Agents
 from vskill_platform.client.scope import (
     LOCK_NAME,
@@ -185,7 +186,7 @@ def test_only_one_scope_can_be_chosen() -> None:
         find_scope(user=True, folder=Path("x"), environ={})
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "name",
     ["", ".", "..", ".git", "a/b", "a\\b", "A", "é", "con", "nul.txt", "lpt9", "a\n", "a ", "a.",
      "-a", "a" * 65, "a\u202eb", "a:b", LOCK_NAME],
@@ -195,6 +196,6 @@ def test_a_name_that_some_system_cannot_have_is_refused(name: str) -> None:
         check_folder_name(name)
 
 
-@pytest.mark.parametrize("name", ["a", "pdf-forms", "a1", "1password", "con-fig", "a.b", "a_b"])
+@all_cases("name", ["a", "pdf-forms", "a1", "1password", "con-fig", "a.b", "a_b"])
 def test_an_ordinary_name_is_fine(name: str) -> None:
     assert check_folder_name(name) == name

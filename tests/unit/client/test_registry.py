@@ -7,6 +7,7 @@ from contextlib import suppress
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from tests.unit.client.conftest import Reply, ScriptedServer
 from vskill_platform.cli.remote_skills import versions
 from vskill_platform.client import registry as registry_module
@@ -332,7 +333,7 @@ def test_a_proxy_does_not_see_what_is_sent_to_this_machine(
     assert elsewhere.seen == []
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "url"),
     [
         ("skills.example", "https://skills.example"),
@@ -348,7 +349,7 @@ def test_the_scheme_of_an_address_may_be_left_out(text: str, url: str) -> None:
     assert checked_url(text) == url
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "ftp://a",

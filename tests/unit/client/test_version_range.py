@@ -2,13 +2,14 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.client.version_range import parse_range, split_wanted
 from vskill_platform.errors import InvalidInput
 
 ALL = ["0.0.1", "0.1.0", "0.1.9", "0.2.0", "1.0.0", "1.2.3", "1.2.10", "1.3.0", "2.0.0", "10.0.0"]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "matching"),
     [
         ("1.2.3", ["1.2.3"]),
@@ -56,7 +57,7 @@ def test_the_highest_matching_version_is_the_best() -> None:
     assert parse_range("^3").best_of(ALL) is None
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "exact"),
     [("1.2.3", "1.2.3"), ("=1.2.3", "1.2.3"), ("v1.2.3", "1.2.3"), ("1.2", None), ("^1.2.3", None),
      ("1.2.3 || 1.2.4", None), ("latest", None)],
@@ -65,7 +66,7 @@ def test_only_a_whole_version_is_exact(text: str, exact: str | None) -> None:
     assert parse_range(text).exact == exact
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     ["newest", "1.2.3.4", "1.2.3-beta", "^", ">=", "1..2", "01.2.3", "1.2.3; rm", "\x1b[31m",
      "\uff19", "1" * 201],
@@ -75,7 +76,7 @@ def test_a_text_that_is_no_range_is_refused(text: str) -> None:
         parse_range(text)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("wanted", "name", "text"),
     [
         ("tidy", "tidy", "latest"),

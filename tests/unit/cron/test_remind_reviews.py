@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from tests.casts import a_submission, stored
 from tests.clocks import NOON, ManualClock
 from vskill_platform.cron.remind_reviews import remind_reviews
@@ -103,7 +104,7 @@ async def test_a_program_that_fails_is_a_failure_and_tried_again(
     assert await remind_reviews() == "reminded of 1, in the log only"
 
 
-@pytest.mark.parametrize("value", ["mail -s x", "[]", '[""]', "[1]", '{"a": 1}', '["a\\u0000b"]'])
+@all_cases("value", ["mail -s x", "[]", '[""]', "[1]", '{"a": 1}', '["a\\u0000b"]'])
 def test_a_shell_line_stops_the_start(value: str) -> None:
     with pytest.raises(ConfigError, match="VSKILL_NOTIFY_COMMAND must"):
         load_settings({"VSKILL_NOTIFY_COMMAND": value})

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from tests.shortages import no_descriptors
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch import archive as module
@@ -63,8 +64,8 @@ def test_an_archive_with_several_things_has_no_root_of_its_own(tmp_path: Path) -
     assert root_of(tmp_path / "out") == tmp_path / "out"
 
 
-@pytest.mark.parametrize("make", [a_zip, a_tar])
-@pytest.mark.parametrize(
+@all_cases("make", [a_zip, a_tar])
+@all_cases(
     ("name", "complaint"),
     [
         ("../outside", "points outside"),
@@ -118,8 +119,8 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path, make: Callable[..., P
         unpack(archive, tmp_path / "out")
 
 
-@pytest.mark.parametrize("make", [a_zip, a_tar])
-@pytest.mark.parametrize(
+@all_cases("make", [a_zip, a_tar])
+@all_cases(
     ("one", "other"),
     [("SKILL.md", "skill.MD"), ("caf\u00e9.md", "cafe\u0301.md"), ("Docs/a.md", "docs/b.md"),
      ("stra\u00dfe", "STRASSE"), ("\ufb01le", "file")],
@@ -193,10 +194,10 @@ def test_our_own_archives_are_limited_in_size_too(
         unpack(archive, tmp_path / "out")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK]
 )
-@pytest.mark.parametrize("before", [(), (("SKILL.md", b"hi"),)], ids=["first", "later"])
+@all_cases("before", [(), (("SKILL.md", b"hi"),)], ids=["first", "later"])
 def test_a_header_that_would_exhaust_its_reader_is_not_read(
     tmp_path: Path, kind: bytes, before: tuple[tuple[str, bytes], ...]
 ) -> None:
@@ -236,8 +237,8 @@ def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
         unpack(archive, tmp_path / "out")
 
 
-@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.tgz"])
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x05\x06", b"\x1f\x8b\x08\x00broken"])
+@all_cases("name", ["a.zip", "a.tar.gz", "a.tgz"])
+@all_cases("content", [b"", b"no archive", b"PK\x05\x06", b"\x1f\x8b\x08\x00broken"])
 def test_a_file_that_is_not_an_archive_is_refused(
     tmp_path: Path, name: str, content: bytes
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from tests.git_server import GitServer
 from tests.hostile_repos import FILE, FOLDER, LINK, MODULE, HostileRepo
 from tests.repos import git
@@ -206,7 +207,7 @@ async def test_the_operators_own_git_configuration_has_no_say(
     assert not marker.exists()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "ref",
     ["--upload-pack=touch x", "-x", "a b", "a..b", "a:b", "+main", "main^{}", "a\nb", "@{u}", "a*"],
 )

@@ -2,12 +2,11 @@
 
 import ipaddress
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.fetch.ip_addresses import is_public, resolve
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "address",
     ["93.184.215.14", "1.1.1.1", "2606:4700::1111", "2a00::1", "2001:4860::1", "::ffff:1.1.1.1"],
 )
@@ -15,7 +14,7 @@ def test_the_public_internet_may_be_reached(address: str) -> None:
     assert is_public(ipaddress.ip_address(address))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "address",
     [
         "127.0.0.1", "127.8.8.8", "10.0.0.1", "172.31.255.255", "192.168.0.1", "169.254.169.254",

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from tests.casts import a_skill_folder
 from tests.repos import a_repo
 from vskill_platform.errors import InvalidInput
@@ -89,7 +90,7 @@ def test_an_archive_is_packed(tmp_path: Path) -> None:
     assert read(tmp_path / "skill.ZIP", path="a") == LocalFiles(tmp_path / "skill.ZIP", "a")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "complaint"),
     [
         ("nowhere/at/all", "neither a folder or archive here"),
@@ -123,7 +124,7 @@ def test_invalid_paths_and_refs_of_a_folder_are_refused(tmp_path: Path) -> None:
         read(folder, ref="main")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "url", "ref", "path"),
     [
         ("https://git.example/ada/notes", "https://git.example/ada/notes", "", ""),

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.block import (
     BlockKind,
@@ -20,7 +21,7 @@ REPO = git_source("https://git.example/ada/box", "skills/notes")
 DIGEST = "ab" * 32
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "subject",
     [
         digest_subject(f"sha256:{DIGEST.upper()}"),

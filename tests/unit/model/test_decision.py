@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from tests.casts import a_submission
 from tests.clocks import NOON
 from vskill_platform.model.decision import (
@@ -99,7 +100,7 @@ def test_a_decision_names_what_decided() -> None:
     assert [item.rule for item in decision.deciding] == ["SKR-RUN-002"]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("policy", "finding", "outcome"),
     [
         (with_thresholds(review_at=Level.LOW), a_finding(Severity.LOW), Outcome.REVIEW),
@@ -175,7 +176,7 @@ def test_with_trust_medium_risks_only_inform() -> None:
     assert not decided(policy=policy).is_by_trust
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "finding",
     [
         a_finding(Severity.HIGH),

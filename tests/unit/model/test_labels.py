@@ -1,9 +1,9 @@
 """Tags and agents: what an author writes becomes filters, in one form and bounded."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.model.labels import (
     KNOWN_AGENTS,
     MAX_TAG_CHARACTERS,
@@ -19,7 +19,7 @@ def a_manifest(compatibility: str | None = None, **metadata: str) -> SkillManife
     return SkillManifest(name="a", description="b", compatibility=compatibility, metadata=metadata)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("metadata", "tags"),
     [
         ({"tags": "pdf forms"}, ("pdf", "forms")),
@@ -49,7 +49,7 @@ def test_tags_of_any_text_are_few_short_and_stable(text: str) -> None:
         assert as_tag(tag) == tag
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("compatibility", "listed", "agents"),
     [
         ("Designed for Claude Code (or similar products)", "", ("claude-code",)),

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.model.lookalike import (
     CONFUSABLES,
     NameSimilarity,
@@ -26,7 +27,7 @@ def look_alikes(letter: str) -> list[str]:
     return [chr(code) for code, plain in CONFUSABLES.items() if plain == letter]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "other", "expected"),
     [
         ("clawhub", "clawhub", None),

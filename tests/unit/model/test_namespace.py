@@ -1,13 +1,12 @@
 """Which namespace a skill belongs to."""
 
-import pytest
-
+from tests.cases import all_cases
 from tests.casts import a_published_skill
 from vskill_platform.model.namespace import namespace_of, namespace_of_skill
 from vskill_platform.model.source import Source, folder_source, git_source, upload_source
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("source", "namespace"),
     [
         (git_source("https://github.com/Ada/Notes"), "ada"),
@@ -26,7 +25,7 @@ def test_a_namespace_is_the_publisher_of_the_source(source: Source, namespace: s
     assert namespace_of(source) == namespace
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("slug", "publisher", "namespace"),
     [
         ("ada/notes/tidy", "github.com/ada", "ada"),

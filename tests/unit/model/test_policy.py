@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy, Suppression, matches, suppress
 from vskill_platform.model.read_policy import read_policy
@@ -89,7 +90,7 @@ def test_an_empty_policy_suppresses_nothing() -> None:
     assert read_policy("", rules=RULES) == Policy()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "complaint"),
     [
         ("[[suppressions", "it is not valid TOML"),
@@ -120,7 +121,7 @@ def test_an_error_names_the_problem_and_the_fix(text: str, complaint: str) -> No
         read_policy(text, rules=RULES)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("glob", "path", "is_match"),
     [
         ("run.sh", "run.sh", True),
@@ -143,7 +144,7 @@ def test_a_star_stays_in_its_folder_and_two_do_not(glob: str, path: str, is_matc
     assert matches(glob, path) is is_match
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("fields", "does"),
     [
         ({}, True),

@@ -1,11 +1,10 @@
 """Who answers for a skill: the owner at its host, not the repo and not the skill."""
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.model.source import Source, folder_source, git_source
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("source", "publisher"),
     [
         (git_source("https://git.example/Ada/notes"), "git.example/ada"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import (
     KindThresholds,
@@ -103,7 +104,7 @@ def test_by_default_nobody_is_trusted_and_nobody_approves_their_own() -> None:
     assert not policy.review.own
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "complaint"),
     [
         ("thresholds = 1", r'"thresholds" must be a table, starting with \[thresholds\]'),

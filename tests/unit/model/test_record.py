@@ -1,7 +1,6 @@
 """Stored reasons have a maximum length, in every record."""
 
-import pytest
-
+from tests.cases import all_cases
 from tests.clocks import NOON
 from vskill_platform.model.block import Block, digest_subject
 from vskill_platform.model.record import MAX_REASON, Reasoned, cut_reason
@@ -13,7 +12,7 @@ from vskill_platform.stores.audit_store import AuditRecord
 LONG = "because " * 1000
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "kept",
     [
         Cause(trigger="withdraw", actor="ada", reason=LONG),

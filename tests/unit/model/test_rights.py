@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from tests.clocks import NOON
 from vskill_platform.model.rights import RIGHTS, SCOPE_RIGHTS, SCOPES_OF, Right, Visitor
 from vskill_platform.model.user import Role, Scope, User
@@ -75,13 +76,13 @@ def test_a_setting_decides_who_may_submit(submit_by: SubmitBy, able: set[Role | 
     assert may_submit == able
 
 
-@pytest.mark.parametrize("scope", list(Scope))
+@all_cases("scope", list(Scope))
 def test_a_token_may_what_it_is_for(scope: Scope) -> None:
     assert rights_of(a_visitor(Role.ADMIN, scope)) == SCOPES[scope]
 
 
-@pytest.mark.parametrize("scope", list(Scope))
-@pytest.mark.parametrize("role", list(Role))
+@all_cases("scope", list(Scope))
+@all_cases("role", list(Role))
 def test_a_token_never_may_more_than_its_user(role: Role, scope: Scope) -> None:
     assert rights_of(a_visitor(role, scope)) <= TABLE[role] & SCOPES[scope]
 

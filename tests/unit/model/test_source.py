@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.source import (
     Source,
@@ -32,7 +33,7 @@ def test_the_path_is_part_of_the_key() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("url", "complaint"),
     [
         ("ftp://git.example/a/b", "starts with https"),
@@ -59,7 +60,7 @@ def test_a_bad_url_is_refused_with_a_reason(url: str, complaint: str) -> None:
         git_source(url)
 
 
-@pytest.mark.parametrize("path", ["..", "../x", "a/../../b", "/etc", "a\\b", "a\nb"])
+@all_cases("path", ["..", "../x", "a/../../b", "/etc", "a\\b", "a\nb"])
 def test_a_path_out_of_the_repo_is_refused(path: str) -> None:
     with pytest.raises(InvalidInput, match="inside the repo"):
         inner_path(path)
@@ -72,7 +73,7 @@ def test_a_path_is_normalised(path: str, clean: str) -> None:
     assert inner_path(path) == clean
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("source", "namespace", "folder_name"),
     [
         (git_source("https://github.com/Ada/Notes"), "ada/notes", None),

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.cases import all_cases
 from tests.casts import a_submission
 from tests.clocks import NOON
 from vskill_platform.errors import InvalidTransition
@@ -37,13 +38,13 @@ def reachable(start: SubmissionState) -> set[SubmissionState]:
     return seen
 
 
-@pytest.mark.parametrize("state", ALL)
+@all_cases("state", ALL)
 def test_every_state_has_its_edges_and_can_be_reached(state: SubmissionState) -> None:
     assert state in EDGES
     assert state in reachable(SubmissionState.RECEIVED)
 
 
-@pytest.mark.parametrize("state", [state for state in ALL if state not in TERMINAL_STATES])
+@all_cases("state", [state for state in ALL if state not in TERMINAL_STATES])
 def test_every_state_that_is_no_end_has_a_deadline_and_ways_out(state: SubmissionState) -> None:
     due = deadline(a_submission(state), stuck_threshold=STUCK_THRESHOLD)
 
@@ -87,7 +88,7 @@ def test_the_first_event_comes_from_nowhere() -> None:
     assert opened.events == 1
 
 
-@pytest.mark.parametrize("state", ALL)
+@all_cases("state", ALL)
 def test_a_move_along_no_edge_is_refused(state: SubmissionState) -> None:
     submission = a_submission(state)
 

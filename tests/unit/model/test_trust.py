@@ -4,10 +4,10 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.model.trust import Evidence, TrustTier, derive_trust
 from vskill_platform.model.verdict import Verdict
 
@@ -55,7 +55,7 @@ def test_all_that_can_be_known_makes_a_hundred() -> None:
     assert derive_trust(best).score == 100
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("fields", "tier"),
     [
         ({}, TrustTier.UNVERIFIED),

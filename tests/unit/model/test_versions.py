@@ -3,10 +3,10 @@
 import re
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from tests.casts import a_published_skill
 from tests.clocks import NOON
 from vskill_platform.model.skill import (
@@ -23,7 +23,7 @@ VERSIONS = st.builds("{}.{}.{}".format, NUMBERS, NUMBERS, NUMBERS)
 REQUESTED = st.none() | VERSIONS | st.text(max_size=20)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("latest", "requested", "expected"),
     [
         (None, None, "1.0.0"),

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 import jsonschema
 import pytest
 
+from tests.cases import all_cases
 from tests.tables import ROOT
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy, Suppression
@@ -178,7 +179,7 @@ IGNORES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("comment", IGNORES)
+@all_cases("comment", IGNORES)
 def test_no_comment_in_a_skill_suppresses(tmp_path: Path, comment: str) -> None:
     folder = a_skill(
         tmp_path,

@@ -14,6 +14,7 @@ from benchmarks.scan_evasion import (
     scan_variant,
     shard_of,
 )
+from tests.cases import all_cases
 from tests.evasions import some_variants
 from vskill_platform.model.verdict import Verdict
 
@@ -34,7 +35,7 @@ def variants(*, is_malicious: bool) -> list[Variant]:
     return found[::EVERY]
 
 
-@pytest.mark.parametrize("variant", variants(is_malicious=False), ids=lambda variant: variant.name)
+@all_cases("variant", variants(is_malicious=False), ids=lambda variant: variant.name)
 def test_a_harmless_twin_passes(variant: Variant) -> None:
     outcome = scan_variant(variant)
 
@@ -58,14 +59,12 @@ def told_in_the_manual(*, behaviour: str = "", wrapping: str = "") -> list[Varia
     ]
 
 
-@pytest.mark.parametrize(
-    "variant", told_in_the_manual(wrapping="plain"), ids=lambda variant: variant.name
-)
+@all_cases("variant", told_in_the_manual(wrapping="plain"), ids=lambda variant: variant.name)
 def test_every_behaviour_is_flagged_when_it_is_told_plainly(variant: Variant) -> None:
     assert scan_variant(variant).is_flagged
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "variant",
     list(told_in_the_manual(behaviour="credential-theft")),
     ids=lambda variant: variant.name,
@@ -88,7 +87,7 @@ def test_every_wrapping_and_carrier_is_tried(form: Form) -> None:
     assert carriers <= {variant.carrier for variant in VARIANTS}
 
 
-@pytest.mark.parametrize("text", ["0/4", "5/4", "3", "a/b", "1/0", "-1/2"])
+@all_cases("text", ["0/4", "5/4", "3", "a/b", "1/0", "-1/2"])
 def test_a_part_that_does_not_exist_is_refused(text: str) -> None:
     with pytest.raises(ArgumentTypeError, match="not a part such as 3/20"):
         shard_of(text)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.scan.read.limits import check_names
 from vskill_platform.scan.read.list_files import FoundFile
 from vskill_platform.scan.scan_skill import scan_skill
@@ -14,7 +15,7 @@ def rules_for(*names: str) -> list[str]:
     return [finding.rule for finding in check_names(files)]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "name",
     ["SKILL.md.", "SKILL.md ", "SKILL.md::$DATA", "CON", "a/aux.txt", "nul.md", "a\\b", "LPT1.sh"],
 )

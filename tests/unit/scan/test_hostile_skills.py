@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from tests.timing import taking_less_than
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
@@ -21,7 +22,7 @@ def scanned(tmp_path: Path, name: str, text: str) -> ScanResult:
     return scan_skill(tmp_path, None)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "text"),
     [
         ("run.sh", "a=(<<n)"),
@@ -44,7 +45,7 @@ def test_the_manifest_of_another_folder_may_have_any_name(tmp_path: Path) -> Non
     assert msgspec.json.encode(scan_skill(tmp_path, None))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "piece"),
     [
         ("run.sh", ".env "),
@@ -61,7 +62,7 @@ def test_much_of_it_is_read_in_time(tmp_path: Path, name: str, piece: str) -> No
         scanned(tmp_path, name, piece * (HALF_A_MEGABYTE // len(piece)))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "text"),
     [
         ("run.py", "import os\n" + "x = " + "(" * 400 + ")" * 400 + "\n"),
@@ -120,7 +121,7 @@ def test_too_much_code_inside_another_program_is_reported(tmp_path: Path) -> Non
     assert scanned(tmp_path, "tool.py", code).verdict is not Verdict.PASS
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "raw"),
     [
         ("SKILL.md", f"{HEAD}Run `{{attack}}` now.\n\0\n".encode()),

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.model.skill import new_capabilities
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict
 from vskill_platform.scan import scan_skill as scan_module
@@ -204,8 +205,8 @@ PADDING = {
 }
 
 
-@pytest.mark.parametrize("padding", PADDING.values(), ids=PADDING)
-@pytest.mark.parametrize(
+@all_cases("padding", PADDING.values(), ids=PADDING)
+@all_cases(
     "attack",
     [f"> ```\n> {ATTACK}\n> ```\n", f"<pre>{ATTACK}</pre>\n", f"Text.\n\n    {ATTACK}\n"],
     ids=["quote", "HTML", "indented"],

@@ -10,8 +10,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.scan_skill import scan_skill
 
@@ -219,7 +218,7 @@ def a_skill(folder: Path, files: Files) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("wrapping", WRAPPINGS, ids=lambda wrapping: wrapping.__name__)
+@all_cases("wrapping", WRAPPINGS, ids=lambda wrapping: wrapping.__name__)
 def test_no_wrapping_hides_a_command(tmp_path: Path, wrapping: Callable[[], Files]) -> None:
     result = scan_skill(a_skill(tmp_path, wrapping()), None)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.block import BlockKind
 from vskill_platform.publish.moderation.block_subject import read_blocked_source, read_subject
@@ -10,7 +11,7 @@ HOST = "github.com"
 DIGEST = "ab" * 32
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("typed", "kind", "value"),
     [
         ({"digest": f"sha256:{DIGEST.upper()}"}, BlockKind.DIGEST, DIGEST),
@@ -47,7 +48,7 @@ def test_one_subject_is_read(typed: dict[str, str], kind: BlockKind, value: str)
     assert (subject.kind, subject.value) == (kind, value)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "typed",
     [
         {},

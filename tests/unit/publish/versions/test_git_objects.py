@@ -5,8 +5,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
+from tests.cases import all_cases
 from tests.clocks import NOON
 from vskill_platform.publish.versions.git_objects import (
     GitObject,
@@ -95,7 +94,7 @@ def test_git_accepts_a_pack_and_its_index(tmp_path: Path) -> None:
     assert run_git(repo, "fsck", "--strict", "--full") == ""
 
 
-@pytest.mark.parametrize("size", [0, 15, 16, 2047, 2048, 300_000])
+@all_cases("size", [0, 15, 16, 2047, 2048, 300_000])
 def test_objects_of_any_size_can_be_read_back(tmp_path: Path, size: int) -> None:
     repo = tmp_path / "repo.git"
     run_git(tmp_path, "init", "-q", "--bare", str(repo))

@@ -5,8 +5,7 @@ import io
 import tarfile
 from collections.abc import Mapping
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.fetch.pack import pack_contents
 from vskill_platform.model.skill import SkillFile
 from vskill_platform.publish.versions.version_files import unpack_all
@@ -31,7 +30,7 @@ def by_tarfile(archive: bytes) -> list[tuple[str, bytes, bool]]:
         return [(item.name, file.read(), bool(item.mode & 0o100)) for item, file in found if file]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "files",
     [
         {},

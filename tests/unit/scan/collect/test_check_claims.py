@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.scan.scan_skill import scan_skill
 
 DESCRIPTION = "Consolidates spreadsheets into a report with totals."
@@ -85,7 +86,7 @@ def test_a_package_that_is_not_the_one_the_text_speaks_of_is_reported(
     assert "SKR-DEP-001" in rules(tmp_path, step)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "step",
     [
         "Install the `requests` library with `pip install requests`.",

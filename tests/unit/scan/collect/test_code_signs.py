@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.scan.collect.code_signs import SIGNS, code_signs, may_have_signs
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.rules.rules import load_rules
@@ -33,8 +34,8 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("around", ["{}", "Use `{}` here.", "word{}word", "_{}_", "a\n{}\nb"])
+@all_cases("program", PROGRAMS)
+@all_cases("around", ["{}", "Use `{}` here.", "word{}word", "_{}_", "a\n{}\nb"])
 def test_a_text_with_a_sign_in_it_passes_the_quick_check(program: str, around: str) -> None:
     assert code_signs(program)
     assert may_have_signs(around.format(program))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.model.lookalike import is_one_slip_apart
 from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.scan.facts.packages import known_packages, looks_like, one_slip_from
@@ -32,7 +33,7 @@ def test_a_hook_is_found_wherever_it_stands(tmp_path: Path) -> None:
     assert rules(scanned(tmp_path, "package.json", text))["SKR-HOOK-001"] == 33
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "text", "rule", "line"),
     [
         ("package.json", '{"dependencies": {\n"lodahs": "^4"}}', "SKR-DEP-001", 2),
@@ -86,7 +87,7 @@ def test_dependencies_that_a_manifest_fetches_or_runs_are_found(
     assert result.verdict is not Verdict.PASS
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "text"),
     [
         ("package.json", '{"scripts": {"test": "jest"}, "dependencies": {"lodash": "^4.0.0"}}'),
@@ -107,7 +108,7 @@ def test_an_ordinary_manifest_passes(tmp_path: Path, name: str, text: str) -> No
     assert scanned(tmp_path, name, text).verdict is Verdict.PASS
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("package", "registry", "popular"),
     [
         ("requets", "pypi", "requests"),
@@ -133,7 +134,7 @@ def test_a_borrowed_name_is_told_from_a_name(
     assert looks_like(package, registry) == popular
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("tools", "found"),
     [
         ("'*'", {"SKR-TOOLS-001"}),

@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
 from vskill_platform.scan.facts.facts import Act, Role
@@ -64,14 +63,14 @@ def verdict(folder: Path, text: str) -> Verdict:
     return scan_skill(folder, None).verdict
 
 
-@pytest.mark.parametrize("encode", WAYS)
+@all_cases("encode", WAYS)
 def test_an_encoded_order_is_found(tmp_path: Path, encode: object) -> None:
     assert callable(encode)
 
     assert verdict(tmp_path, encode(BAD)) is not Verdict.PASS
 
 
-@pytest.mark.parametrize("encode", WAYS)
+@all_cases("encode", WAYS)
 def test_encoded_harmless_words_pass(tmp_path: Path, encode: object) -> None:
     assert callable(encode)
 
@@ -90,7 +89,7 @@ def test_a_checksum_in_a_text_about_decoding_passes(tmp_path: Path) -> None:
     assert verdict(tmp_path, text) is Verdict.PASS
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "order",
     [
         "Please de**cod**e this", "Please de<b>cod</b>e this", "Please de[cod](x)e this",
@@ -109,8 +108,8 @@ def test_words_that_tell_to_decode_are_read_as_a_page_shows_them(order: str) -> 
     assert [located.fact.act for located in encoded_facts([file])] == [Act.ENCODED]
 
 
-@pytest.mark.parametrize("encode", WAYS)
-@pytest.mark.parametrize(
+@all_cases("encode", WAYS)
+@all_cases(
     ("path", "mark", "after"),
     [("sort.sh", "# ", "\nls\n"), ("sort.py", "", '\n"""\n'), ("sort.yaml", "  ", "\n")],
 )

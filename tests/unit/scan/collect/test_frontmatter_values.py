@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.model.verdict import FindingKind
 from vskill_platform.scan.scan_skill import scan_skill
 
@@ -22,7 +23,7 @@ def dangers(folder: Path, lines: str) -> set[str]:
     return {one.rule for one in found if one.kind is not FindingKind.QUALITY}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "lines",
     [
         f'license: "{ORDER}"',

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.read.decode_bytes import read_bytes
 from vskill_platform.scan.read.magic import FileType, file_type
@@ -37,7 +38,7 @@ PICTURE = (
 )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "text"),
     [
         ("a.rb", f"system('{COMMAND}')\n"),
@@ -74,7 +75,7 @@ def test_a_program_without_a_reader_is_read_by_its_strings(
     assert scanned(tmp_path, "Take notes.", {name: text}).verdict is not Verdict.PASS
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "text"),
     [
         ("a.rb", "puts File.read('notes.txt').lines.sort\n"),
@@ -90,7 +91,7 @@ def test_a_harmless_one_passes(tmp_path: Path, name: str, text: str) -> None:
     assert scanned(tmp_path, f"Use `{name}`.", {name: text}).verdict is Verdict.PASS
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "say"),
     [
         ("tests/setup.sh", "Run `bash tests/setup.sh` first."),
@@ -131,7 +132,7 @@ def test_a_reference_that_is_to_be_followed_is_an_instruction(tmp_path: Path) ->
     assert result.verdict is Verdict.REVIEW
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "raw",
     [
         f"ID3=1\n{COMMAND}\n".encode(),
@@ -180,7 +181,7 @@ def test_two_bytes_do_not_make_a_script_unreadable(tmp_path: Path, mark: bytes) 
     assert "SKR-FILE-002" in {finding.rule for finding in result.findings}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "encoding",
     ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be", "utf-8-sig"],
 )

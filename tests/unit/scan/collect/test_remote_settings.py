@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.scan_skill import scan_skill
@@ -109,7 +110,7 @@ SOURCES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "bad", "good"), SOURCES, ids=[one[0] for one in SOURCES])
+@all_cases(("name", "bad", "good"), SOURCES, ids=[one[0] for one in SOURCES])
 def test_a_file_with_an_unknown_source_is_flagged_and_its_twin_is_not(
     tmp_path: Path, name: str, bad: str, good: str
 ) -> None:
@@ -120,7 +121,7 @@ def test_a_file_with_an_unknown_source_is_flagged_and_its_twin_is_not(
     assert found == (Verdict.REVIEW, Verdict.PASS)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "page",
     [
         f'<script src="{URL}.js"></script>',
@@ -176,7 +177,7 @@ LOADING = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text"), LOADING, ids=[one[0] for one in LOADING])
+@all_cases(("name", "text"), LOADING, ids=[one[0] for one in LOADING])
 def test_data_that_a_setting_makes_a_tool_load_cannot_stay_unread(
     tmp_path: Path, name: str, text: str
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.collect.told_commands import commands_told_in_code
 from vskill_platform.scan.facts.facts import Act
@@ -21,7 +22,7 @@ def verdict(folder: Path, say: str, path: str, text: str) -> Verdict:
     return scan_skill(folder, None).verdict
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("path", "text"),
     [
         ("sort.py", f'"""Sort.\n\n{ESCAPE}\n"""\nprint(1)\n'),

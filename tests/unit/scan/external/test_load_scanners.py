@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.read_policy import read_policy
@@ -157,7 +158,7 @@ name = "semgrep"
     assert (second.required, second.on_fail) == (False, OnFail.REVIEW)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "complaint"),
     [
         ('scanners = "gitleaks"', "each is a table starting with"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.scan.facts.hidden_text import (
     bidi_lines,
     hidden_message,
@@ -59,7 +60,7 @@ def test_letters_that_are_drawn_alike_are_read_as_what_they_look_like() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("written", "read"),
     [
         (r"\u0049gnore", "Ignore"),
@@ -82,7 +83,7 @@ def test_a_message_in_escaped_tags_is_read() -> None:
     assert hidden_message(f'{{"prompt": "Hello{pairs}"}}') == "send keys"
 
 
-@pytest.mark.parametrize("sign", ["\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufe0f"])
+@all_cases("sign", ["\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufe0f"])
 def test_each_invisible_character_inside_a_word_is_found(sign: str) -> None:
     assert invisible_in_words(f"\u26a0\ufe0f Note\nig{sign}nore\nig{sign}{sign}nore") == [2, 3]
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict
 from vskill_platform.scan.facts.leaked_secrets import find_leaked_secrets, redact
 from vskill_platform.scan.reports.report_html import write_html
@@ -69,14 +68,14 @@ SECRETS = {
 }
 
 
-@pytest.mark.parametrize("text", SECRETS.values(), ids=SECRETS)
+@all_cases("text", SECRETS.values(), ids=SECRETS)
 def test_a_secret_is_found_by_its_shape(text: str) -> None:
     (found,) = find_leaked_secrets(f"first\nkey: {text} # end\n")
 
     assert found.start >= len("first\nkey: ")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "AKIAIOSFODNN7EXAMPLE",
@@ -127,8 +126,8 @@ def test_it_is_for_the_author_to_mend_and_no_danger(tmp_path: Path) -> None:
 Write = Callable[[Iterable[Scanned], TextIO], None]
 
 
-@pytest.mark.parametrize("write", [write_text, write_json, write_jsonl, write_sarif, write_html])
-@pytest.mark.parametrize("name", [name for name in SECRETS if name != "key in JSON"])
+@all_cases("write", [write_text, write_json, write_jsonl, write_sarif, write_html])
+@all_cases("name", [name for name in SECRETS if name != "key in JSON"])
 def test_no_report_shows_it_not_even_next_to_something_else(
     tmp_path: Path, write: Write, name: str
 ) -> None:

@@ -5,6 +5,7 @@ import random
 import pytest
 import re2
 
+from tests.cases import all_cases
 from vskill_platform.scan.facts.pattern_set import PatternSet, Precheck, lines_with
 
 PATTERNS = ["(?i)send[^\n]{0,20}keys?", "[0-9a-f]{8,}", "(?i)k\u00f6nig"]
@@ -29,7 +30,7 @@ def test_places_are_counted_in_characters() -> None:
     assert list(PatternSet(PATTERNS).finds(text)) == [(2, 5, 10)]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("pattern", "found", "missed"),
     [
         ("send[^\n]{0,5}key", "send my key", "send all my key"),
@@ -147,9 +148,7 @@ def test_words_are_found_in_a_long_text_wherever_its_pieces_end() -> None:
         assert found == [(0, "Send the key"), (1, "one\ntwo"), (2, "last")]
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"a\s*b", "a[^x]*b", r"a\nb", r"a\W+b", r"(?s)a.b", r"a[\s,]b"]
-)
+@all_cases("pattern", [r"a\s*b", "a[^x]*b", r"a\nb", r"a\W+b", r"(?s)a.b", r"a[\s,]b"])
 def test_a_pattern_that_matches_the_end_of_a_line_gets_the_whole_text(pattern: str) -> None:
     before = "c" * 399 + "a"
 

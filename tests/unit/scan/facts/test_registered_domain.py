@@ -1,11 +1,10 @@
 """The part of a host that somebody had to register."""
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.scan.facts.registered_domain import registered_domain
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("host", "domain"),
     [
         ("acme.com", "acme.com"),
@@ -21,8 +20,6 @@ def test_the_registered_part_is_known(host: str, domain: str) -> None:
     assert registered_domain(host) == domain
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "co.uk", "anything.ck", "a.unheard-of", "x...onion", ""]
-)
+@all_cases("host", ["localhost", "co.uk", "anything.ck", "a.unheard-of", "x...onion", ""])
 def test_a_host_without_such_a_part_stays_as_it_is(host: str) -> None:
     assert registered_domain(host) == host

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.model.judgement import Opinion, Reason
 from vskill_platform.scan.facts.facts import Role
@@ -57,7 +58,7 @@ def test_a_code_fence_around_the_answer_is_taken_off() -> None:
     assert said.opinion is Opinion.REVIEW
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("reasons", "complaint"),
     [
         (at(None, None, "S2"), "a fact that does not exist"),
@@ -77,7 +78,7 @@ def test_an_answer_that_names_no_place_that_exists_is_refused_whole(
         read_answer(an_answer(reasons=reasons), EVIDENCE, call="c1")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "content",
     [
         "",

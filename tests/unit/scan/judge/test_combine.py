@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from tests.clocks import NOON
 from vskill_platform.model.judgement import Judgement, Opinion, Reason
 from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict, verdict_from
@@ -53,7 +54,7 @@ judgements = st.builds(
 )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("opinion", "confidence", "verdict"),
     [
         (Opinion.PUBLISH, 0.9, Verdict.PASS),

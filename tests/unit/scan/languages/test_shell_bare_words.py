@@ -1,19 +1,18 @@
 """Code that is nothing but bare words is passed over quickly, and only where it does nothing."""
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.dispatch import read_shell
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code", ["SKILL.md", "references/api.md", "max_tokens", "--verbose", "a b\n\n  c d.e\n", "  "]
 )
 def test_names_and_words_do_nothing(code: str) -> None:
     assert read_shell(code) == []
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("code", "act"),
     [
         ("cat ~/.ssh/id_rsa", Act.READ_SECRET),

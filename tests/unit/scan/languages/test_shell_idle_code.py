@@ -1,9 +1,9 @@
 """Code that is passed over without being followed: it must be such that following finds nothing."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.idle_code import is_bare, is_idle
 from vskill_platform.scan.languages.shell.read_shell import follow_shell, read_shell
@@ -35,7 +35,7 @@ def test_skipped_shell_code_has_no_effects(code: str) -> None:
         assert follow_shell(code, text, split) == []
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         'backgroundColor: "container"',
@@ -51,7 +51,7 @@ def test_most_code_in_prose_is_passed_over(code: str) -> None:
     assert is_idle(code)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("code", "act"),
     [
         (f"'cu'rl {URL}", Act.FETCH),

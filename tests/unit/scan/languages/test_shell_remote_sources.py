@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.dispatch import read_shell
 
@@ -14,7 +15,7 @@ def hosts(code: str, act: Act) -> set[str | None]:
     return {fact.host for fact in read_shell(code) if fact.act is act}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"kubectl apply -f {URL}.yaml",
@@ -57,7 +58,7 @@ def test_tools_run_what_is_behind_an_address(code: str) -> None:
     assert hosts(code, Act.RUN_REMOTE) == {HOST}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         "kubectl apply -f deployment.yaml",
@@ -82,7 +83,7 @@ def test_tools_that_run_nothing_unknown_are_silent(code: str) -> None:
     assert hosts(code, Act.RUN_REMOTE) == set()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"pip config set global.index-url {URL}",
@@ -123,7 +124,7 @@ def test_known_mirrors_and_other_settings_are_no_unknown_index(code: str) -> Non
     assert hosts(code, Act.INSTALL) <= {None}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         f"bash =({GET})",
@@ -171,7 +172,7 @@ def test_content_of_a_bucket_that_is_run_has_no_known_host(code: str) -> None:
     assert hosts(code, Act.RUN_REMOTE) == {None}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "code",
     [
         "x=(a b); bash run.sh",

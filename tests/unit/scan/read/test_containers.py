@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.model.verdict import Finding, FindingKind, Verdict
 from vskill_platform.scan.read import containers
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
@@ -62,7 +63,7 @@ def finding(result: ScanResult, rule: str) -> Finding | None:
     return next((item for item in result.findings if item.rule == rule), None)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "pack", "inside"),
     [
         ("kit.zip", zipped, "inner/run.sh"),
@@ -141,7 +142,7 @@ SEALED: dict[str, tuple[str, Callable[[], bytes]]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "make"), SEALED.values(), ids=SEALED)
+@all_cases(("name", "make"), SEALED.values(), ids=SEALED)
 def test_an_unreadable_container_is_never_a_pass(
     tmp_path: Path, name: str, make: Callable[[], bytes]
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.scan.read.frontmatter import FrontmatterError, read_frontmatter
 from vskill_platform.scan.read.manifest import MAX_MANIFEST_BYTES, check_manifest
@@ -47,7 +48,7 @@ metadata:
     assert manifest.metadata == {"version": "1.10", "author": "ada"}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "name",
     ["", "Tidy", "tidy_notes", "-tidy", "tidy-", "tidy--notes", "tidy notes", "t" * 65, "notïzen"],
 )
@@ -68,7 +69,7 @@ def test_the_name_must_be_that_of_the_folder(tmp_path: Path) -> None:
     assert finding.rule == "MAN-011"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("head", "rule", "severity", "line"),
     [
         ("name: a", "MAN-020", Severity.HIGH, 1),
@@ -154,7 +155,7 @@ def test_no_text_breaks_the_reader(head: str) -> None:
         read_frontmatter(f"---\n{head}\n---\n")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "value",
     [
         r'"Tidies \x07 notes."',
@@ -163,7 +164,7 @@ def test_no_text_breaks_the_reader(head: str) -> None:
         '"Tidies \U000e0049\U000e0067 notes."',
     ],
 )
-@pytest.mark.parametrize("key", ["description", "license", "metadata:\n  deep"])
+@all_cases("key", ["description", "license", "metadata:\n  deep"])
 def test_characters_that_nobody_sees_are_refused_in_every_value(
     tmp_path: Path, key: str, value: str
 ) -> None:

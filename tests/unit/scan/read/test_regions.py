@@ -1,11 +1,11 @@
 """Markdown in regions, each line in the one that its readers see."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tests.cases import all_cases
 from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.read.regions import Region, RegionKind, split_markdown
@@ -153,7 +153,7 @@ def test_a_fence_that_all_readers_see_alike_is_read_once() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "- item\n\n  ```sh\n  ls\nObey me.\n  ```\n",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.scan.facts.facts import Fact, LocatedFact, Role
 from vskill_platform.scan.facts.hosts import HostClass
@@ -46,7 +47,7 @@ def scanned(folder: Path, body: str, about: str, **files: str) -> ScanResult:
     return scan_skill(folder, None)
 
 
-@pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.id)
+@all_cases("rule", load_rules(), ids=lambda rule: rule.id)
 def test_no_role_removes_a_finding_or_lowers_it_below_its_floor(rule: Rule) -> None:
     floor = REVIEWED if rule.severity is Severity.CRITICAL else {*REVIEWED, rule.severity, "low"}
     for role, is_about_security in product(Role, (False, True)):
@@ -57,7 +58,7 @@ def test_no_role_removes_a_finding_or_lowers_it_below_its_floor(rule: Rule) -> N
         assert (found[0].severity is rule.severity) is not bool(found[0].lowered), role
 
 
-@pytest.mark.parametrize("steps", range(9))
+@all_cases("steps", range(9))
 def test_a_critical_severity_stays_at_review_however_far_it_is_lowered(steps: int) -> None:
     assert lower(Severity.CRITICAL, steps) in REVIEWED
     assert lower(Severity.HIGH, steps) is not Severity.INFO
@@ -76,7 +77,7 @@ def test_a_decoy_nearby_that_counts_for_less_does_not_stand_in_for_the_real_fact
     assert [match.severity for match in found] == [Severity.CRITICAL]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "lead",
     [
         "Don't forget to run this first:",
@@ -86,8 +87,8 @@ def test_a_decoy_nearby_that_counts_for_less_does_not_stand_in_for_the_real_fact
         "❌ Do not do this:",
     ],
 )
-@pytest.mark.parametrize("about", ["Tidies notes.", "Threat detection for notes."])
-@pytest.mark.parametrize("attack", [LEAK, REVERSE_SHELL])
+@all_cases("about", ["Tidies notes.", "Threat detection for notes."])
+@all_cases("attack", [LEAK, REVERSE_SHELL])
 def test_words_before_a_fence_switch_nothing_off(
     tmp_path: Path, lead: str, about: str, attack: str
 ) -> None:
@@ -96,8 +97,8 @@ def test_words_before_a_fence_switch_nothing_off(
     assert result.verdict is Verdict.BLOCK
 
 
-@pytest.mark.parametrize("wrapping", ["> {}", "| do | this |\n|---|---|\n| 1 | {} |", "{}"])
-@pytest.mark.parametrize("about", ["Tidies notes.", "Threat detection for notes."])
+@all_cases("wrapping", ["> {}", "| do | this |\n|---|---|\n| 1 | {} |", "{}"])
+@all_cases("about", ["Tidies notes.", "Threat detection for notes."])
 def test_a_quote_or_a_table_in_the_instructions_is_an_instruction(
     tmp_path: Path, wrapping: str, about: str
 ) -> None:

@@ -2,8 +2,7 @@
 
 import re
 
-import pytest
-
+from tests.cases import all_cases
 from tests.tables import ROOT
 from vskill_platform.model.verdict import FindingKind, verdict_from
 from vskill_platform.scan.apply_policy import rule_kinds
@@ -19,7 +18,7 @@ RULES = load_registry_rules()
 SIMILARITY_TESTS = (ROOT / "tests/pipeline/test_similarity.py").read_text()
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+@all_cases("rule", RULES.values(), ids=lambda rule: rule.id)
 def test_a_rule_says_what_why_and_how_to_fix_it(rule: RegistryRule) -> None:
     text = explain(rule.id.lower()) or ""
 
@@ -31,7 +30,7 @@ def test_a_rule_says_what_why_and_how_to_fix_it(rule: RegistryRule) -> None:
     assert "Not found in" not in text
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+@all_cases("rule", RULES.values(), ids=lambda rule: rule.id)
 def test_a_rule_has_a_submission_it_holds_and_one_it_lets_pass(rule: RegistryRule) -> None:
     assert f'"{rule.id}"' in SIMILARITY_TESTS
     assert SIMILARITY_TESTS.count("(S.PUBLISHED, [])") >= 5

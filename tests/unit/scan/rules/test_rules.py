@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.model.verdict import Severity
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.rules.rules import Rule, load_rules
@@ -41,7 +40,7 @@ def scanned(tmp_path: Path, sample: str) -> ScanResult:
     return scan_skill(tmp_path, None)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@all_cases("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_finds_its_bad_sample(tmp_path: Path, rule: Rule) -> None:
     result = scanned(tmp_path, rule.bad)
 
@@ -49,7 +48,7 @@ def test_a_rule_finds_its_bad_sample(tmp_path: Path, rule: Rule) -> None:
     assert found.get(rule.id) is rule.severity
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@all_cases("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_spares_its_good_sample(tmp_path: Path, rule: Rule) -> None:
     result = scanned(tmp_path, rule.good)
 
@@ -62,7 +61,7 @@ def test_a_rule_spares_its_good_sample(tmp_path: Path, rule: Rule) -> None:
     assert grave == set()
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@all_cases("rule", RULES, ids=lambda rule: rule.id)
 def test_line_ends_of_windows_change_nothing(tmp_path: Path, rule: Rule) -> None:
     usual = [finding.rule for finding in scanned(tmp_path, rule.bad).findings]
     for path in tmp_path.iterdir():
@@ -83,7 +82,7 @@ def test_ids_are_unique_and_well_formed() -> None:
     assert all(re.fullmatch(r"SKR-[A-Z]+-\d{3}", rule_id) for rule_id in ids)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@all_cases("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_says_why_and_how_to_fix_it(rule: Rule) -> None:
     assert 2 <= len(rule.title.split()) <= 8
     assert rule.category.islower()

@@ -1,8 +1,7 @@
 # ruff: noqa: RUF001 - other scripts are the point
 """Orders in six languages besides English: each is recognised, and advice about the same is not."""
 
-import pytest
-
+from tests.cases import all_cases
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import read_prose
@@ -168,7 +167,7 @@ def acts_in(text: str) -> set[Act]:
     return {fact.act for fact in read_prose(Paragraphs(text, 1))}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("act", "text"),
     [(act, text) for act, texts in ORDERS.items() for text in texts],
     ids=[f"{act.name}-{language}" for act in ORDERS for language in LANGUAGES],
@@ -177,6 +176,6 @@ def test_an_order_is_recognised_in_each_language(act: Act, text: str) -> None:
     assert act in acts_in(text)
 
 
-@pytest.mark.parametrize("text", HARMLESS, ids=LANGUAGES)
+@all_cases("text", HARMLESS, ids=LANGUAGES)
 def test_harmless_advice_is_no_order_in_any_language(text: str) -> None:
     assert acts_in(text).isdisjoint(ORDERS)
