@@ -11,7 +11,8 @@ HEAD = """# All modules, by folder
 Start with the [ten files that explain how a skill is processed](walkthrough.md). Folders are in the
 order of the layers: `cli` imports from `web`, `web` from `queue`, and so on, never the other way
 round. `make layers` checks it, also between the folders of `scan` and `web` (see `pyproject.toml`).
-Beside the folders there are `settings.py`, every setting, `setting_values.py`, how
+Beside the folders there are `settings.py`, every setting, `describe_settings.py`,
+where each value came from, `setting_values.py`, how
 their values are read, `secret_settings.py`, those that are
 never shown, `blob_settings.py`, where archives are stored,
 `mail_settings.py`, how mail is sent, `sign_on_settings.py`, how people sign in,

@@ -2,6 +2,8 @@
 
 VskillError
 ├── ConfigError            a setting or policy is invalid; the process stops
+│   └── PolicyInvalid      a policy is invalid, at a known place         400
+├── PolicyUnavailable      this node cannot apply the saved policy       503, requeued
 ├── NoWorkerEnv            code that needs a worker env ran outside of one
 ├── InvalidInput           the request is not valid                      400
 │   └── DeviceRefused      a program gets no token, or not yet           400
@@ -64,6 +66,19 @@ class VskillError(Exception):
 
 class ConfigError(VskillError):
     pass
+
+
+class PolicyInvalid(ConfigError):
+    def __init__(self, message: str, *, at: tuple[str | int, ...] = (), line: int = 0) -> None:
+        super().__init__(message)
+        #: The keys that lead to the value, such as ("thresholds", "review_at"); empty if unknown.
+        self.at = at
+        #: The line of the text, counted from 1; 0 if unknown.
+        self.line = line
+
+
+class PolicyUnavailable(VskillError):
+    retryable = True
 
 
 class NoWorkerEnv(VskillError):

@@ -48,7 +48,12 @@ def run_command(
     policy = read_current_policy(settings) if with_policy else None
 
     async def run(env: WorkerEnv) -> Result:
-        return await run_with_worker_env(env, work)
+        return await run_with_worker_env(env, with_saved_policy if with_policy else work)
+
+    async def with_saved_policy() -> Result:
+        bind = load("vskill_platform.publish.moderation.current_policy:run_with_current_policy")
+        result: Result = await bind(work)
+        return result
 
     if read_only:
         return uvloop.run(_open_and_look(settings, run, policy=policy))

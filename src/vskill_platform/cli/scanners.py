@@ -9,7 +9,8 @@ from rich.table import Table
 
 from vskill_platform.base.settle import settle
 from vskill_platform.cli.near_or_far import json_option
-from vskill_platform.cli.run_command import current_settings, read_current_policy
+from vskill_platform.cli.policy import current_policy
+from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.show import show_findings
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.errors import InvalidInput
@@ -50,7 +51,7 @@ def scanners(context: click.Context, *, as_json: bool) -> None:
     if context.invoked_subcommand:
         return
     settings = current_settings()
-    policy = read_current_policy(settings)
+    policy = current_policy(settings)
     scanners_in_use(settings, policy)  # report here, too, what would stop a worker
     rules = {rule.name: rule for rule in policy.scanners}
     rows = uvloop.run(_rows(load_scanners(settings), rules))

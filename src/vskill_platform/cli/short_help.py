@@ -50,7 +50,7 @@ SHORT_HELP = {
     f"{_HERE}.dead_letters:dead_letters": "List, requeue or drop failed messages (dead letters).",
     f"{_HERE}.work:work": "Process the queue until stopped with Ctrl-C.",
     f"{_HERE}.work:tick": "Run the due cron jobs once.",
-    f"{_HERE}.policy:policy": "Check a policy, try it out, or show the current one.",
+    f"{_HERE}.policy:policy": "Check, try, save and restore policies.",
     f"{_HERE}.rescan:rescan": "Rescan all published skills.",
     f"{_HERE}.scanners:scanners": "List third-party scanners.",
     f"{_HERE}.similar:similar": "List similar published skills.",

@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from vskill_platform import __version__
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.errors import EngineError
+from vskill_platform.errors import EngineError, PolicyUnavailable
 from vskill_platform.fetch.private_folder import sweep_workspaces
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.record import RECORD_FORMAT
+from vskill_platform.publish.moderation.current_policy import with_current_policy
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.facts.data_files import ruleset_version
@@ -36,7 +37,7 @@ async def beat(env: WorkerEnv, roles: Sequence[str]) -> None:
                 roles=tuple(roles),
                 version=__version__,
                 rules=ruleset_version(),
-                policy=digest_of(env.policy),
+                policy=await _policy_digest(env),
                 record_format=RECORD_FORMAT,
             )
         )
@@ -48,6 +49,14 @@ async def beat(env: WorkerEnv, roles: Sequence[str]) -> None:
             log.error("node not recorded", error=str(error))
         swept = await sweep_if_due(env, swept)
         await asyncio.sleep(BEAT_EVERY_SECONDS)
+
+
+async def _policy_digest(env: WorkerEnv) -> str:
+    try:
+        return digest_of((await with_current_policy(env)).policy)
+    except PolicyUnavailable as error:
+        log.error("policy cannot be applied", error=str(error))
+        return "cannot be applied"
 
 
 async def sweep_if_due(env: WorkerEnv, last: datetime) -> datetime:
@@ -74,6 +83,7 @@ async def has_newest_rules() -> bool:
         return True
     newest = max(nodes, key=lambda node: (node.release, node.started_at))
     env = bound_env()
+    policy = await _policy_digest(env)
     mine = Node(
         node=env.settings.node,
         started_at=get_now(),
@@ -81,7 +91,7 @@ async def has_newest_rules() -> bool:
         roles=(),
         version=__version__,
         rules=ruleset_version(),
-        policy=digest_of(env.policy),
+        policy=policy,
     )
     if mine.release > newest.release:
         return True
@@ -95,12 +105,18 @@ async def has_newest_rules() -> bool:
     )
 
 
-def find_differences(nodes: Sequence[Node]) -> list[str]:
-    """Return a sentence for everything in which live nodes differ."""
+def find_differences(
+    nodes: Sequence[Node], *, policy_saved_at: datetime | None = None
+) -> list[str]:
+    """Return a sentence for everything in which live nodes differ.
+
+    A node that has not reported since the policy was saved may apply the new one already.
+    """
+    current = [node for node in nodes if not policy_saved_at or node.beat_at > policy_saved_at]
     told = {
         "releases": {node.version for node in nodes},
         "rules": {node.rules for node in nodes},
-        "policies": {node.policy or "none" for node in nodes},
+        "policies": {node.policy or "none" for node in current},
     }
     return [
         f"Nodes run different {what}: {', '.join(sorted(values))}. Restart those that are behind."

@@ -29,6 +29,7 @@ from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.events.deliver import has_events_to_send, send_events
 from vskill_platform.events.send_mail import has_due_mails, send_due_mails
+from vskill_platform.publish.moderation.current_policy import run_with_current_policy
 from vskill_platform.publish.moderation.rescan_skills import (
     new_one_rescan_request,
     write_rescan_request,
@@ -89,8 +90,14 @@ RESCAN = Job(
     needs_newest_rules=True,
 )
 
+
+async def _follow_repos() -> str:
+    """Submit under the current policy, which limits the submissions of a publisher."""
+    return await run_with_current_policy(follow_repos)
+
+
 #: A push webhook starts it, too.
-FOLLOW_REPOS = Job("follow-repos", timedelta(minutes=2), timedelta(seconds=110), follow_repos)
+FOLLOW_REPOS = Job("follow-repos", timedelta(minutes=2), timedelta(seconds=110), _follow_repos)
 
 JOBS = (
     Job("recover-stuck", timedelta(minutes=1), timedelta(seconds=50), recover_stuck_submissions),

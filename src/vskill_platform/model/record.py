@@ -9,7 +9,9 @@ import msgspec
 
 #: Increased when this release reads fields, values or messages that the one before does not. They
 #: are written only once all nodes know the number (`all_nodes_know`).
-RECORD_FORMAT = 1
+RECORD_FORMAT = 2
+#: From this format on, a node applies the policy that is saved in the database.
+SAVED_POLICIES = 2
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from vskill_platform.base.settle import settle
 from vskill_platform.base.shortage import is_machine_short
@@ -12,8 +13,10 @@ from vskill_platform.errors import (
     DeadlineExceeded,
     NoRoom,
     OutOfResources,
+    PolicyUnavailable,
     VskillError,
 )
+from vskill_platform.publish.moderation.current_policy import run_with_current_policy
 from vskill_platform.queue.claim_submission import release_submission
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.queue.process_submission import process_submission
@@ -54,6 +57,9 @@ async def _handle_message(delivery: Delivery) -> None:
         if isinstance(error, OutOfResources) or is_machine_short(error):
             await _release_later(delivery, error, why="machine is out of resources")
             return
+        if isinstance(error, PolicyUnavailable):
+            await _release_later(delivery, error, why="policy cannot be applied")
+            return
         if isinstance(error, BlobsUnavailable):
             await _release_later(delivery, error, why="archive storage unavailable")
             return
@@ -83,7 +89,7 @@ async def _process_in_time(delivery: Delivery) -> None:
     token = message_limit.set(limit)
     try:
         async with limit:
-            await process_submission(delivery)
+            await run_with_current_policy(partial(process_submission, delivery))
     except TimeoutError as error:
         if not limit.expired():
             raise

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from anyio import CapacityLimiter
 
@@ -19,10 +20,21 @@ from vskill_platform.settings import Settings
 #: How many records with unknown fields are remembered. Few are needed at a time: a record is
 #: written right after it was read.
 _UNKNOWN_KEPT = 10_000
+_POLICIES_KEPT = 4
 
 
 def _remember_unknown() -> LruCache[tuple[str, int], Unknown]:
     return LruCache(room=_UNKNOWN_KEPT, weigh=lambda _: 1)
+
+
+class PolicyInUse(NamedTuple):
+    policy: Policy
+    #: The third-party scanners that it names.
+    scanners: tuple[ScannerInUse, ...] = ()
+
+
+def _remember_policies() -> LruCache[str, PolicyInUse]:
+    return LruCache(room=_POLICIES_KEPT, weigh=lambda _: 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +48,11 @@ class WorkerEnv:
     one_alone: asyncio.Lock = field(default_factory=asyncio.Lock)
     #: Limits how much is fetched at once from one host and for one submitter.
     fetch_limits: FetchLimits = field(default_factory=FetchLimits)
-    #: The operator's policy, read when the worker starts.
+    #: The operator's policy: of the file that the settings name, read at the start, or the one that
+    #: was current when this piece of work began.
     policy: Policy = field(default_factory=Policy)
+    #: Saved policies that were read already, by the digest of their text.
+    policies: LruCache[str, PolicyInUse] = field(default_factory=_remember_policies)
     #: Unknown fields of records that were read and may be written, by key and revision.
     unknown_fields: LruCache[tuple[str, int], Unknown] = field(default_factory=_remember_unknown)
     #: The third-party scanners that the policy names.

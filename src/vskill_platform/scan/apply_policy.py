@@ -11,8 +11,9 @@ from posixpath import normpath
 
 import msgspec
 
-from vskill_platform.errors import ConfigError
+from vskill_platform.errors import ConfigError, PolicyInvalid
 from vskill_platform.model.policy import Policy, suppress
+from vskill_platform.model.policy_text import locate
 from vskill_platform.model.read_policy import read_policy
 from vskill_platform.model.verdict import FindingKind
 from vskill_platform.scan.read.limits import MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES
@@ -23,34 +24,47 @@ from vskill_platform.scan.scan_many import Scanned
 from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 
 #: Limits that a policy may only lower.
-_BUILT_IN = {
+BUILT_IN_LIMITS = {
     "max_files": MAX_FILES,
     "max_file_bytes": MAX_FILE_BYTES,
     "max_total_bytes": MAX_TOTAL_BYTES,
 }
 
 
+def parse_policy(text: str) -> Policy:
+    """Parse and check a policy; an error names its line."""
+    try:
+        policy = read_policy(text, rules=rule_kinds())
+        _check_limits(policy)
+    except PolicyInvalid as error:
+        raise locate(error, text) from error
+    return policy
+
+
 def load_policy(path: Path) -> Policy:
     """Read a policy file; errors name the file."""
     try:
-        policy = read_policy(path.read_text(encoding="utf-8"), rules=rule_kinds())
-        _check_limits(policy)
+        policy = parse_policy(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"the policy {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"the policy {path} is not UTF-8 text") from error
-    except ConfigError as error:
-        raise ConfigError(f"the policy {path} is invalid: {error}") from error
+    except PolicyInvalid as error:
+        line = f" (line {error.line})" if error.line else ""
+        raise ConfigError(f"the policy {path} is invalid: {error}{line}") from error
     return policy
 
 
 def _check_limits(policy: Policy) -> None:
     """Reject a limit above the built-in one: it would have no effect."""
-    for one in (policy, *(namespace.policy for namespace in policy.namespaces)):
-        for name, most in _BUILT_IN.items():
+    places: list[tuple[tuple[str | int, ...], Policy]] = [((), policy)]
+    places += [(("namespaces", n), one.policy) for n, one in enumerate(policy.namespaces)]
+    for at, one in places:
+        for name, most in BUILT_IN_LIMITS.items():
             if (getattr(one.limits, name) or 0) > most:
-                raise ConfigError(
-                    f"[limits]: {name} must not be above the built-in limit of {most:,}"
+                raise PolicyInvalid(
+                    f"[limits]: {name} must not be above the built-in limit of {most:,}",
+                    at=(*at, "limits", name),
                 )
 
 

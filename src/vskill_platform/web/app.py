@@ -15,7 +15,12 @@ from vskill_platform.model.rights import Right
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.html.templating import build_templates
 from vskill_platform.web.http.bodies import MAX_BODY_BYTES, BoundedRequest
-from vskill_platform.web.http.guard import RIGHT, check_every_handler, check_right
+from vskill_platform.web.http.guard import (
+    RIGHT,
+    check_every_handler,
+    check_right,
+    use_current_policy,
+)
 from vskill_platform.web.http.headers import add_headers
 from vskill_platform.web.http.middleware import AccessMiddleware, EnvMiddleware, ETags, HeadRequests
 from vskill_platform.web.http.problems import answer_problem
@@ -70,7 +75,7 @@ def create_app(
     pages = Router("/", route_handlers=[*page_handlers(), static], include_in_schema=False)
     app = Litestar(
         route_handlers=[api_router(), pages],
-        guards=[check_right],
+        guards=[check_right, use_current_policy],
         exception_handlers={Exception: answer_problem},
         before_send=[add_headers, warn_if_stale],
         template_config=TemplateConfig(instance=build_templates()),

@@ -1,11 +1,15 @@
-"""Describe a policy as text, and evaluate it on the stored reports without a new scan."""
+"""Evaluate a policy on the stored reports, without a new scan, to list what it would change."""
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
+from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.settle import settle
 from vskill_platform.model.decision import (
     Decision,
@@ -15,26 +19,18 @@ from vskill_platform.model.decision import (
     resized,
     subject_of,
 )
-from vskill_platform.model.policy import (
-    KindThresholds,
-    Level,
-    Limits,
-    NamespacePolicy,
-    Policy,
-    Suppression,
-    Thresholds,
-    Trust,
-    digest_of,
-)
-from vskill_platform.model.scanner import OnFail, ScannerRule
+from vskill_platform.model.policy import Policy, digest_of
 from vskill_platform.model.skill import SkillFile
 from vskill_platform.model.submission import Submission
-from vskill_platform.model.verdict import FindingKind, Report
+from vskill_platform.model.verdict import Report
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.held_store import get_held
 from vskill_platform.stores.scan_store import get_report, get_report_on
 from vskill_platform.stores.skill_store import get_latest_version, get_skill, list_slugs
 from vskill_platform.stores.submission_store import get_submission, get_waiting_reviews
+
+#: How many skills are looked at in one part: about a second.
+PART = 500
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +54,11 @@ class DryRun(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
     #: Skills without a stored report on the published content.
     unknown: tuple[str, ...]
+    #: How many of all were looked at until now.
+    checked: int = 0
+    total: int = 0
+    #: Where the next part starts; None after the last.
+    cursor: str | None = None
 
     def counts(self) -> dict[str, int]:
         """Count the changes by old and new state."""
@@ -75,24 +76,81 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
     now: Outcome
 
 
-async def try_policy(policy: Policy) -> DryRun:
+async def try_policy(
+    policy: Policy, *, on_progress: Callable[[int, int], None] = lambda _done, _total: None
+) -> DryRun:
     """Decide about everything published and in review, as if *policy* applied."""
-    slugs, waiting = await list_slugs(), await get_waiting_reviews()
-    published = await settle(_published, slugs)
-    reviews = await settle(_in_review, waiting)
-    named = [
-        *zip(slugs, published, strict=True),
-        *zip([item.id for item in waiting], reviews, strict=True),
-    ]
+    subjects = await _list_subjects()
+    parts: list[DryRun] = []
+    for start in range(0, len(subjects), PART):
+        parts.append(await _try(policy, subjects[start : start + PART]))
+        on_progress(min(start + PART, len(subjects)), len(subjects))
+    changes = [change for part in parts for change in part.changes]
     return DryRun(
         policy=digest_of(policy),
-        published=sum(outcome is not None for outcome in published),
-        in_review=len(waiting),
-        changes=tuple(_changes([one for _, one in named if isinstance(one, _Known)], policy)),
+        published=sum(part.published for part in parts),
+        in_review=sum(part.in_review for part in parts),
+        changes=tuple(sorted(changes, key=_order)),
+        unknown=tuple(name for part in parts for name in part.unknown),
+        checked=len(subjects),
+        total=len(subjects),
+    )
+
+
+async def try_part(policy: Policy, *, after: str = "", limit: int = PART) -> DryRun:
+    """Decide about a part of them; the result's cursor is where the next one starts."""
+    subjects = await _list_subjects()
+    start = bisect_right([one.key for one in subjects], after)
+    chosen = subjects[start : start + limit]
+    found = await _try(policy, chosen)
+    end = start + len(chosen)
+    return msgspec.structs.replace(
+        found,
+        checked=end,
+        total=len(subjects),
+        cursor=chosen[-1].key if chosen and end < len(subjects) else None,
+    )
+
+
+class _Subject(NamedTuple):
+    #: Gives the order, so that a part can start after it.
+    key: str
+    #: A slug, or a submission in review.
+    what: str | Submission
+
+
+async def _list_subjects() -> list[_Subject]:
+    """Return all skills in review and all published ones, in the order of their keys."""
+    waiting = [_Subject(f"1 {item.id}", item) for item in await get_waiting_reviews()]
+    return sorted(
+        [*waiting, *(_Subject(f"2 {slug}", slug) for slug in await list_slugs())],
+        key=lambda one: one.key,
+    )
+
+
+async def _try(policy: Policy, subjects: Sequence[_Subject]) -> DryRun:
+    found = await settle(_look_at, [one.what for one in subjects])
+    named = [(one.key[2:], item) for one, item in zip(subjects, found, strict=True)]
+    known = [item for _, item in named if isinstance(item, _Known)]
+    changes = await in_few_threads(
+        partial(_changes, known, policy, bound_env().policy, get_now().date())
+    )
+    return DryRun(
+        policy=digest_of(policy),
+        published=sum(
+            isinstance(one.what, str) and item is not None
+            for one, item in zip(subjects, found, strict=True)
+        ),
+        in_review=sum(isinstance(one.what, Submission) for one in subjects),
+        changes=tuple(changes),
         unknown=tuple(
-            name for name, one in named if one is not None and not isinstance(one, _Known)
+            name for name, item in named if item is not None and not isinstance(item, _Known)
         ),
     )
+
+
+async def _look_at(what: str | Submission) -> _Known | str | None:
+    return await (_in_review(what) if isinstance(what, Submission) else _published(what))
 
 
 async def _published(slug: str) -> _Known | str | None:
@@ -128,15 +186,15 @@ async def _in_review(submission: Submission) -> _Known | str:
     )
 
 
-def _changes(known: Sequence[_Known], policy: Policy) -> list[Change]:
+def _changes(known: Sequence[_Known], policy: Policy, current: Policy, today: date) -> list[Change]:
     found = []
     for one in known:
         subject = subject_of(one.submission, skill_name=one.submission.skill_name)
-        then = _decide(one, policy, subject)
+        then = _decide(one, policy, subject, today)
         # A reviewer approved it although a policy would ask for a review: the same under the new
         # policy is no change.
-        today = _decide(one, bound_env().policy, subject)
-        is_settled = one.now is Outcome.PUBLISH and then.outcome is today.outcome
+        present = _decide(one, current, subject, today)
+        is_settled = one.now is Outcome.PUBLISH and then.outcome is present.outcome
         if then.outcome is not one.now and not is_settled:
             found.append(
                 Change(
@@ -148,129 +206,18 @@ def _changes(known: Sequence[_Known], policy: Policy) -> list[Change]:
                     reasons=then.reasons,
                 )
             )
-    return sorted(found, key=lambda change: (change.now, change.then, change.skill))
+    return sorted(found, key=_order)
 
 
-def _decide(one: _Known, policy: Policy, subject: Subject) -> Decision:
+def _order(change: Change) -> tuple[str, str, str]:
+    return (change.now, change.then, change.skill)
+
+
+def _decide(one: _Known, policy: Policy, subject: Subject, today: date) -> Decision:
     report = one.report
     if one.files is not None:
         limits = policy.within(subject.namespaces).limits
         report = msgspec.structs.replace(
             report, findings=resized(report.findings, one.files, limits)
         )
-    return decide(report, policy, subject, today=get_now().date())
-
-
-_LIMITS = {
-    "submissions_per_day": "submissions per publisher and day",
-    "max_files": "files per skill",
-    "max_file_bytes": "bytes per file",
-    "max_total_bytes": "bytes per skill",
-}
-
-
-def describe_policy(found: Policy, today: date) -> list[str]:
-    """Describe a policy, one sentence per line."""
-    lines = _decisions(found)
-    lines += [_scanner_sentence(rule) for rule in found.scanners]
-    for namespace in found.namespaces:
-        lines += ["", *_namespace(namespace, found)]
-    lines += [] if found.suppressions else ["There are no suppressions."]
-    return lines + [line for item in found.suppressions for line in ("", *_sentences(item, today))]
-
-
-def _decisions(found: Policy) -> list[str]:
-    own = "may" if found.review.own else "may not"
-    return [
-        *_thresholds(found.thresholds),
-        _trust(found.trust),
-        *_limits(found.limits),
-        f"A reviewer {own} approve their own submissions.",
-    ]
-
-
-def _namespace(namespace: NamespacePolicy, everywhere: Policy) -> list[str]:
-    first = namespace.match.partition("/")[0]
-    is_plain = not first.startswith("@") and not any(mark in first for mark in (".", ":", "**"))
-    where = " (on github.com)" if is_plain else ""
-    usual = set(_decisions(everywhere))
-    other = [line for line in _decisions(namespace.policy) if line not in usual]
-    head = (
-        f"Different rules for {namespace.match}{where}:"
-        if other
-        else (f"No different rules for {namespace.match}{where}.")
-    )
-    return [head, *(f"  {line}" for line in other)]
-
-
-def _thresholds(thresholds: Thresholds) -> list[str]:
-    lines = [f"Findings: {_levels(thresholds.review_at, thresholds.reject_at)}."]
-    if thresholds.two_grave_reject:
-        lines.append("Two high-severity malicious findings from different rules cause a rejection.")
-    else:
-        lines.append("Two high-severity malicious findings do not cause a rejection.")
-    for kind in FindingKind:
-        own = getattr(thresholds, kind, None)
-        if isinstance(own, KindThresholds) and own != KindThresholds():
-            levels = thresholds.levels(kind)
-            lines.append(
-                f"{kind.capitalize()} findings: {_levels(levels.review_at, levels.reject_at)}."
-            )
-    return lines
-
-
-def _levels(review_at: Level, reject_at: Level) -> str:
-    review = (
-        "no finding requires review"
-        if review_at is Level.NEVER
-        else f"{review_at} and above require review"
-    )
-    reject = (
-        "no finding causes a rejection"
-        if reject_at is Level.NEVER
-        else f"{reject_at} and above cause a rejection"
-    )
-    return f"{review}; {reject}"
-
-
-def _trust(trust: Trust) -> str:
-    if not trust.publishers:
-        return "There are no trusted publishers."
-    kinds = " or ".join(trust.kinds)
-    ignored = (
-        f"Their {kinds} findings up to {trust.up_to} do not require a review. " if kinds else ""
-    )
-    return (
-        f"Trusted publishers: {', '.join(trust.publishers)}. "
-        f"{ignored}All their skills are still checked."
-    )
-
-
-def _limits(limits: Limits) -> list[str]:
-    return [
-        f"At most {getattr(limits, name):,} {what}."
-        for name, what in _LIMITS.items()
-        if getattr(limits, name) is not None
-    ]
-
-
-def _scanner_sentence(rule: ScannerRule) -> str:
-    if not rule.required:
-        return f"The scanner {rule.name} is informational only."
-    then = "is rejected" if rule.on_fail is OnFail.REJECT else "needs review"
-    return f"The scanner {rule.name} must pass before publication; a skill that fails it {then}."
-
-
-def _sentences(item: Suppression, today: date) -> list[str]:
-    where = f"{item.rule} in {item.path} of {_whose(item)}"
-    if item.is_expired(today):
-        head = f"EXPIRED: the suppression of {where} expired on {item.expires}."
-    else:
-        days = (item.expires - today).days
-        left = "today is the last day" if not days else f"{days} more days"
-        head = f"{where} is suppressed until {item.expires} ({left})."
-    return [head, f"  Reason: {item.reason}"]
-
-
-def _whose(item: Suppression) -> str:
-    return "every skill" if item.skill == "**" else f"skills that match {item.skill}"
+    return decide(report, policy, subject, today=today)

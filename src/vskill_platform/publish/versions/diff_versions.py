@@ -19,6 +19,8 @@ from vskill_platform.stores.skill_store import get_archive
 #: For a larger file no lines are shown: the time of a comparison grows with the square.
 MAX_BYTES = 256 * 1024
 MAX_LINES = 5_000
+#: Compared in a thread, which cannot be killed.
+MAX_TEXT_LINES = 2_000
 #: Follows a last line without a line end.
 NO_NEWLINE = "\\ No newline at end of file"
 #: Limit for all files together, so that a diff takes a second or two.
@@ -214,6 +216,16 @@ def _lines(raw: bytes | None) -> list[str] | str:
 def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
     for line in list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
         yield from line.split("\n")
+
+
+def diff_texts(path: str, old: str, new: str) -> FileChange:
+    """Compare two texts by lines; too long ones only say so."""
+    lines = [_lines(text.encode()) for text in (old, new)]
+    too_long = any(isinstance(side, str) or len(side) > MAX_TEXT_LINES for side in lines)
+    if too_long:
+        return FileChange(path=path, old=None, new=None, note="too many lines to compare")
+    changed = tuple(_changed_lines(list(lines[0]), list(lines[1])))
+    return FileChange(path=path, old=None, new=None, lines=changed)
 
 
 def patch_text(files: Iterable[FileChange]) -> str:

@@ -9,7 +9,9 @@ from litestar.routes import HTTPRoute
 
 from vskill_platform.errors import ConfigError, NotSignedIn, RightMissing, ScopeMissing
 from vskill_platform.model.rights import SCOPE_RIGHTS, Right, Visitor
-from vskill_platform.stores.db import get_settings
+from vskill_platform.publish.moderation.current_policy import with_current_policy
+from vskill_platform.runtime.worker_context import replace_worker_env
+from vskill_platform.stores.db import bound_env, get_settings
 from vskill_platform.web.http.csrf import check_csrf, keep_typed_reason
 from vskill_platform.web.http.requests import Connection
 from vskill_platform.web.http.visitor import visitor_of
@@ -25,6 +27,12 @@ _NEEDS = {
     Right.BLOCK: "changing the blocklist",
     Right.ADMINISTER: "administering",
 }
+
+
+#: Whoever may do one of these gets decisions of the policy. All other requests, such as signing in
+#: and changing the policy itself, work although a saved policy cannot be applied.
+_DECIDED_BY_POLICY = frozenset({Right.SUBMIT, Right.MANAGE, Right.REVIEW})
+_RESCAN = "rescan"
 
 
 def require_right(visitor: Visitor, right: Right) -> None:
@@ -44,6 +52,13 @@ async def check_right(connection: Connection, handler: BaseRouteHandler) -> None
         await keep_typed_reason(connection)
         raise
     await check_csrf(connection)
+
+
+async def use_current_policy(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Bind the policy that is current now, for requests about which it decides."""
+    is_decided = handler.opt.get(RIGHT) in _DECIDED_BY_POLICY
+    if is_decided or _RESCAN in connection.scope["path"]:
+        replace_worker_env(await with_current_policy(bound_env()))
 
 
 def _refusal(visitor: Visitor, right: Right) -> NotSignedIn | RightMissing:

@@ -23,6 +23,8 @@ from vskill_platform.errors import (
     NotSignedIn,
     OutOfResources,
     Overtaken,
+    PolicyInvalid,
+    PolicyUnavailable,
     ProviderUnavailable,
     RecordMalformed,
     RequestForged,
@@ -84,6 +86,7 @@ UNEXPECTED = Kind(
 #: The first match counts, so subclasses come before their base class.
 KINDS: dict[type[Exception], Kind] = {
     InvalidInput: Kind(400, "invalid_input", "Invalid request", _CORRECT_IT),
+    PolicyInvalid: Kind(400, "invalid_policy", "Invalid policy", _CORRECT_IT),
     NotSignedIn: Kind(
         401,
         "not_signed_in",
@@ -163,6 +166,12 @@ KINDS: dict[type[Exception], Kind] = {
         "Stored data is damaged",
         "Send the request id to the operator.",
         "The stored data is not what was checked, so it is not served. It has been logged.",
+    ),
+    PolicyUnavailable: Kind(
+        503,
+        "policy_unavailable",
+        "Policy cannot be applied",
+        "Nothing was decided. Tell the operator; the page /admin/policy shows the policy.",
     ),
     BlobsUnavailable: NO_ARCHIVES,
     BlobMissing: NO_ARCHIVES,

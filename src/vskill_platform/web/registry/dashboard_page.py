@@ -16,6 +16,7 @@ from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.cron_store import CronRun, get_cron_runs
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.node_store import get_nodes
+from vskill_platform.stores.policy_store import get_current
 from vskill_platform.stores.submission_store import MAX_LISTED_STUCK, get_stuck_submissions
 from vskill_platform.web.html.charts import Plot, Series, stacked_bars
 from vskill_platform.web.html.flash import admin_page
@@ -50,6 +51,9 @@ async def dashboard_page(request: WebRequest) -> Template:
         get_nodes(),
     )
     jobs = _job_statuses(runs, now)
+    policy = await get_current()
+    saved_at = policy.record.at if policy else None
+    differences = find_differences(nodes, policy_saved_at=saved_at)
     context = {
         "health": health,
         "counts": counts,
@@ -58,7 +62,7 @@ async def dashboard_page(request: WebRequest) -> Template:
         "nodes": nodes,
         "alarms": [
             *_alarms(health, catalogue.freshness, jobs, stuck=len(stuck)),
-            *((difference, "/admin") for difference in find_differences(nodes)),
+            *((difference, "/admin") for difference in differences),
         ],
         "throughput": _throughput(activity),
         "scan_times": _scan_times(activity),

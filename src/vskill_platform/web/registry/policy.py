@@ -1,113 +1,305 @@
-"""The policy, as a page and over the API: summary and dry run."""
+"""The pages of the policy: a form and a text editor, a dry run before saving, and all versions."""
 
-from typing import Annotated
+from typing import Any
 
 import msgspec
-from litestar.params import JSONBody
-from litestar.response import Template
+from litestar import Response
+from litestar.params import FromPath
+from litestar.response import Redirect, Template
 
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.errors import ConfigError, InvalidInput
-from vskill_platform.model.policy import digest_of
-from vskill_platform.model.read_policy import read_policy
-from vskill_platform.publish.moderation.try_policy import DryRun, describe_policy, try_policy
-from vskill_platform.scan.apply_policy import rule_kinds
+from vskill_platform.errors import (
+    ChangedSinceSeen,
+    InvalidInput,
+    InvalidTransition,
+    PolicyInvalid,
+    PolicyUnavailable,
+)
+from vskill_platform.model.describe_policy import describe_policy
+from vskill_platform.model.policy import Level, Policy, Thresholds, Trust, digest_of
+from vskill_platform.publish.moderation.current_policy import with_current_policy
+from vskill_platform.publish.moderation.edit_policy import (
+    MAX_CHARACTERS,
+    PolicyDraft,
+    check_policy,
+    compare_texts,
+    current_version,
+    find_policy_version,
+    save_policy,
+    tidy,
+)
+from vskill_platform.publish.moderation.try_policy import DryRun, try_part
+from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import bound_env, get_now
-from vskill_platform.web.html.flash import admin_page
-from vskill_platform.web.http.api_types import Shape
-from vskill_platform.web.http.bodies import MAX_POLICY_BYTES
+from vskill_platform.stores.policy_store import list_policy_versions
+from vskill_platform.web.html.flash import DONE, admin_page, flash
+from vskill_platform.web.html.highlight import Code, highlight
+from vskill_platform.web.html.numbered_lines import show_lines
+from vskill_platform.web.http.bodies import MAX_POLICY_BYTES, read_choices, read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.registry.policy_form import (
+    KINDS,
+    LEVELS,
+    LIMITS,
+    TRUSTED_KINDS,
+    TRUSTED_LEVELS,
+    apply_form,
+    show_form,
+)
+from vskill_platform.web.skills.diff_page import show_page
 
-_MAX_CHARACTERS = 200_000
+_HERE = "/admin/policy"
+FORM, TEXT = "form", "text"
+_RECENT = 5
+_PAGE = 30
+#: Lines around an error.
+_AROUND = 3
+_MAX_DIGITS = 8
+
+
+class _Typed(msgspec.Struct, frozen=True, kw_only=True):
+    """What the forms of these pages send to each other."""
+
+    text: str
+    #: The version that was edited; 0 if there was none.
+    base: int
+    reason: str = ""
+    restored: int | None = None
+    #: FORM or TEXT: where it was typed.
+    editor: str = FORM
 
 
 async def policy_page(request: WebRequest) -> Template:
-    return await _show(request)
+    """Show the current policy with its editor; with `version`, an old one to be restored."""
+    last = await current_version()
+    query = request.query_params
+    restored = await find_policy_version(_number(query["version"])) if "version" in query else None
+    shown = restored or last
+    typed = _Typed(
+        text=shown.text if shown else "",
+        base=last.number if last else 0,
+        reason=f"Restore version {restored.number}" if restored else "",
+        restored=restored.number if restored else None,
+        editor=TEXT if query.get("edit") == TEXT or restored else FORM,
+    )
+    return await _show_editor(request, typed, is_fresh=True)
 
 
 @operation(max_body=MAX_POLICY_BYTES)
 async def dry_run_form(request: WebRequest) -> Template:
-    """Show what another policy would change, without changing anything."""
-    text = str((await request.form()).get("policy", ""))[:_MAX_CHARACTERS]
+    """Check what was typed; then show what it would change, or the other editor."""
+    fields = await read_fields(request)
+    typed = await _read(request, fields)
+    form_fields = fields if typed.editor == FORM and "base" in fields else None
     try:
-        tried = await work_in_thread(read_policy, text, rules=rule_kinds())
-    except ConfigError as error:
-        return await _show(request, text=text, problem=f"Invalid policy: {error}")
-    return await _show(request, text=text, result=await try_policy(tried))
+        text = typed.text
+        if form_fields is not None:
+            await check_policy(text)
+            text = apply_form(text, form_fields, await read_choices(request, "trust.kinds"))
+        policy = await check_policy(text)
+        typed = msgspec.structs.replace(typed, text=text)
+    except PolicyInvalid as error:
+        return await _show_editor(request, typed, error=error, fields=form_fields)
+    if (editor := fields.get("show")) in {FORM, TEXT}:
+        other = msgspec.structs.replace(typed, editor=editor)
+        return await _show_editor(request, other)
+    return await _show_preview(request, typed, policy, after=fields.get("after", ""))
 
 
-async def _show(
-    request: WebRequest, *, text: str = "", result: DryRun | None = None, problem: str = ""
-) -> Template:
-    env = bound_env()
+@operation(max_body=MAX_POLICY_BYTES)
+async def save_form(request: WebRequest) -> Response[Any]:
+    typed = await _read(request, await read_fields(request))
+    draft = PolicyDraft(
+        text=typed.text,
+        base=typed.base,
+        reason=typed.reason,
+        author=visitor_of(request).name,
+        restored=typed.restored,
+    )
+    try:
+        saved = await save_policy(draft)
+    except PolicyInvalid as error:
+        return await _show_editor(request, typed, error=error)
+    except ChangedSinceSeen as error:
+        return await _show_conflict(request, typed, str(error))
+    except (InvalidInput, InvalidTransition) as error:
+        policy = await check_policy(typed.text)
+        return await _show_preview(request, typed, policy, problem=str(error))
+    words = f"Version {saved.number} is saved. All nodes apply it from now on."
+    return Redirect(_HERE, status_code=303, cookies=[flash(DONE, words, on="/admin")])
+
+
+async def versions_page(request: WebRequest) -> Template:
+    before = request.query_params.get("before", "")
+    page = await list_policy_versions(before=_number(before) if before else None, limit=_PAGE)
+    context = {"page": page, "is_first": not before, "current": await current_version()}
+    return admin_page(request, "admin/policy_versions.html", context)
+
+
+async def version_page(request: WebRequest, number: FromPath[int]) -> Template:
+    """Show a version, and what it changed: to the one before, or to the chosen one."""
+    version = await find_policy_version(number)
+    compared = _number(request.query_params.get("from") or str(number - 1))
+    older = await find_policy_version(compared) if compared else None
+    diff = await compare_texts(older.text if older else "", version.text)
     context = {
-        "file": env.settings.policy,
-        "digest": digest_of(env.policy),
-        "words": describe_policy(env.policy, get_now().date()),
-        "text": text,
-        "result": result,
+        "version": version,
+        "compared": compared,
+        "diff": await show_page((diff,)) if diff.lines or diff.note else None,
+        "words": await _words(version.text),
+        "lines": await _lines(version.text),
+        "current": await current_version(),
+        "file": bound_env().settings.policy,
+    }
+    return admin_page(request, "admin/policy_version.html", context)
+
+
+async def _read(request: WebRequest, fields: dict[str, str]) -> _Typed:
+    # Not with read_fields(), which cuts long ones: a policy that is too long is an error.
+    text = str((await request.form()).get("policy", ""))
+    restored = fields.get("restored", "")
+    return _Typed(
+        text=tidy(text),
+        base=_number(fields.get("base", "")),
+        reason=fields.get("reason", ""),
+        restored=_number(restored) if restored else None,
+        editor=FORM if fields.get("editor") == FORM else TEXT,
+    )
+
+
+async def _show_editor(
+    request: WebRequest,
+    typed: _Typed,
+    *,
+    error: PolicyInvalid | None = None,
+    fields: dict[str, str] | None = None,
+    is_fresh: bool = False,
+) -> Template:
+    """Show what was typed, in the form if it can be; *fields* are those of an invalid form."""
+    current, unavailable = await _current_policy()
+    form = None
+    if typed.editor == FORM:
+        try:
+            await check_policy(typed.text)
+            form = show_form(typed.text)
+        except PolicyInvalid as found:
+            typed, error = msgspec.structs.replace(typed, editor=TEXT), error or found
+    if form and fields is not None:  # as typed, with the error
+        form = msgspec.structs.replace(
+            form,
+            values=form.values | {name: fields.get(name, "") for name in form.values},
+            two_grave_reject="thresholds.two_grave_reject" in fields,
+            own="review.own" in fields,
+            trusted=frozenset(await read_choices(request, "trust.kinds")),
+        )
+    page = await list_policy_versions(limit=_RECENT)
+    context = {
+        "file": bound_env().settings.policy,
+        "current": await current_version(),
+        "digest": digest_of(current),
+        "words": describe_policy(current, get_now().date()),
+        "unavailable": unavailable,
+        "typed": typed,
+        "is_fresh": is_fresh,
+        "form": form,
+        "invalid": error,
+        "invalid_field": ".".join(map(str, error.at)) if error else "",
+        "excerpt": await _excerpt(typed.text, error) if error else (),
+        "recent": page.versions,
+        "has_older": page.before is not None,
+        "max_characters": MAX_CHARACTERS,
+        "kinds": KINDS,
+        "kind_fields": [f"thresholds.{one}.{name}" for one in KINDS for name in LEVELS],
+        "levels": tuple(Level),
+        "defaults": Thresholds(),
+        "trust_defaults": Trust(),
+        "trusted_kinds": TRUSTED_KINDS,
+        "trusted_levels": TRUSTED_LEVELS,
+        "limits": LIMITS,
+    }
+    return admin_page(request, "admin/policy.html", context)
+
+
+async def _show_preview(
+    request: WebRequest,
+    typed: _Typed,
+    policy: Policy,
+    *,
+    after: str = "",
+    problem: str = "",
+    conflict: str = "",
+) -> Template:
+    """Show the changed lines, and which decisions would change; then it can be saved."""
+    last = await current_version()
+    diff = await compare_texts(last.text if last else "", typed.text)
+    current, unavailable = await _current_policy()
+    context = {
+        "file": bound_env().settings.policy,
+        "typed": typed,
+        "conflict": conflict,
+        "current": last,
+        "is_same": typed.text == (last.text if last else ""),
+        "diff": await show_page((diff,)) if diff.lines or diff.note else None,
+        "words": describe_policy(policy, get_now().date()),
+        "old_words": set(describe_policy(current, get_now().date())),
+        "unavailable": unavailable,
+        "result": await _try(policy, after),
     }
     return admin_page(
-        request, "admin/policy.html", context | ({"problem": problem} if problem else {})
+        request, "admin/policy_preview.html", context | ({"problem": problem} if problem else {})
     )
 
 
-class PolicyAnswer(Shape, frozen=True, kw_only=True):
-    digest: str
-    words: list[str]
+async def _show_conflict(request: WebRequest, typed: _Typed, why: str) -> Template:
+    """Show how the typed text differs from what somebody else saved; then it can replace that."""
+    last = await current_version()
+    typed = msgspec.structs.replace(typed, base=last.number if last else 0)
+    return await _show_preview(request, typed, await check_policy(typed.text), conflict=why)
 
 
-class PolicyText(Shape, frozen=True, kw_only=True):
-    #: TOML.
-    policy: Annotated[str, msgspec.Meta(max_length=200_000)]
-
-
-class PolicyChange(Shape, frozen=True, kw_only=True):
-    skill: str
-    submission_id: str
-    now: str
-    then: str
-    clause: str
-    reasons: tuple[str, ...]
-
-
-class PolicyTried(Shape, frozen=True, kw_only=True):
-    policy: str
-    published: int
-    in_review: int
-    changes: list[PolicyChange]
-    unknown: tuple[str, ...]
-
-
-async def show_policy() -> PolicyAnswer:
-    """Show the active policy of this node."""
-    policy = bound_env().policy
-    return PolicyAnswer(digest=digest_of(policy), words=describe_policy(policy, get_now().date()))
-
-
-@operation(max_body=MAX_POLICY_BYTES, changes=False)
-async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
-    """Show what another policy would change. Nothing is scanned and nothing changes."""
+async def _try(policy: Policy, after: str) -> DryRun:
     try:
-        policy = await work_in_thread(read_policy, data.policy, rules=rule_kinds())
-    except ConfigError as error:
-        raise InvalidInput(f"invalid policy: {error}") from error
-    found = await try_policy(policy)
-    return PolicyTried(
-        policy=found.policy,
-        published=found.published,
-        in_review=found.in_review,
-        changes=[
-            PolicyChange(
-                skill=one.skill,
-                submission_id=one.submission_id,
-                now=one.now,
-                then=one.then,
-                clause=one.clause,
-                reasons=one.reasons,
-            )
-            for one in found.changes
-        ],
-        unknown=found.unknown,
-    )
+        env = await with_current_policy(bound_env())
+    except PolicyUnavailable:
+        env = bound_env()
+    return await run_with_worker_env(env, lambda: try_part(policy, after=after))
+
+
+async def _current_policy() -> tuple[Policy, str]:
+    """Return the policy that applies now; with the reason if this node cannot apply it."""
+    try:
+        return (await with_current_policy(bound_env())).policy, ""
+    except PolicyUnavailable as error:
+        return Policy(), str(error)
+
+
+async def _excerpt(text: str, error: PolicyInvalid) -> list[tuple[int, str, bool]]:
+    """Return the lines around an error: number, text, and whether it is this line."""
+    if not error.line:
+        return []
+    lines = text.splitlines()
+    start = max(error.line - 1 - _AROUND, 0)
+    return [
+        (number, line[:500], number == error.line)
+        for number, line in enumerate(lines[start : error.line + _AROUND], start=start + 1)
+    ]
+
+
+async def _words(text: str) -> list[str]:
+    """Describe an old version; it may name rules that this release does not have."""
+    try:
+        return describe_policy(await check_policy(text), get_now().date())
+    except PolicyInvalid as error:
+        return [f"This release cannot apply this version: {error}"]
+
+
+async def _lines(text: str) -> Any:
+    (spans,) = await highlight([Code(text, "toml")])
+    return await work_in_thread(show_lines, text, frozenset(), spans=spans)
+
+
+def _number(text: str) -> int:
+    """Return the number of a version; 0 if it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 0

@@ -163,11 +163,50 @@ function startDrafts() {
     sessionStorage.removeItem("draft-sent");
     for (const field of document.querySelectorAll("[data-draft]")) {
       const key = `draft-${field.dataset.draft}`;
-      if (!field.value) field.value = sessionStorage.getItem(key) ?? "";
+      const kept = sessionStorage.getItem(key);
+      if (field.dataset.draftNote) keepWholeText(field, key, kept);
+      else if (!field.value) field.value = kept ?? "";
       field.addEventListener("input", () => sessionStorage.setItem(key, field.value));
       field.form?.addEventListener("submit", () => sessionStorage.setItem("draft-sent", key));
     }
   } catch { /* storage may be forbidden: then nothing is kept */ }
+}
+
+/** A text that the page already has: a kept one is newer, unless the page is the answer to it. */
+function keepWholeText(field, key, kept) {
+  const note = document.getElementById(field.dataset.draftNote);
+  if (!note) {
+    sessionStorage.setItem(key, field.value);
+  } else if (kept !== null && kept !== field.value) {
+    const saved = field.value;
+    field.value = kept;
+    note.hidden = false;
+    note.querySelector("button").addEventListener("click", () => {
+      field.value = saved;
+      note.hidden = true;
+      sessionStorage.removeItem(key);
+    });
+  }
+}
+
+// --- work in parts ----------------------------------------------------------------------------------
+
+/** Let a long dry run go on by itself, part by part, until it is done or the page is left. */
+async function startParts() {
+  for (let form; (form = document.querySelector("form[data-continue]"));) {
+    const sent = new URLSearchParams(new FormData(form));
+    sent.set("show", "preview");
+    let page;
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: sent });
+      if (!answer.ok) return;
+      page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    } catch { return; } // the button is still there
+    const [status, part] = ["[data-status]", "[data-part]"].map((name) => page.querySelector(name));
+    if (!status || !part) return;
+    if (part.querySelector("table, .warn")) [...document.querySelectorAll("[data-part]")].at(-1).after(part);
+    form.closest("[data-status]").replaceWith(status);
+  }
 }
 
 // --- choices that last, and messages that go ---------------------------------------------------
@@ -351,6 +390,7 @@ function start() {
   startDrop();
   startSwitches();
   startDrafts();
+  startParts();
   startToasts();
 }
 

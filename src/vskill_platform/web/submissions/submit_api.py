@@ -16,6 +16,7 @@ from vskill_platform.intake.submit_set import SubmittedSet
 from vskill_platform.intake.take_callback import MAX_CALLBACK_BYTES, take_callback
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import Source
+from vskill_platform.publish.moderation.current_policy import run_with_current_policy
 from vskill_platform.scan.external.signature import SIGNATURE_HEADER, TIMESTAMP_HEADER
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.bodies import MAX_PATHS_BYTES
@@ -150,11 +151,15 @@ async def _only_skill(visitor: Visitor, source: Source, name: str) -> Source:
 @operation(max_body=MAX_CALLBACK_BYTES)
 async def external_scan_callback(request: WebRequest) -> Response[dict[str, str]]:
     """Receive the signed result of a third-party scanner, once; see docs/external-scanners.md."""
-    is_taken = await take_callback(
-        str(request.path_params["scan_id"]),
-        await request.body(),
-        moment=request.headers.get(TIMESTAMP_HEADER, ""),
-        signature=request.headers.get(SIGNATURE_HEADER, ""),
+    body = await request.body()
+    # The policy names the scanners that may send results.
+    is_taken = await run_with_current_policy(
+        lambda: take_callback(
+            str(request.path_params["scan_id"]),
+            body,
+            moment=request.headers.get(TIMESTAMP_HEADER, ""),
+            signature=request.headers.get(SIGNATURE_HEADER, ""),
+        )
     )
     if is_taken:
         return Response({"status": "taken"})
