@@ -135,9 +135,9 @@ def test_only_the_settings_read_the_environment() -> None:
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "os.environ"
     }
 
-    # The CLI hands the environment to the settings, and their list says which come from it; git gets
-    # its PATH and nothing else; the client works without the settings. The libraries for metrics and
-    # traces read their own variables.
+    # The CLI hands the environment to the settings, whose list says which come from it; git gets
+    # its PATH and nothing else; the client works without the settings. The libraries for metrics
+    # and traces read their own variables.
     assert readers == {
         "base/metrics.py",
         "base/tracing.py",
