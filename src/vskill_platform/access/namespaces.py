@@ -16,7 +16,10 @@ from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, write_namespace
+from vskill_platform.stores.records import Stored
 from vskill_platform.stores.source_submissions import find_other_ref
+from vskill_platform.stores.transfer_store import Transfer, end_accepted
+from vskill_platform.stores.user_store import get_user
 
 
 async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
@@ -58,6 +61,48 @@ async def remove_member(namespace: str, user_name: str, *, actor: str) -> Namesp
         return msgspec.structs.replace(found, members=_without(found.members, user_name))
 
     return await _change("namespace remove-member", namespace, user_name, change, actor=actor)
+
+
+async def transfer_namespace(
+    namespace: str,
+    user_name: str,
+    *,
+    actor: str,
+    by: str = "",
+    accepted: Stored[Transfer] | None = None,
+) -> Namespace:
+    """Make a user the owner of a namespace, instead of *by*, or of all owners without it."""
+    user = await find_user(user_name)
+    if user.is_disabled:
+        raise NotAllowed(f"{user.name} is disabled and cannot own a namespace")
+    await check_transferable(namespace)
+
+    def change(found: Namespace) -> Namespace:
+        if by and by not in found.owners:
+            raise NotAllowed(f"{by} does not own {found.name} any more")
+        kept = _without(found.owners, by) if by else ()
+        return msgspec.structs.replace(found, owners=_with(kept, user.name))
+
+    return await _change(
+        "namespace transfer", namespace, user.name, change, actor=actor, accepted=accepted
+    )
+
+
+async def check_transferable(namespace: str) -> None:
+    """Refuse the namespace of a user: it always belongs to the account of that name."""
+    name = checked_namespace(namespace)
+    if name.startswith("@") and await get_user(name.removeprefix("@")):
+        raise NotAllowed(
+            f"{name} belongs to the account of that name; transfer its skills, or ask an admin to "
+            "add an owner"
+        )
+
+
+async def has_receiver(namespace: str) -> bool:
+    """Return whether somebody can accept a skill for this namespace."""
+    owners = (await get_namespace(namespace)).record.owners
+    is_users = namespace.startswith("@") and await get_user(namespace.removeprefix("@"))
+    return bool(owners or is_users)
 
 
 async def may_act_in(visitor: Visitor, namespace: str) -> bool:
@@ -103,6 +148,7 @@ async def _change(
     update: Callable[[Namespace], Namespace],
     *,
     actor: str,
+    accepted: Stored[Transfer] | None = None,
 ) -> Namespace:
     """Change a namespace by compare-and-set, with the audit record."""
     name = checked_namespace(namespace)
@@ -112,11 +158,14 @@ async def _change(
         changed = update(stored.record)
         if changed == stored.record:
             return PlannedChange(result=changed)
+        ended = [await end_accepted(accepted)] if accepted else []
         owners = ", ".join(changed.owners) or "nobody"
         audit = write_audit(
             action, f"{name} {user_name}", actor=actor, reason="", outcome=f"owned by {owners}"
         )
-        return PlannedChange(operations=[*write_namespace(stored, changed), audit], result=changed)
+        return PlannedChange(
+            operations=[*write_namespace(stored, changed), audit, *ended], result=changed
+        )
 
     return await change(f"the namespace {name}", plan)
 

@@ -181,6 +181,45 @@ def undeprecate() -> None:
     """End the deprecation of a skill or a version."""
 
 
+_why = click.option("--reason", default="", metavar="TEXT", help="Kept in the audit log.")
+
+
+@click.command()
+@_slug
+@click.argument("name")
+@_why
+@json_option
+@near_or_far("transfers:rename", "remote_transfers:rename")
+def rename() -> None:
+    """Give a skill another name in its namespace.
+
+    Its old slug leads to the new one, and nobody else can take it.
+    """
+
+
+@click.command()
+@click.argument("subject")
+@click.argument("to")
+@click.option("--namespace", "is_namespace", is_flag=True, help="SUBJECT is a namespace.")
+@_why
+@json_option
+@near_or_far("transfers:transfer", "remote_transfers:transfer")
+def transfer() -> None:
+    """Transfer a skill to a namespace, or a namespace to a user.
+
+    An owner of the namespace, or the user, has to accept it, unless you own both or are an admin.
+    """
+
+
+@click.command()
+@click.option("--accept", metavar="ID", help="Accept this transfer.")
+@click.option("--end", metavar="ID", help="Decline it, or withdraw your own.")
+@json_option
+@near_or_far("transfers:transfers", "remote_transfers:transfers")
+def transfers() -> None:
+    """List, accept or end transfers."""
+
+
 @click.command()
 @click.argument("source")
 @click.option("--path", default="", metavar="DIR", help="Search only this folder.")

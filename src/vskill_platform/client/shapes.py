@@ -75,6 +75,29 @@ class Version(TypedDict):
     deprecated: NotRequired[dict[str, Any] | None]
 
 
+class TransferOffer(TypedDict):
+    id: str
+    subject: str
+    to: str
+    by: str
+    expiresAt: str
+    canAccept: bool
+
+
+class TransferOffers(TypedDict):
+    transfers: list[TransferOffer]
+
+
+class Done(TypedDict):
+    ok: bool
+
+
+class MovedTo(TypedDict):
+    subject: str
+    isDone: bool
+    transfer: NotRequired[TransferOffer | None]
+
+
 class Versions(TypedDict):
     versions: list[Version]
     nextCursor: NotRequired[str | None]

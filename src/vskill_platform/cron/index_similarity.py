@@ -59,8 +59,8 @@ async def _index(slug: str) -> bool:
         scanned = await check_skill(folder, folder_name=None, slots=bound_env().scan_slots)
     sketch = SimilarityRecord(
         slug=slug,
-        name=stored.record.name,
-        publisher=submission.record.source.publisher,
+        name=stored.record.slug.rpartition("/")[2],
+        publisher=stored.record.publisher or submission.record.source.publisher,
         since=stored.record.published_at,
         sketch=scanned.measured(),
     )

@@ -9,6 +9,7 @@ import msgspec
 
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.record import Reasoned, Record
+from vskill_platform.model.skill import FormerHome, PublishedSkill
 from vskill_platform.model.source import Source, public_source
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -81,6 +82,28 @@ def publisher_subject(publisher: str) -> BlockSubject:
     if not text or not text.isprintable() or "://" in text:
         raise InvalidInput(f"{publisher!r} is not a publisher, such as git.example/ada or @local")
     return BlockSubject(BlockKind.PUBLISHER, text)
+
+
+def former_subjects(skill: PublishedSkill) -> tuple[BlockSubject, ...]:
+    """Return every subject that blocks a skill where it was before it was moved."""
+    subjects: dict[BlockSubject, None] = {}
+    for home in skill.moved_from:
+        subjects |= dict.fromkeys(_subjects_at(home, skill.name))
+    return tuple(subjects)
+
+
+def current_subjects(skill: PublishedSkill) -> tuple[BlockSubject, ...]:
+    """Return every subject that blocks a skill where it is, whatever its content."""
+    return _subjects_at(skill, skill.name)
+
+
+def _subjects_at(home: PublishedSkill | FormerHome, name: str) -> tuple[BlockSubject, ...]:
+    return (
+        BlockSubject(BlockKind.SOURCE, home.repo_url),
+        BlockSubject(BlockKind.SOURCE, home.source_key),
+        BlockSubject(BlockKind.PUBLISHER, home.publisher),
+        BlockSubject(BlockKind.NAME, f"{home.repo_url}#{name}"),
+    )
 
 
 def subjects_of(

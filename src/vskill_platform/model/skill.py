@@ -76,6 +76,21 @@ class TakenDown(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     at: datetime
 
 
+class FormerHome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a skill was before somebody renamed or transferred it."""
+
+    slug: str
+    repo_url: str
+    skill_path: str
+    publisher: str
+    by: str
+    at: datetime
+
+    @property
+    def source_key(self) -> str:
+        return f"{self.repo_url}#{self.skill_path}"
+
+
 class PublishedSkill(Record, frozen=True, kw_only=True):
     slug: str
     name: str
@@ -107,6 +122,13 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     down: TakenDown | None = None
     #: Whether only namespace members, reviewers and admins see it.
     is_private: bool = False
+    #: Oldest first. Blocks of a former home still apply, so that no transfer evades one.
+    moved_from: tuple[FormerHome, ...] = ()
+
+    def accepts(self, source_key: str) -> bool:
+        """Tell whether a source publishes this skill: its own, or a former one of its publisher."""
+        former = {home.source_key for home in self.moved_from if home.publisher == self.publisher}
+        return source_key == self.source_key or source_key in former
 
     @property
     def offered(self) -> int | None:

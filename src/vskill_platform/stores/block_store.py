@@ -1,6 +1,6 @@
 """The blocklist, and the submissions that ended because of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
@@ -60,6 +60,11 @@ def expect_block(stored: Stored[Block]) -> Operation:
 def expect_unblocked(source: Source, *, name: str, digest: str) -> list[Operation]:
     """Make a commit fail if a block was added since the last check."""
     subjects = subjects_of(source, name=name, digest=digest)
+    return [Expect(_key(subject), ABSENT) for subject in subjects]
+
+
+def expect_no_blocks(subjects: Sequence[BlockSubject]) -> list[Operation]:
+    """Make a commit fail if one of these is blocked."""
     return [Expect(_key(subject), ABSENT) for subject in subjects]
 
 

@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_kv, get_now
@@ -68,6 +68,22 @@ async def add_installs(visits: Mapping[str, Collection[str]]) -> None:
             for slug, visitors in visits.items()
         )
     )
+
+
+async def move_installs(old_slug: str, new_slug: str) -> list[Operation]:
+    """Return the operations that move the counts of a skill to its new slug."""
+    old = await get_record(_INSTALLS + old_slug, InstallCounts)
+    if old is None:
+        return []
+    new = await get_record(_INSTALLS + new_slug, InstallCounts) or Stored(InstallCounts(), ABSENT)
+    days = dict(old.record.days)
+    for day, count in new.record.days.items():
+        days[day] = days.get(day, 0) + count
+    both = InstallCounts(total=old.record.total + new.record.total, days=days)
+    return [
+        Delete(_INSTALLS + old_slug, expected=old.revision),
+        Put(_INSTALLS + new_slug, encode(both), expected=new.revision, due=NEVER),
+    ]
 
 
 async def _count(slug: str, marks: Sequence[str], today: date) -> None:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import commit, get_kv, get_now
 from vskill_platform.stores.records import encode, get_record, list_all_keys
@@ -95,6 +95,10 @@ async def put_repo_health(slug: str, health: RepoHealth, *, is_final: bool = Fal
     unknown = _MISS_AGAIN if health.misses else _TRY_AGAIN
     due = health.checked_at + (unknown if health.status is RepoStatus.UNKNOWN else _CHECK_AGAIN)
     await commit([_put(slug, health, due=NEVER if is_final else due)])
+
+
+def delete_repo_health(slug: str) -> Operation:
+    return Delete(_REPO_HEALTH + slug)
 
 
 async def _request_check(slug: str) -> None:

@@ -77,12 +77,20 @@ async def delete_similarity_record(slug: str) -> list[Operation]:
     return [Delete(_SIMILARITY + slug)] if await _get(slug) else []
 
 
-async def move_similarity_record(old_slug: str, new_slug: str) -> list[Operation]:
+async def move_similarity_record(
+    old_slug: str, new_slug: str, *, publisher: str = ""
+) -> list[Operation]:
     """Return the operations that move the record to a new slug."""
     stored = await _get(old_slug)
     if stored is None:
         return []
-    moved = msgspec.structs.replace(stored.record, slug=new_slug, names_version=NAMES_VERSION)
+    moved = msgspec.structs.replace(
+        stored.record,
+        slug=new_slug,
+        name=new_slug.rpartition("/")[2],
+        publisher=publisher or stored.record.publisher,
+        names_version=NAMES_VERSION,
+    )
     return [Delete(_SIMILARITY + old_slug), _write(moved)]
 
 

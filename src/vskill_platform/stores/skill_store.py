@@ -59,6 +59,16 @@ class _SummaryFields(msgspec.Struct, frozen=True):
     is_private: bool = False
 
 
+class _FormerMark(msgspec.Struct, frozen=True):
+    repo_url: str
+    skill_path: str
+    publisher: str
+
+    @property
+    def source_key(self) -> str:
+        return f"{self.repo_url}#{self.skill_path}"
+
+
 class SkillMark(msgspec.Struct, frozen=True):
     """The part of a skill's record that blocks are matched against: fast to read for all."""
 
@@ -68,6 +78,7 @@ class SkillMark(msgspec.Struct, frozen=True):
     publisher: str = ""
     #: Present if it was taken down.
     down: _Present | None = None
+    moved_from: tuple[_FormerMark, ...] = ()
 
 
 class VersionMark(msgspec.Struct, frozen=True):
@@ -244,6 +255,11 @@ def write_skill(skill: PublishedSkill, *, expected: int) -> Operation:
 def expect_skill(stored: Stored[PublishedSkill]) -> Operation:
     """Make a commit fail if this skill has changed."""
     return Expect(_SKILL + stored.record.slug, stored.revision)
+
+
+def expect_no_alias(slug: str) -> Operation:
+    """Make a commit fail if a skill has left this slug meanwhile."""
+    return Expect(_ALIAS + slug, ABSENT)
 
 
 def write_version(version: SkillVersion, archive: Kept) -> list[Operation]:

@@ -38,7 +38,7 @@ async def list_skills_of(url: str, path: str) -> list[Stored[PublishedSkill]]:
     slugs = sorted({stored.record.slug for stored in submissions if stored.record.slug})
     found = await asyncio.gather(*map(find_skill, slugs))
     skills = {slug: stored for slug, stored in found if stored}
-    return [stored for stored in skills.values() if stored.record.source_key == f"{url}#{path}"]
+    return [stored for stored in skills.values() if stored.record.accepts(f"{url}#{path}")]
 
 
 async def find_other_ref(source: Source) -> str:

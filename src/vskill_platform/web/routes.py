@@ -70,6 +70,7 @@ from vskill_platform.web.skills import (
     security,
     skill_api,
     skill_pages,
+    transfers,
     versions,
 )
 from vskill_platform.web.submissions import (
@@ -118,6 +119,7 @@ PAGES = [Route(*row) for row in (
     ("POST", "/account/sessions/{session_id:str}/end", ACCOUNT, account_page.end_own_session),
     ("POST", "/account/sign-out-everywhere", ACCOUNT, account_page.end_own_sessions),
     ("POST", "/account/members", ACCOUNT, account_page.change_members),
+    ("POST", "/account/transfers", ACCOUNT, account_page.transfer_form),
     ("POST", "/account/github", ACCOUNT, github_sign_in.github_form),
     ("POST", "/account/mail", ACCOUNT, mail_page.mail_form),
     ("GET", "/account/repos", ACCOUNT, followed_page.followed_page),
@@ -144,6 +146,8 @@ PAGES = [Route(*row) for row in (
     ("GET", "/admin/skills/{slug:path}", ACCOUNT, manage_page.manage_page),
     ("POST", "/admin/yank/{slug:path}", ACCOUNT, manage_page.yank_form),
     ("POST", "/admin/deprecate/{slug:path}", ACCOUNT, manage_page.deprecate_form),
+    ("POST", "/admin/rename/{slug:path}", ACCOUNT, manage_page.rename_form),
+    ("POST", "/admin/transfer/{slug:path}", ACCOUNT, manage_page.transfer_form),
     ("POST", "/admin/visibility/{slug:path}", ACCOUNT, manage_page.visibility_form),
     ("GET", "/admin/queue", OPERATE, manage_queue.admin_queue_page),
     ("POST", "/admin/queue/pause", OPERATE, manage_queue.pause_form),
@@ -209,6 +213,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("POST", "/api/v1/skills/{slug:str}/unyank", MANAGE, skill_api.unyank_over_api),
         ("POST", "/api/v1/skills/{slug:str}/deprecate", MANAGE, skill_api.deprecate_over_api),
         ("POST", "/api/v1/skills/{slug:str}/undeprecate", MANAGE, skill_api.undeprecate_over_api),
+        ("POST", "/api/v1/skills/{slug:str}/rename", MANAGE, transfers.rename_over_api),
+        ("POST", "/api/v1/skills/{slug:str}/transfer", MANAGE, transfers.transfer_over_api),
         ("POST", "/api/v1/skills/{slug:str}/visibility", MANAGE, skill_api.change_visibility),
         ("GET", "/api/v1/skills/{slug:str}/versions", ANYONE, versions.show_versions),
         ("GET", "/api/v1/skills/{slug:str}/versions/diff", ANYONE, versions.show_diff),
@@ -264,6 +270,12 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("POST", "/api/v1/hooks/push/{kind:str}", ANYONE, follow_repos.take_push_webhook),
         ("POST", "/api/v1/skills/{slug:str}/register-tracking", SUBMIT, follow_repos.follow_over_api),
         ("DELETE", "/api/v1/skills/{slug:str}/register-tracking", SUBMIT, follow_repos.unfollow_over_api),
+    ),
+    "Transfers": (
+        ("GET", "/api/v1/transfer-offers", MANAGE, transfers.list_over_api),
+        ("POST", "/api/v1/transfer-offers/{transfer_id:str}/accept", MANAGE, transfers.accept_over_api),
+        ("DELETE", "/api/v1/transfer-offers/{transfer_id:str}", MANAGE, transfers.end_over_api),
+        ("POST", "/api/v1/namespaces/transfer", MANAGE, transfers.transfer_namespace_over_api),
     ),
     "Policy": (
         ("GET", "/api/v1/policy", ADMINISTER, policy_api.show_policy),

@@ -54,6 +54,10 @@ REVIEW = {
 FOLLOWED = {
     "slug": HOSTILE, "repoUrl": HOSTILE, "branch": HOSTILE, "status": HOSTILE, "problem": HOSTILE,
 }  # fmt: skip
+OFFER = {
+    "id": HOSTILE, "subject": HOSTILE, "to": HOSTILE, "by": HOSTILE, "expiresAt": HOSTILE,
+    "canAccept": True,
+}  # fmt: skip
 ANSWERS: dict[tuple[str, ...], Any] = {
     ("status", "x"): SUBMISSION,
     ("submissions",): {"submissions": [SUBMISSION], "total": 2, "nextCursor": None},
@@ -70,6 +74,9 @@ ANSWERS: dict[tuple[str, ...], Any] = {
     ("follow", "a/b"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "--list"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "a/b", "--stop"): {"followed": [FOLLOWED], "nextCursor": None},
+    ("rename", "a/b", "c"): {"subject": HOSTILE, "isDone": True},
+    ("transfer", "a/b", "@c"): {"subject": HOSTILE, "isDone": False, "transfer": OFFER},
+    ("transfers",): {"transfers": [OFFER]},
     ("whoami",): {"name": HOSTILE, "role": HOSTILE, "scopes": [HOSTILE], "namespaces": [HOSTILE]},
     ("discover", "https://git.example/a/b"): {
         "skills": [{"name": HOSTILE, "path": HOSTILE, "isFine": True, "description": HOSTILE}]

@@ -163,7 +163,9 @@ def test_admin_pages_are_for_staff_except_those_of_namespace_owners() -> None:
 
     assert others == {
         "/admin/deprecate/{slug:path}",
+        "/admin/rename/{slug:path}",
         "/admin/skills/{slug:path}",
+        "/admin/transfer/{slug:path}",
         "/admin/visibility/{slug:path}",
         "/admin/yank/{slug:path}",
     }

@@ -281,21 +281,23 @@ async def _find_idle(
 def _may_concern(subject: BlockSubject, skill: SkillMark | PublishedSkill) -> bool:
     """Tell by the skill alone whether its source needs to be checked."""
     value = subject.value
+    keys = [skill.source_key, *(home.source_key for home in skill.moved_from)]
     match subject.kind:
         case BlockKind.DIGEST:
             return skill.digest == value
         case BlockKind.PUBLISHER:
-            return skill.publisher in {value, ""}
+            homes = {home.publisher for home in skill.moved_from}
+            return skill.publisher in {value, ""} or value in homes
         case BlockKind.NAME:
             source, _, name = value.rpartition("#")
-            return skill.name == name and skill.source_key.startswith(f"{source}#")
+            return skill.name == name and any(key.startswith(f"{source}#") for key in keys)
         case BlockKind.SOURCE:
-            return skill.source_key == value or skill.source_key.startswith(f"{value}#")
+            return value in keys or any(key.startswith(f"{value}#") for key in keys)
 
 
 async def _concerns_skill(subject: BlockSubject, skill: PublishedSkill) -> bool:
     stored = await get_submission(skill.submission_id)
-    if stored is None:  # unknown: better one too many
+    if stored is None or skill.moved_from:  # unknown: better one too many; or not its source alone
         return _may_concern(subject, skill)
     source = stored.record.source
     return subject in subjects_of(source, name=skill.name, digest=skill.digest)

@@ -9,6 +9,7 @@ import msgspec
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
+from vskill_platform.model.block import former_subjects
 from vskill_platform.model.labels import agents_of, tags_of
 from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import (
@@ -21,11 +22,12 @@ from vskill_platform.model.skill import (
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.artifact_digests import parent_commit, with_digests
-from vskill_platform.publish.versions.set_visibility import Home, sync_visibility
+from vskill_platform.publish.versions.set_visibility import Home, home_of, sync_visibility
 from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.stores.blob_store import keep
-from vskill_platform.stores.block_store import expect_unblocked
+from vskill_platform.stores.block_store import expect_no_blocks, expect_unblocked, get_blocks
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report_of_published
 from vskill_platform.stores.similarity_store import (
@@ -34,6 +36,7 @@ from vskill_platform.stores.similarity_store import (
     write_similarity_record,
 )
 from vskill_platform.stores.skill_store import (
+    expect_no_alias,
     find_skill,
     get_versions,
     move_parts,
@@ -113,13 +116,15 @@ async def prepare_publication(
     is_private = target.is_private or submission.is_private
     record = SimilarityRecord(
         slug=target.slug,
-        name=manifest.name,
-        publisher=source.publisher,
+        # Not that of the manifest: a skill that was renamed is confused by its new name.
+        name=target.slug.rpartition("/")[2],
+        publisher=target.skill.publisher or source.publisher if target.skill else source.publisher,
         since=target.skill.published_at if target.skill else now,
         sketch=sketch,
     )
     always = [
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
+        *await _expect_former_unblocked(target.skill),
         *await _write_similarity(record, target, is_private=is_private),
         *await _hide_others(target, submission, is_private=is_private),
     ]
@@ -196,15 +201,27 @@ def _confirm(
     )
 
 
+async def _expect_former_unblocked(skill: PublishedSkill | None) -> list[Operation]:
+    """Refuse a version of a skill that is blocked where it was before it was moved."""
+    if skill is None or not skill.moved_from:
+        return []
+    subjects = former_subjects(skill)
+    if blocks := await get_blocks(subjects):
+        raise SlugTaken(f"{skill.slug} is {why_blocked(blocks[0].record)}")
+    return expect_no_blocks(subjects)
+
+
 async def _hide_others(
     target: _Target, submission: Submission, *, is_private: bool
 ) -> list[Operation]:
     """Hide the submissions of other refs if this publication makes the skill private."""
     if not is_private or target.is_private:
         return []
-    slugs = {target.slug, *([target.skill.slug] if target.skill else [])}
     source = submission.source
-    home = Home(url=source.url, path=source.path, slugs=frozenset(slugs))
+    if target.skill:
+        home = home_of(target.skill, source=source, slug=target.slug)
+    else:
+        home = Home(places=((source.url, source.path),), slugs=frozenset({target.slug}))
     return await sync_visibility(home, is_private=True, but=submission.id)
 
 
@@ -222,21 +239,23 @@ async def _find_target(submission: Submission, name: str) -> _Target:
     owner = submission.source.owner_key
     preferred = f"{submission.source.namespace}/{name}"
     _, before = await find_skill(submission.slug) if submission.slug else ("", None)
-    own = before if before and before.record.source_key == owner else None
+    own = before if before and before.record.accepts(owner) else None
     if own and own.record.name == name:
         return _Target(own.record.slug, own)
     slug, taken = await find_skill(preferred)
     if own and slug == own.record.slug:  # a former name
         return _Target(preferred, own)
-    if taken and taken.record.source_key != owner:
+    if taken and not taken.record.accepts(owner):
         # The source is not named: it may be a local folder or private, and everybody reads this.
-        raise SlugTaken(f"{slug} is already published from another source")
+        if slug == preferred or taken.record.is_private:
+            raise SlugTaken(f"{preferred} is already published from another source")
+        raise SlugTaken(f"{preferred} was moved to {slug}; only its new owners can publish it")
     return _Target(slug, taken or own)
 
 
 async def _write_to_target(target: _Target, skill: PublishedSkill) -> list[Operation]:
     if target.stored is None:
-        return [write_skill(skill, expected=ABSENT)]
+        return [write_skill(skill, expected=ABSENT), expect_no_alias(skill.slug)]
     if target.slug == target.stored.record.slug:
         return [write_skill(skill, expected=target.stored.revision)]
     return [
@@ -257,10 +276,7 @@ def _skill(
         name=manifest.name,
         description=manifest.description,
         license=manifest.license,
-        repo_url=submission.repo_url,
-        skill_path=submission.skill_path,
-        source_key=submission.source.owner_key,
-        publisher=submission.source.publisher,
+        **_origin(submission, before),
         submission_id=submission.id,
         version=version.version,
         versions=version.number,
@@ -269,8 +285,22 @@ def _skill(
         checked_at=version.published_at,
         yanked=before.yanked if before else (),
         deprecated=before.deprecated if before else (),
+        moved_from=before.moved_from if before else (),
         **_labels(manifest),
     )
+
+
+def _origin(submission: Submission, before: PublishedSkill | None) -> dict[str, Any]:
+    """Return its source; a skill that was renamed keeps the new one, also if the old publishes."""
+    if before and before.source_key != submission.source.owner_key:
+        names = ("repo_url", "skill_path", "source_key", "publisher")
+        return {name: getattr(before, name) for name in names}
+    return {
+        "repo_url": submission.repo_url,
+        "skill_path": submission.skill_path,
+        "source_key": submission.source.owner_key,
+        "publisher": submission.source.publisher,
+    }
 
 
 def _labels(manifest: SkillManifest) -> dict[str, Any]:

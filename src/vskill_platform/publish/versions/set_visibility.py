@@ -10,6 +10,7 @@ from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotAllowed, NotFound, Overtaken
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
@@ -52,7 +53,7 @@ async def _change(
 ) -> list[Operation]:
     """Return the operations; empty if nothing has to change."""
     changed = msgspec.structs.replace(stored.record, is_private=is_private)
-    home = Home(url=changed.repo_url, path=changed.skill_path, slugs=frozenset({changed.slug}))
+    home = home_of(changed)
     aligned = await sync_visibility(home, is_private=is_private)
     if stored.record.is_private == is_private:
         return [expect_skill(stored), *aligned] if aligned else []
@@ -78,12 +79,21 @@ _MAX_AT_ONCE = 500
 
 
 class Home(msgspec.Struct, frozen=True, kw_only=True):
-    """The source of a skill and its names."""
+    """The sources of a skill and its names."""
 
-    url: str
-    path: str
+    #: The URL and path of its source, and of those it had before it was moved.
+    places: tuple[tuple[str, str], ...]
     #: Its slug, and the one that it is about to leave, if any.
     slugs: frozenset[str]
+
+
+def home_of(skill: PublishedSkill, *, source: Source | None = None, slug: str = "") -> Home:
+    """Return all sources and slugs of a skill; *source* and *slug* are what a publication adds."""
+    places = {(skill.repo_url, skill.skill_path): None}
+    places |= {(home.repo_url, home.skill_path): None for home in skill.moved_from}
+    if source:
+        places[source.url, source.path] = None
+    return Home(places=tuple(places), slugs=frozenset({skill.slug, slug} - {""}))
 
 
 async def sync_visibility(
@@ -94,7 +104,8 @@ async def sync_visibility(
     *but* is the id of one that the caller writes.
     """
     operations: list[Operation] = []
-    for stored in await list_submissions_of(home.url, home.path):
+    found = [one for url, path in home.places for one in await list_submissions_of(url, path)]
+    for stored in found:
         submission = stored.record
         if submission.id == but or submission.is_private == is_private:
             continue

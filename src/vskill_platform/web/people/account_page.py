@@ -15,7 +15,7 @@ from vskill_platform.access.sessions import begin_session, end_session, list_ope
 from vskill_platform.access.sign_in import has_password
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
-from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn, SlugTaken
 from vskill_platform.model.rights import SCOPES_OF
 from vskill_platform.model.user import Scope, User
 from vskill_platform.stores.db import get_settings
@@ -31,6 +31,12 @@ from vskill_platform.web.http.urls import SIGN_IN
 from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
 from vskill_platform.web.people.account_overview import read_overview
 from vskill_platform.web.people.sign_in_page import confirmed_password, count_attempt
+from vskill_platform.web.skills.transfers import (
+    accept_transfer,
+    end_transfer,
+    give_namespace,
+    transfers_for,
+)
 
 #: Messages after an action, by key; text in the URL is never shown.
 _DONE = {
@@ -39,6 +45,9 @@ _DONE = {
     "token": "The token was revoked.",
     "session": "The session was signed out.",
     "namespace": "The namespace members were changed.",
+    "accepted": "You accepted the transfer.",
+    "ended": "The transfer has ended.",
+    "offered": "The namespace was offered. The user can accept it on their account page.",
     "github": "Your linked GitHub account was changed.",
     "mail": "Your mail address was set. Use the link that was sent to it to confirm it.",
     "no-mail": "Your mail address was removed.",
@@ -155,6 +164,23 @@ async def change_members(request: WebRequest) -> Response[Any]:
     return Redirect("/account?done=namespace", status_code=303)
 
 
+async def transfer_form(request: WebRequest) -> Response[Any]:
+    """Accept or end a transfer, or offer one's own namespace to another user."""
+    visitor, fields = visitor_of(request), await read_fields(request)
+    action = fields.get("act", "")
+    try:
+        if action == "accept":
+            await accept_transfer(visitor, fields.get("id", ""))
+        elif action == "end":
+            await end_transfer(visitor, fields.get("id", ""))
+        else:
+            await give_namespace(visitor, fields.get("namespace", ""), fields.get("user", ""))
+    except (InvalidInput, NotAllowed, NotFound, SlugTaken) as error:
+        return await show_account(request, Notes(problem=str(error)), status=400)
+    done = {"accept": "accepted", "end": "ended"}.get(action, "offered")
+    return Redirect(f"/account?done={done}", status_code=303)
+
+
 async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) -> Template:
     user, settings = signed_in_user(request), get_settings()
     names = await list_namespaces_of(user.name)
@@ -170,6 +196,7 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
         "this_session": visitor_of(request).credential,
         "tokens": tokens,
         "namespaces": namespaces,
+        "transfers": await transfers_for(visitor_of(request)),
         "owned": {one.name for one in namespaces if one.is_owner(user.name)},
         "scopes": [
             (scope, words)

@@ -23,10 +23,10 @@ _DELETED = "deleted by the owner"
 #: What ClawHub offers and this registry does not, by the word in the path, with what to do instead.
 _INSTEAD = {
     "stars": "Skills cannot be starred in this registry.",
-    "rename": "Skills cannot be renamed: publish it under the new name, then delete this one.",
+    "rename": "Rename it on its page under Manage, or with `vskill-platform rename`.",
     "merge": "Skills cannot be merged: publish one of them again, then delete the other.",
-    "transfer": "Skills cannot be transferred: the new owner publishes it, then you delete yours.",
-    "transfers": "Skills cannot be transferred: the new owner publishes it, then you delete yours.",
+    "transfer": "Transfer it on its page under Manage, or with `vskill-platform transfer`.",
+    "transfers": "Transfer it on its page under Manage, or with `vskill-platform transfer`.",
     "tags": "The only tag is latest: the newest version that is not yanked.",
     "publishers": "An admin of this registry adds namespaces and their owners.",
 }

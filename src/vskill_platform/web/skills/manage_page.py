@@ -1,4 +1,4 @@
-"""The page to manage a published skill: versions, deprecation, visibility, block."""
+"""The page to manage a published skill: versions, deprecation, name, visibility, block."""
 
 from typing import Any
 
@@ -15,11 +15,13 @@ from vskill_platform.publish.moderation.yank_version import unyank_version, yank
 from vskill_platform.publish.versions.find_version import list_versions
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.stores.transfer_store import get_transfer, transfer_id
 from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.slugs import find_successor
+from vskill_platform.web.skills.transfers import end_transfer, rename, transfer
 
 
 async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
@@ -31,6 +33,7 @@ async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
         "versions": listed.versions,
         "trust": listed.trust,
         "is_owned": namespace.is_owned,
+        "transfer": await get_transfer(transfer_id(skill.slug)),
     }
     return admin_page(request, "admin/skill.html", context)
 
@@ -67,6 +70,36 @@ async def deprecate_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
         use = await find_successor(visitor, skill, fields.get("use", ""))
         await deprecate(skill.slug, version, message=message, use=use, actor=visitor.name)
         return f"{what} is deprecated."
+
+    return await act(f"/admin/skills/{skill.slug}", work)
+
+
+async def rename_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
+    skill, fields = await _own_skill(request, slug), await read_fields(request)
+
+    async def work() -> str:
+        done = await rename(
+            visitor_of(request), skill, fields.get("name", ""), fields.get("reason", "")
+        )
+        return f"The skill is now {done.subject}. Its old slug leads to it."
+
+    return await act(f"/admin/skills/{skill.slug}", work)
+
+
+async def transfer_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
+    """Move the skill to another namespace, offer it to its owners, or withdraw the offer."""
+    skill, fields = await _own_skill(request, slug), await read_fields(request)
+    visitor = visitor_of(request)
+
+    async def work() -> str:
+        if fields.get("act") == "withdraw":
+            await end_transfer(visitor, transfer_id(skill.slug))
+            return "The transfer was withdrawn."
+        reason = fields.get("reason", "")
+        done = await transfer(visitor, skill, fields.get("namespace", ""), reason)
+        if done.transfer:
+            return f"An owner of {done.transfer.to} can accept the skill on their account page."
+        return f"The skill is now {done.subject}. Its old slug leads to it."
 
     return await act(f"/admin/skills/{skill.slug}", work)
 

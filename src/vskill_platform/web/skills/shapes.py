@@ -325,6 +325,54 @@ class UndeprecateRequest(Shape, frozen=True, kw_only=True):
     version: Text | None = None
 
 
+class RenameRequest(Shape, frozen=True, kw_only=True):
+    #: The last part of the new slug.
+    name: Text
+    reason: Text = ""
+
+
+class TransferRequest(Shape, frozen=True, kw_only=True):
+    #: The namespace that gets the skill.
+    namespace: Text
+    reason: Text = ""
+
+
+class NamespaceTransferRequest(Shape, frozen=True, kw_only=True):
+    namespace: Text
+    #: The user who becomes its owner.
+    user: Text
+
+
+class TransferItem(Shape, frozen=True, kw_only=True):
+    """A transfer that its receiver has not accepted yet."""
+
+    id: str
+    #: The slug of a skill, or a namespace.
+    subject: str
+    is_namespace: bool
+    #: The namespace that gets the skill, or the user who gets the namespace.
+    to: str
+    by: str
+    at: datetime
+    expires_at: datetime
+    #: Whether you can accept it.
+    can_accept: bool
+
+
+class Moved(Shape, frozen=True, kw_only=True):
+    """The result of a rename or a transfer."""
+
+    #: Its slug now, or the namespace.
+    subject: str
+    #: False if the receiver has to accept it first.
+    is_done: bool
+    transfer: TransferItem | None = None
+
+
+class TransferList(Shape, frozen=True, kw_only=True):
+    transfers: list[TransferItem]
+
+
 class VisibilityRequest(Shape, frozen=True, kw_only=True):
     private: bool
     reason: Text = ""

@@ -555,9 +555,9 @@ async def test_an_older_version_is_refused_and_the_same_one_is_known(
     ("line", "why"),
     [
         ("POST /api/v1/stars/tidy", "cannot be starred"),
-        ("POST /api/v1/skills/tidy/rename", "cannot be renamed"),
+        ("POST /api/v1/skills/tidy/rename", "vskill-platform rename"),
         ("POST /api/v1/skills/tidy/merge", "cannot be merged"),
-        ("POST /api/v1/skills/tidy/transfer", "cannot be transferred"),
+        ("POST /api/v1/skills/tidy/transfer", "vskill-platform transfer"),
         ("POST /api/v1/skills/tidy/tags/beta", "only tag is latest"),
         ("POST /api/v1/publishers", "admin"),
         ("GET /api/v1/packages/x", "skills only"),

@@ -1,0 +1,225 @@
+"""Rename skills, and transfer skills and namespaces: the API, and what its pages do."""
+
+from litestar.params import FromPath, JSONBody
+
+from vskill_platform.access.namespaces import (
+    check_may_manage,
+    check_transferable,
+    has_receiver,
+    transfer_namespace,
+)
+from vskill_platform.access.users import find_user
+from vskill_platform.access.visibility import find_visible_skill
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
+from vskill_platform.model.namespace import checked_namespace, namespace_of_skill
+from vskill_platform.model.rights import RIGHTS, Right, Visitor
+from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.publish.versions.move_skill import home_in, rename_skill, transfer_skill
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import get_skill
+from vskill_platform.stores.transfer_store import (
+    Transfer,
+    delete_transfer,
+    get_transfer,
+    list_transfers,
+    write_transfer,
+)
+from vskill_platform.web.http.api_types import Ok
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.shapes import (
+    Moved,
+    NamespaceTransferRequest,
+    RenameRequest,
+    TransferItem,
+    TransferList,
+    TransferRequest,
+)
+from vskill_platform.web.skills.slugs import find_skill, slug_of
+
+
+async def rename_over_api(
+    request: WebRequest, slug: FromPath[str], data: JSONBody[RenameRequest]
+) -> Moved:
+    """Rename a skill. Its old slug leads to the new one, and nobody else can take it."""
+    skill = await find_skill(request, slug_of(slug))
+    await check_may_manage(visitor_of(request), skill)
+    return await rename(visitor_of(request), skill, data.name, data.reason)
+
+
+async def transfer_over_api(
+    request: WebRequest, slug: FromPath[str], data: JSONBody[TransferRequest]
+) -> Moved:
+    """Transfer a skill to another namespace, or offer it if its owners have to accept it."""
+    skill = await find_skill(request, slug_of(slug))
+    await check_may_manage(visitor_of(request), skill)
+    return await transfer(visitor_of(request), skill, data.namespace, data.reason)
+
+
+async def list_over_api(request: WebRequest) -> TransferList:
+    """List the transfers that you offered, or that you can accept."""
+    return TransferList(transfers=await transfers_for(visitor_of(request)))
+
+
+@operation(status=200)
+async def accept_over_api(request: WebRequest, transfer_id: FromPath[str]) -> Moved:
+    """Accept a transfer."""
+    return await accept_transfer(visitor_of(request), transfer_id)
+
+
+@operation(status=200)
+async def end_over_api(request: WebRequest, transfer_id: FromPath[str]) -> Ok:
+    """Decline a transfer, or withdraw your own."""
+    await end_transfer(visitor_of(request), transfer_id)
+    return Ok()
+
+
+async def transfer_namespace_over_api(
+    request: WebRequest, data: JSONBody[NamespaceTransferRequest]
+) -> Moved:
+    """Transfer a namespace to a user who accepts it; for admins, at once."""
+    return await give_namespace(visitor_of(request), data.namespace, data.user)
+
+
+async def rename(visitor: Visitor, skill: PublishedSkill, name: str, reason: str) -> Moved:
+    is_staff = visitor.may(Right.BLOCK, get_settings())
+    renamed = await rename_skill(
+        skill.slug, name, actor=visitor.name, reason=reason, is_staff=is_staff
+    )
+    return Moved(subject=renamed.slug, is_done=True)
+
+
+async def transfer(visitor: Visitor, skill: PublishedSkill, namespace: str, reason: str) -> Moved:
+    """Move a skill at once for an owner of both namespaces or an admin; else offer it."""
+    namespace = checked_namespace(namespace)
+    receiver = (await get_namespace(namespace)).record
+    is_admin = visitor.may(Right.ADMINISTER, get_settings())
+    owns_both = visitor.user is not None and receiver.is_owner(visitor.user.name)
+    if not is_admin and not await has_receiver(namespace):
+        raise NotFound(f"{namespace} has no owner who could accept the skill; ask an admin")
+    if is_admin or owns_both:
+        moved = await transfer_skill(skill.slug, namespace, actor=visitor.name, reason=reason)
+        return Moved(subject=moved.slug, is_done=True)
+    if namespace_of_skill(skill) == namespace:
+        raise InvalidInput(f"{skill.slug} already belongs to {namespace}")
+    home_in(skill, namespace)  # an error now, not when it is accepted
+    return await _offer(visitor, Transfer(
+        subject=skill.slug, to=namespace, by=visitor.name, at=get_now()
+    ), reason=reason)  # fmt: skip
+
+
+async def give_namespace(visitor: Visitor, namespace: str, user_name: str) -> Moved:
+    namespace = checked_namespace(namespace)
+    if visitor.may(Right.ADMINISTER, get_settings()):
+        changed = await transfer_namespace(namespace, user_name, actor=visitor.name)
+        return Moved(subject=changed.name, is_done=True)
+    if visitor.name not in (await get_namespace(namespace)).record.owners:
+        await check_transferable(namespace)
+        raise NotAllowed(f"you do not own {namespace}")
+    await check_transferable(namespace)
+    user = await find_user(user_name)
+    if user.name == visitor.name:
+        raise InvalidInput(f"you already own {namespace}")
+    offer = Transfer(
+        subject=namespace, is_namespace=True, to=user.name, by=visitor.name, at=get_now()
+    )
+    return await _offer(visitor, offer, reason="")
+
+
+async def _offer(visitor: Visitor, offer: Transfer, *, reason: str) -> Moved:
+    audit = write_audit(
+        "transfer offer", offer.subject, actor=visitor.name, reason=reason, outcome=f"to {offer.to}"
+    )
+    await commit([write_transfer(offer), audit])
+    return Moved(subject=offer.subject, is_done=False, transfer=await _item(visitor, offer))
+
+
+async def accept_transfer(visitor: Visitor, transfer_id: str) -> Moved:
+    """Complete a transfer; the one who offered it must still be allowed to."""
+    stored = await _find(visitor, transfer_id)
+    offer = stored.record
+    if not await _may_accept(visitor, offer):
+        raise NotAllowed(f"only {_receivers(offer)} can accept this transfer")
+    if offer.is_namespace:
+        done = await transfer_namespace(
+            offer.subject, offer.to, actor=visitor.name, by=offer.by, accepted=stored
+        )
+        return Moved(subject=done.name, is_done=True)
+    skill = await get_skill(offer.subject)
+    if skill is None or not await _could_offer(offer.by, skill.record):
+        await commit([delete_transfer(offer.id, expected=stored.revision)])
+        raise NotAllowed(f"{offer.by} can no longer transfer {offer.subject}; the offer has ended")
+    moved = await transfer_skill(
+        offer.subject, offer.to, actor=visitor.name,
+        reason=f"offered by {offer.by}", accepted=stored,
+    )  # fmt: skip
+    return Moved(subject=moved.slug, is_done=True)
+
+
+async def end_transfer(visitor: Visitor, transfer_id: str) -> None:
+    """Decline a transfer, or withdraw it."""
+    stored = await _find(visitor, transfer_id)
+    offer = stored.record
+    audit = write_audit("transfer end", offer.subject, actor=visitor.name, reason="")
+    await commit([delete_transfer(offer.id, expected=stored.revision), audit])
+
+
+async def transfers_for(visitor: Visitor) -> list[TransferItem]:
+    found = [one for one in await list_transfers() if one.expires_at > get_now()]
+    return [await _item(visitor, one) for one in found if await _concerns(visitor, one)]
+
+
+async def _item(visitor: Visitor, offer: Transfer) -> TransferItem:
+    return TransferItem(
+        id=offer.id, subject=offer.subject, is_namespace=offer.is_namespace, to=offer.to,
+        by=offer.by, at=offer.at, expires_at=offer.expires_at,
+        can_accept=await _may_accept(visitor, offer),
+    )  # fmt: skip
+
+
+async def _find(visitor: Visitor, transfer_id: str) -> Stored[Transfer]:
+    stored = await get_transfer(transfer_id)
+    is_open = stored is not None and stored.record.expires_at > get_now()
+    if stored is None or not is_open or not await _concerns(visitor, stored.record):
+        raise NotFound("there is no such transfer; it may have been withdrawn")
+    return stored
+
+
+async def _concerns(visitor: Visitor, offer: Transfer) -> bool:
+    if visitor.name == offer.by or await _may_accept(visitor, offer):
+        return True
+    if offer.is_namespace:
+        return visitor.name in (await get_namespace(offer.subject)).record.owners
+    try:
+        skill = (await find_visible_skill(visitor, offer.subject)).record
+        await check_may_manage(visitor, skill)
+    except (NotFound, NotAllowed):
+        return False
+    return True
+
+
+async def _may_accept(visitor: Visitor, offer: Transfer) -> bool:
+    if visitor.user is None:
+        return False
+    if offer.is_namespace:
+        return visitor.user.name == offer.to
+    return (await get_namespace(offer.to)).record.is_owner(visitor.user.name)
+
+
+async def _could_offer(user_name: str, skill: PublishedSkill) -> bool:
+    """Tell whether the user still owns the skill's namespace, or is staff."""
+    try:
+        user = await find_user(user_name)
+    except NotFound:
+        return False
+    namespace = (await get_namespace(namespace_of_skill(skill))).record
+    is_staff = Right.BLOCK in RIGHTS[user.role]
+    return not user.is_disabled and (is_staff or namespace.is_owner(user.name))
+
+
+def _receivers(offer: Transfer) -> str:
+    return offer.to if offer.is_namespace else f"an owner of {offer.to}"
