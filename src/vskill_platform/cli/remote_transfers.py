@@ -5,7 +5,6 @@ import click
 from vskill_platform.cli.tables import show_table
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.find_release import get_release
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.shapes import Done, MovedTo, TransferOffers
 
@@ -14,8 +13,7 @@ _API = "/api/v1"
 
 def rename(registry: Registry, *, slug: str, name: str, reason: str, as_json: bool) -> None:
     body = {"name": name, "reason": reason}
-    path = f"{_API}/skills/{segment(full_slug(registry, slug))}/rename"
-    answer: MovedTo = registry.post_json(path, body, MovedTo)
+    answer: MovedTo = registry.post_json(f"{_API}/skills/{segment(slug)}/move", body, MovedTo)
     _show(answer, as_json=as_json)
 
 
@@ -28,8 +26,7 @@ def transfer(
         answer = registry.post_json(f"{_API}/namespaces/transfer", body, MovedTo)
     else:
         body = {"namespace": to, "reason": reason}
-        path = f"{_API}/skills/{segment(full_slug(registry, subject))}/transfer"
-        answer = registry.post_json(path, body, MovedTo)
+        answer = registry.post_json(f"{_API}/skills/{segment(subject)}/move", body, MovedTo)
     _show(answer, as_json=as_json)
 
 
@@ -54,11 +51,6 @@ def transfers(registry: Registry, *, accept: str | None, end: str | None, as_jso
             for one in found["transfers"]
         ]
     )
-
-
-def full_slug(registry: Registry, name: str) -> str:
-    """Return the slug of a skill; requests to change a bare name are those of ClawHub clients."""
-    return name if "/" in name else get_release(registry, name, None).slug
 
 
 def check_one(accept: str | None, end: str | None) -> None:

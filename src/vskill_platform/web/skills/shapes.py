@@ -325,15 +325,11 @@ class UndeprecateRequest(Shape, frozen=True, kw_only=True):
     version: Text | None = None
 
 
-class RenameRequest(Shape, frozen=True, kw_only=True):
+class MoveRequest(Shape, frozen=True, kw_only=True):
     #: The last part of the new slug.
-    name: Text
-    reason: Text = ""
-
-
-class TransferRequest(Shape, frozen=True, kw_only=True):
+    name: Text = ""
     #: The namespace that gets the skill.
-    namespace: Text
+    namespace: Text = ""
     reason: Text = ""
 
 

@@ -33,31 +33,25 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import (
     Moved,
+    MoveRequest,
     NamespaceTransferRequest,
-    RenameRequest,
     TransferItem,
     TransferList,
-    TransferRequest,
 )
 from vskill_platform.web.skills.slugs import find_skill, slug_of
 
 
-async def rename_over_api(
-    request: WebRequest, slug: FromPath[str], data: JSONBody[RenameRequest]
+async def move_over_api(
+    request: WebRequest, slug: FromPath[str], data: JSONBody[MoveRequest]
 ) -> Moved:
-    """Rename a skill. Its old slug leads to the new one, and nobody else can take it."""
-    skill = await find_skill(request, slug_of(slug))
-    await check_may_manage(visitor_of(request), skill)
-    return await rename(visitor_of(request), skill, data.name, data.reason)
-
-
-async def transfer_over_api(
-    request: WebRequest, slug: FromPath[str], data: JSONBody[TransferRequest]
-) -> Moved:
-    """Transfer a skill to another namespace, or offer it if its owners have to accept it."""
-    skill = await find_skill(request, slug_of(slug))
-    await check_may_manage(visitor_of(request), skill)
-    return await transfer(visitor_of(request), skill, data.namespace, data.reason)
+    """Rename a skill, or transfer it to another namespace, whose owners may have to accept it."""
+    skill, visitor = await find_skill(request, slug_of(slug)), visitor_of(request)
+    await check_may_manage(visitor, skill)
+    if bool(data.name) == bool(data.namespace):
+        raise InvalidInput("set either name, to rename the skill, or namespace, to transfer it")
+    if data.name:
+        return await rename(visitor, skill, data.name, data.reason)
+    return await transfer(visitor, skill, data.namespace, data.reason)
 
 
 async def list_over_api(request: WebRequest) -> TransferList:

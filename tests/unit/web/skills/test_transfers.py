@@ -35,8 +35,8 @@ async def test_owners_rename_and_every_old_address_leads_on(registry: Registry) 
     await add_owner("ada", "ada", actor="test")
     path = f"/api/v1/skills/{SLUG}"
 
-    refused = await registry.post(f"{path}/rename", json={"name": "neat"}, headers=ben)
-    done = await registry.post(f"{path}/rename", json={"name": "neat"}, headers=ada)
+    refused = await registry.post(f"{path}/move", json={"name": "neat"}, headers=ben)
+    done = await registry.post(f"{path}/move", json={"name": "neat"}, headers=ada)
     shown = await registry.json(f"/skills/{SLUG}")
     page = await registry.get(
         f"/skills/{SLUG}/files?version=1.0.0", headers={"Accept": "text/html"}
@@ -61,7 +61,7 @@ async def test_a_transfer_waits_until_an_owner_of_the_namespace_accepts_it(
     await add_owner("ada", "ada", actor="test")
 
     offered = await registry.post(
-        f"/api/v1/skills/{SLUG}/transfer", json={"namespace": "@ben"}, headers=ada
+        f"/api/v1/skills/{SLUG}/move", json={"namespace": "@ben"}, headers=ada
     )
     offer = offered.json()["transfer"]
     accept = f"/api/v1/transfer-offers/{offer['id']}/accept"
@@ -88,7 +88,7 @@ async def test_an_offer_ends_with_the_right_of_the_one_who_made_it(registry: Reg
     ada, ben = await manager("ada"), await manager("ben")
     await add_owner("ada", "ada", actor="test")
     offered = await registry.post(
-        f"/api/v1/skills/{SLUG}/transfer", json={"namespace": "@ben"}, headers=ada
+        f"/api/v1/skills/{SLUG}/move", json={"namespace": "@ben"}, headers=ada
     )
     await remove_owner("ada", "ada", actor="test")
 
@@ -105,7 +105,7 @@ async def test_declined_and_withdrawn_transfers_are_gone(registry: Registry) -> 
     codes = []
     for who in (ben, ada):
         offered = await registry.post(
-            f"/api/v1/skills/{SLUG}/transfer", json={"namespace": "@ben"}, headers=ada
+            f"/api/v1/skills/{SLUG}/move", json={"namespace": "@ben"}, headers=ada
         )
         path = f"/api/v1/transfer-offers/{offered.json()['transfer']['id']}"
         codes.append((await registry.ask("DELETE", path, headers=who)).status_code)
@@ -120,13 +120,13 @@ async def test_owners_of_both_and_admins_transfer_at_once(registry: Registry) ->
         await add_owner(namespace, "ada", actor="test")
 
     own = await registry.post(
-        f"/api/v1/skills/{SLUG}/transfer", json={"namespace": "@acme"}, headers=ada
+        f"/api/v1/skills/{SLUG}/move", json={"namespace": "@acme"}, headers=ada
     )
     nobody = await registry.post(
-        "/api/v1/skills/@acme/tidy/transfer", json={"namespace": "@nobody"}, headers=ada
+        "/api/v1/skills/@acme/tidy/move", json={"namespace": "@nobody"}, headers=ada
     )
     admin = await registry.post(
-        f"/api/v1/skills/{SLUG}/transfer", json={"namespace": "@cyd"}, headers=cyd
+        f"/api/v1/skills/{SLUG}/move", json={"namespace": "@cyd"}, headers=cyd
     )
 
     assert own.json()["subject"] == "@acme/tidy"
