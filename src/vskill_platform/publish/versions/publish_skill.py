@@ -19,6 +19,7 @@ from vskill_platform.model.skill import (
     known_version,
     next_version,
 )
+from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.artifact_digests import parent_commit, with_digests
@@ -114,14 +115,7 @@ async def prepare_publication(
     source = submission.source
     target = await _find_target(submission, manifest.name)
     is_private = target.is_private or submission.is_private
-    record = SimilarityRecord(
-        slug=target.slug,
-        # Not that of the manifest: a skill that was renamed is confused by its new name.
-        name=target.slug.rpartition("/")[2],
-        publisher=target.skill.publisher or source.publisher if target.skill else source.publisher,
-        since=target.skill.published_at if target.skill else now,
-        sketch=sketch,
-    )
+    record = _similarity_of(target, source, sketch, now)
     always = [
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
         *await _expect_former_unblocked(target.skill),
@@ -223,6 +217,20 @@ async def _hide_others(
     else:
         home = Home(places=((source.url, source.path),), slugs=frozenset({target.slug}))
     return await sync_visibility(home, is_private=True, but=submission.id)
+
+
+def _similarity_of(
+    target: _Target, source: Source, sketch: SkillSketch, now: datetime
+) -> SimilarityRecord:
+    skill = target.skill
+    return SimilarityRecord(
+        slug=target.slug,
+        # Not that of the manifest: a skill that was renamed is confused by its new name.
+        name=target.slug.rpartition("/")[2],
+        publisher=skill.publisher or source.publisher if skill else source.publisher,
+        since=skill.published_at if skill else now,
+        sketch=sketch,
+    )
 
 
 async def _write_similarity(
