@@ -34,6 +34,7 @@ SECTIONS = {
         "transfer": f"{_USER}:transfer",
         "transfers": f"{_USER}:transfers",
         "follow": f"{_USER}:follow",
+        "webhooks": f"{_HERE}.webhooks:webhooks",
         "discover": f"{_USER}:discover",
         "judge": f"{_HERE}.judge:judge",
     },

@@ -111,6 +111,12 @@ class Registry:
         headers = {"Content-Type": "application/json"}
         return self._json("POST", path, kind, headers=headers, content=content)
 
+    def patch_json(self, path: str, body: Any, kind: Any = ANY_OBJECT, /) -> Any:
+        """Send the changes as JSON and return the answer, checked to be of this kind."""
+        headers = {"Content-Type": "application/json"}
+        content = msgspec.json.encode(body)
+        return self._json("PATCH", path, kind, headers=headers, content=content)
+
     def delete_json(
         self, path: str, kind: Any = ANY_OBJECT, /, **params: str | int | bool | None
     ) -> Any:

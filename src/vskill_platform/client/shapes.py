@@ -278,3 +278,42 @@ class Discovered(TypedDict):
 
 class DeviceToken(TypedDict):
     access_token: str
+
+
+class Webhook(TypedDict):
+    id: str
+    url: str
+    namespace: str
+    owner: str
+    types: list[str]
+    shape: str
+    label: str
+    isEnabled: bool
+    problem: str
+
+
+class Webhooks(TypedDict):
+    webhooks: list[Webhook]
+
+
+class WebhookSecret(TypedDict):
+    webhook: Webhook
+    secret: str
+
+
+class WebhookDelivery(TypedDict):
+    id: str
+    type: str
+    state: str
+    attempts: int
+    createdAt: str
+    status: int
+    answer: str
+
+
+class WebhookDeliveries(TypedDict):
+    deliveries: list[WebhookDelivery]
+
+
+class Replayed(TypedDict):
+    replayed: int

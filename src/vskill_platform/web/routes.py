@@ -21,6 +21,8 @@ from vskill_platform.web.people import (
     people_api,
     sign_in_page,
     users_page,
+    webhooks_api,
+    webhooks_page,
 )
 from vskill_platform.web.protocol_routes import PROTOCOLS
 from vskill_platform.web.registry import (
@@ -145,6 +147,10 @@ PAGES = [Route(*row) for row in (
     ("GET", "/admin/blocklist", BLOCK, blocklist.blocklist_page),
     ("POST", "/admin/blocklist/add", BLOCK, blocklist.block_form),
     ("POST", "/admin/blocklist/remove", BLOCK, blocklist.unblock_form),
+    ("GET", "/admin/webhooks", ACCOUNT, webhooks_page.webhooks_page),
+    ("POST", "/admin/webhooks/add", ACCOUNT, webhooks_page.add_webhook_form),
+    ("GET", "/admin/webhooks/{webhook_id:str}", ACCOUNT, webhooks_page.webhook_page),
+    ("POST", "/admin/webhooks/{webhook_id:str}/{action:str}", ACCOUNT, webhooks_page.webhook_form),
     ("GET", "/admin/reports", REVIEW, reports.reports_page),
     ("POST", "/admin/reports/{report_id:str}/close", REVIEW, reports.close_report_form),
     ("GET", "/admin/reviews", REVIEW, reviews.reviews_page),
@@ -261,6 +267,17 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("POST", "/api/v1/transfer-offers/{transfer_id:str}/accept", MANAGE, transfers.accept_over_api),
         ("DELETE", "/api/v1/transfer-offers/{transfer_id:str}", MANAGE, transfers.end_over_api),
         ("POST", "/api/v1/namespaces/transfer", MANAGE, transfers.transfer_namespace_over_api),
+    ),
+    "Webhooks": (
+        ("GET", "/api/v1/webhooks", MANAGE, webhooks_api.list_webhooks),
+        ("POST", "/api/v1/webhooks", MANAGE, webhooks_api.add_webhook),
+        ("GET", "/api/v1/webhooks/{webhook_id:str}", MANAGE, webhooks_api.show_webhook),
+        ("PATCH", "/api/v1/webhooks/{webhook_id:str}", MANAGE, webhooks_api.change_webhook),
+        ("DELETE", "/api/v1/webhooks/{webhook_id:str}", MANAGE, webhooks_api.remove_webhook),
+        ("POST", "/api/v1/webhooks/{webhook_id:str}/rotate", MANAGE, webhooks_api.rotate_over_api),
+        ("POST", "/api/v1/webhooks/{webhook_id:str}/test", MANAGE, webhooks_api.test_over_api),
+        ("GET", "/api/v1/webhooks/{webhook_id:str}/deliveries", MANAGE, webhooks_api.deliveries_over_api),
+        ("POST", "/api/v1/webhooks/{webhook_id:str}/replay", MANAGE, webhooks_api.replay_over_api),
     ),
     "Policy": (
         ("GET", "/api/v1/policy", ADMINISTER, policy_api.show_policy),

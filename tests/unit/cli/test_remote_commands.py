@@ -58,6 +58,14 @@ OFFER = {
     "id": HOSTILE, "subject": HOSTILE, "to": HOSTILE, "by": HOSTILE, "expiresAt": HOSTILE,
     "canAccept": True,
 }  # fmt: skip
+WEBHOOK = {
+    "id": HOSTILE, "url": HOSTILE, "namespace": HOSTILE, "owner": HOSTILE, "types": [HOSTILE],
+    "shape": HOSTILE, "label": HOSTILE, "isEnabled": False, "problem": HOSTILE,
+}  # fmt: skip
+DELIVERY = {
+    "id": HOSTILE, "type": HOSTILE, "state": HOSTILE, "attempts": 1, "createdAt": MOMENT,
+    "status": 500, "answer": HOSTILE,
+}  # fmt: skip
 ANSWERS: dict[tuple[str, ...], Any] = {
     ("status", "x"): SUBMISSION,
     ("submissions",): {"submissions": [SUBMISSION], "total": 2, "nextCursor": None},
@@ -71,6 +79,11 @@ ANSWERS: dict[tuple[str, ...], Any] = {
     ("reviews", "show", "x"): CASE,
     ("block", "list"): {"entries": [BLOCK]},
     ("retry", "x"): SUBMISSION,
+    ("webhooks", "list"): {"webhooks": [WEBHOOK]},
+    ("webhooks", "add", "https://x.example"): {"webhook": WEBHOOK, "secret": HOSTILE},
+    ("webhooks", "change", "x", "--off"): WEBHOOK,
+    ("webhooks", "rotate", "x"): {"webhook": WEBHOOK, "secret": HOSTILE},
+    ("webhooks", "log", "x"): {"deliveries": [DELIVERY]},
     ("follow", "a/b"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "--list"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "a/b", "--stop"): {"followed": [FOLLOWED], "nextCursor": None},

@@ -49,7 +49,7 @@ class ScriptedServer:
                 self.end_headers()
                 self.wfile.write(reply.body)
 
-            do_GET = do_POST = do_DELETE = _reply  # noqa: N815 - names of the standard library
+            do_GET = do_POST = do_PATCH = do_DELETE = _reply  # noqa: N815 - names of the standard library
 
             def log_message(self, *_: Any) -> None:
                 pass

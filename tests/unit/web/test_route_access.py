@@ -168,6 +168,10 @@ def test_admin_pages_are_for_staff_except_those_of_namespace_owners() -> None:
         "/admin/transfer/{slug:path}",
         "/admin/visibility/{slug:path}",
         "/admin/yank/{slug:path}",
+        "/admin/webhooks",
+        "/admin/webhooks/add",
+        "/admin/webhooks/{webhook_id:str}",
+        "/admin/webhooks/{webhook_id:str}/{action:str}",
     }
 
 

@@ -1,0 +1,102 @@
+"""`webhooks`: where a registry sends events, and what the receivers answered."""
+
+from typing import Any
+
+import click
+
+from vskill_platform.cli.near_or_far import json_option, registry_option, run_far
+
+_HERE = "remote_webhooks"
+_id = click.argument("webhook_id", metavar="ID")
+_SHAPES = click.Choice(["standard", "slack", "teams"])
+
+
+@click.group()
+def webhooks() -> None:
+    """Send events of a registry to other programs.
+
+    Owners manage the webhooks of their namespaces, admins also those of the whole registry.
+    """
+
+
+@webhooks.command("list")
+@json_option
+@registry_option
+def list_webhooks(*, registry: str | None, **options: Any) -> None:
+    """List the webhooks that you may manage."""
+    run_far(f"{_HERE}:list_all", registry, **options)
+
+
+@webhooks.command()
+@click.argument("url")
+@click.option("--namespace", default="", metavar="NAME", help="Default: the whole registry.")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Event type; default: all.")
+@click.option("--shape", type=_SHAPES, default="standard", show_default=True)
+@click.option("--label", default="", metavar="TEXT", help="Name of the webhook.")
+@click.option("--with-private", is_flag=True, help="Whole registry: also private skills.")
+@json_option
+@registry_option
+def add(*, registry: str | None, **options: Any) -> None:
+    """Add a webhook and print its secret, once."""
+    run_far(f"{_HERE}:add", registry, **options)
+
+
+@webhooks.command()
+@_id
+@click.option("--url", metavar="URL", help="A new address.")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only these event types.")
+@click.option("--all-types", is_flag=True, help="All event types.")
+@click.option("--shape", type=_SHAPES)
+@click.option("--label", metavar="TEXT", help="A new name.")
+@click.option("--on/--off", "is_enabled", default=None, help="Switch it on or off.")
+@json_option
+@registry_option
+def change(*, registry: str | None, **options: Any) -> None:
+    """Change a webhook, or switch it on or off."""
+    run_far(f"{_HERE}:change", registry, **options)
+
+
+@webhooks.command()
+@_id
+@json_option
+@registry_option
+def rotate(*, registry: str | None, **options: Any) -> None:
+    """Print a new secret; the old one signs, too, for a day."""
+    run_far(f"{_HERE}:rotate", registry, **options)
+
+
+@webhooks.command()
+@_id
+@registry_option
+def test(*, registry: str | None, **options: Any) -> None:
+    """Send a test event; `webhooks log` shows the answer."""
+    run_far(f"{_HERE}:test", registry, **options)
+
+
+@webhooks.command()
+@_id
+@click.option("--failed", is_flag=True, help="Only failed deliveries.")
+@json_option
+@registry_option
+def log(*, registry: str | None, **options: Any) -> None:
+    """List the latest deliveries, with the answers of the receiver."""
+    run_far(f"{_HERE}:log", registry, **options)
+
+
+@webhooks.command()
+@_id
+@click.argument("delivery", required=False)
+@click.option("--failed", is_flag=True, help="All that failed.")
+@click.option("--since", metavar="TIME", help="Only since then, such as 2026-01-31T12:00:00Z.")
+@registry_option
+def replay(*, registry: str | None, **options: Any) -> None:
+    """Send one delivery again, or all that failed."""
+    run_far(f"{_HERE}:replay", registry, **options)
+
+
+@webhooks.command()
+@_id
+@registry_option
+def remove(*, registry: str | None, **options: Any) -> None:
+    """Remove a webhook; what waits for it is not sent."""
+    run_far(f"{_HERE}:remove", registry, **options)

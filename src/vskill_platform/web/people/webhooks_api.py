@@ -1,0 +1,265 @@
+"""Webhooks over the API: of one's namespaces and of the registry."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+from litestar import Response
+from litestar.params import FromPath, FromQuery, JSONBody
+from litestar.status_codes import HTTP_201_CREATED, HTTP_202_ACCEPTED
+
+from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn
+from vskill_platform.events.manage_webhooks import (
+    EndpointChange,
+    add_endpoint,
+    change_endpoint,
+    find_endpoint,
+    list_manageable,
+    remove_endpoint,
+    replay_delivery,
+    replay_failed,
+    rotate_secret,
+    send_test_event,
+)
+from vskill_platform.model.rights import Right
+from vskill_platform.model.user import User
+from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.webhook_store import (
+    Delivery,
+    Endpoint,
+    PayloadShape,
+    list_deliveries,
+)
+from vskill_platform.web.http.api_types import Limit, Ok, Shape, Text, clamp
+from vskill_platform.web.http.headers import NO_STORE_HEADER
+from vskill_platform.web.http.rate_limits import limits_of, quota_key
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.visitor import visitor_of
+
+_MAX_ROWS = 100
+#: Each makes the registry send something to an address that a user chose.
+_TESTS_PER_HOUR = 60
+
+
+class NewWebhook(Shape, frozen=True, kw_only=True):
+    url: Annotated[str, msgspec.Meta(max_length=1000)]
+    #: Empty for the whole registry, which needs an admin.
+    namespace: Text = ""
+    #: Empty for all event types.
+    types: list[Text] = msgspec.field(default_factory=list)
+    shape: PayloadShape = PayloadShape.STANDARD
+    label: Text = ""
+    #: Of the whole registry: whether events of private skills are sent, too.
+    with_private: bool = False
+
+
+class WebhookChange(Shape, frozen=True, kw_only=True):
+    url: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
+    types: list[Text] | None = None
+    shape: PayloadShape | None = None
+    label: Text | None = None
+    with_private: bool | None = None
+    is_enabled: bool | None = None
+
+
+class WebhookItem(Shape, frozen=True, kw_only=True):
+    id: str
+    url: str
+    namespace: str
+    owner: str
+    types: list[str]
+    shape: str
+    label: str
+    with_private: bool
+    is_enabled: bool
+    problem: str
+    failing_since: datetime | None
+    created_at: datetime
+
+
+class WebhookList(Shape, frozen=True, kw_only=True):
+    webhooks: list[WebhookItem]
+
+
+class WebhookSecret(Shape, frozen=True, kw_only=True):
+    webhook: WebhookItem
+    #: Shown once.
+    secret: str
+
+
+class DeliveryItem(Shape, frozen=True, kw_only=True):
+    id: str
+    event_id: str
+    type: str
+    #: waiting, delivered or failed
+    state: str
+    attempts: int
+    created_at: datetime
+    next_attempt_at: datetime | None
+    #: The status of the last answer; 0 if there was none.
+    status: int
+    answer: str
+
+
+class DeliveryList(Shape, frozen=True, kw_only=True):
+    deliveries: list[DeliveryItem]
+
+
+class Replay(Shape, frozen=True, kw_only=True):
+    #: One delivery; without it, all that failed.
+    delivery: Text = ""
+    since: datetime | None = None
+
+
+class Replayed(Shape, frozen=True, kw_only=True):
+    replayed: int
+
+
+async def list_webhooks(request: WebRequest) -> WebhookList:
+    """List the webhooks that you may manage."""
+    found = await list_manageable(user_of(request))
+    return WebhookList(webhooks=[_item(one) for one in found if _may_see(request, one)])
+
+
+@operation(status=HTTP_201_CREATED, response_headers=NO_STORE_HEADER, also=(404,))
+async def add_webhook(request: WebRequest, data: JSONBody[NewWebhook]) -> WebhookSecret:
+    """Add a webhook. Its secret is shown only in this response."""
+    _check_registry_right(request, data.namespace)
+    user = user_of(request)
+    chosen = EndpointChange(
+        types=data.types, shape=data.shape, label=data.label, with_private=data.with_private
+    )
+    made = await add_endpoint(
+        data.url, namespace=data.namespace, owner=user, actor=user.name, chosen=chosen
+    )
+    return WebhookSecret(webhook=_item(made.endpoint), secret=made.secret)
+
+
+async def show_webhook(request: WebRequest, webhook_id: FromPath[str]) -> WebhookItem:
+    """Show a webhook."""
+    return _item(await find_webhook(request, webhook_id))
+
+
+async def change_webhook(
+    request: WebRequest, webhook_id: FromPath[str], data: JSONBody[WebhookChange]
+) -> WebhookItem:
+    """Change a webhook, or switch it off or on."""
+    await find_webhook(request, webhook_id)
+    wanted = EndpointChange(**{name: getattr(data, name) for name in data.__struct_fields__})
+    return _item(await change_endpoint(webhook_id, wanted, actor=visitor_of(request).name))
+
+
+async def remove_webhook(request: WebRequest, webhook_id: FromPath[str]) -> Ok:
+    """Remove a webhook; what waits for it is not sent."""
+    await find_webhook(request, webhook_id)
+    await remove_endpoint(webhook_id, actor=visitor_of(request).name)
+    return Ok()
+
+
+@operation(response_headers=NO_STORE_HEADER, also=(404,))
+async def rotate_over_api(request: WebRequest, webhook_id: FromPath[str]) -> WebhookSecret:
+    """Create a new secret; the old one signs, too, for a day."""
+    await find_webhook(request, webhook_id)
+    made = await rotate_secret(webhook_id, actor=visitor_of(request).name)
+    return WebhookSecret(webhook=_item(made.endpoint), secret=made.secret)
+
+
+@operation(status=HTTP_202_ACCEPTED, also=(404, 429))
+async def test_over_api(request: WebRequest, webhook_id: FromPath[str]) -> DeliveryItem:
+    """Send a test event soon; the list of deliveries shows the answer."""
+    await find_webhook(request, webhook_id)
+    return _delivery(await queue_test(request, webhook_id))
+
+
+async def deliveries_over_api(
+    request: WebRequest,
+    webhook_id: FromPath[str],
+    only: FromQuery[Literal["all", "failed", "waiting"]] = "all",
+    limit: Limit = 50,
+) -> Response[DeliveryList]:
+    """List the latest deliveries to a webhook, newest first; at most 100."""
+    await find_webhook(request, webhook_id)
+    size, headers = clamp(limit, _MAX_ROWS)
+    found = await list_deliveries(webhook_id, limit=size, only="" if only == "all" else only)
+    return Response(DeliveryList(deliveries=list(map(_delivery, found))), headers=headers)
+
+
+@operation(status=HTTP_202_ACCEPTED, also=(404,))
+async def replay_over_api(
+    request: WebRequest, webhook_id: FromPath[str], data: JSONBody[Replay]
+) -> Replayed:
+    """Send one delivery again, or all that failed, at most 1,000."""
+    await find_webhook(request, webhook_id)
+    actor = visitor_of(request).name
+    if data.delivery:
+        await replay_delivery(webhook_id, data.delivery, actor=actor)
+        return Replayed(replayed=1)
+    if data.since and data.since.tzinfo is None:
+        raise InvalidInput("since must have a time zone, such as 2026-01-31T12:00:00Z")
+    return Replayed(replayed=await replay_failed(webhook_id, since=data.since, actor=actor))
+
+
+async def queue_test(request: WebRequest, webhook_id: str) -> Delivery:
+    limits_of(request).take_hourly(
+        "webhook-test", quota_key(visitor_of(request)), per_hour=_TESTS_PER_HOUR, now=get_now()
+    )
+    return await send_test_event(webhook_id, actor=visitor_of(request).name)
+
+
+async def find_webhook(request: WebRequest, webhook_id: str) -> Endpoint:
+    endpoint = await find_endpoint(webhook_id, user_of(request))
+    if not _may_see(request, endpoint):
+        raise NotFound(f"there is no webhook {webhook_id!r}")
+    return endpoint
+
+
+def _may_see(request: WebRequest, endpoint: Endpoint) -> bool:
+    """Tell whether the token, too, allows it: one of an admin may be for less."""
+    may = visitor_of(request).may(Right.ADMINISTER, get_settings())
+    return bool(endpoint.namespace) or may
+
+
+def _check_registry_right(request: WebRequest, namespace: str) -> None:
+    if not namespace and not visitor_of(request).may(Right.ADMINISTER, get_settings()):
+        raise NotFound(
+            "only admins can add webhooks for the whole registry; name a namespace that you own"
+        )
+
+
+def user_of(request: WebRequest) -> User:
+    user = visitor_of(request).user
+    if user is None:
+        raise NotSignedIn("sign in to manage webhooks")
+    return user
+
+
+def _item(one: Endpoint) -> WebhookItem:
+    return WebhookItem(
+        id=one.id,
+        url=one.url,
+        namespace=one.namespace,
+        owner=one.owner,
+        types=list(one.types),
+        shape=one.shape,
+        label=one.label,
+        with_private=one.with_private,
+        is_enabled=one.is_enabled,
+        problem=one.problem,
+        failing_since=one.failing_since,
+        created_at=one.created_at,
+    )
+
+
+def _delivery(one: Delivery) -> DeliveryItem:
+    return DeliveryItem(
+        id=one.id,
+        event_id=one.event.id,
+        type=one.event.type,
+        state=one.state,
+        attempts=one.attempts,
+        created_at=one.created_at,
+        next_attempt_at=one.due_at if one.state == "waiting" else None,
+        status=one.last.status if one.last else 0,
+        answer=one.last.answer if one.last else "",
+    )
