@@ -11,6 +11,7 @@ VskillError
 ├── ChangedSinceSeen       the reviewed content was replaced             409
 ├── NotFound               nothing has that id or slug                   404
 ├── NotSignedIn            the caller is not authenticated               401
+│   └── SecondFactorNeeded the password was right, a code is missing     401
 ├── NotAllowed             the caller may not do this                    403
 │   ├── RightMissing       the role lacks this right                     403
 │   │   └── ScopeMissing   the role has it, but not the token            403
@@ -116,6 +117,13 @@ class NotFound(VskillError):
 
 class NotSignedIn(VskillError):
     pass
+
+
+class SecondFactorNeeded(NotSignedIn):
+    def __init__(self, secret: str) -> None:
+        super().__init__("enter a code of your authenticator app")
+        #: Under which the sign-in continues.
+        self.secret = secret
 
 
 class NotAllowed(VskillError):

@@ -54,6 +54,8 @@ class SignOnFields(MailFields, frozen=True, kw_only=True):
 
     #: Whether users sign in with passwords; if off, only break-glass accounts do.
     password_sign_in: bool = True
+    #: Whether reviewers and admins need a second factor for their rights.
+    second_factor: Literal["optional", "staff"] = "optional"
 
 
 class NamespaceGroups(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

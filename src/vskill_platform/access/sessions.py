@@ -9,6 +9,7 @@ from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotFound, Overtaken
 from vskill_platform.model.user import Session, User
+from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.session_store import (
     delete_session,
@@ -38,6 +39,7 @@ async def begin_session(
     *,
     address: str = "",
     browser: str = "",
+    has_second_factor: bool = False,
     also: Callable[[Session], list[Operation]] = lambda _: [],
 ) -> OpenSession:
     """Start a session with a new secret, which prevents session fixation.
@@ -55,6 +57,7 @@ async def begin_session(
         seen_at=now,
         address=address,
         browser=browser[:_MAX_BROWSER_LENGTH],
+        has_second_factor=has_second_factor,
     )
     operations = [*write_new_session(digest_of(secret), session), *also(session)]
     if await commit(operations) is None:
@@ -87,6 +90,21 @@ async def end_session(user_name: str, session_id: str) -> None:
     if digest is None or stored is None:
         raise NotFound("that session has already ended")
     await commit(delete_session(digest, stored.record))
+
+
+async def add_second_factor_to(user_name: str, session_id: str) -> None:
+    """Record that the user of a session has proved a second factor."""
+
+    async def plan() -> PlannedChange[None]:
+        digest = await get_session_digest(user_name, session_id)
+        stored = await get_session(digest) if digest else None
+        if digest is None or stored is None:
+            raise NotFound("that session has already ended")
+        proved = msgspec.structs.replace(stored.record, has_second_factor=True)
+        operations = [write_session(digest, proved, expected=stored.revision)]
+        return PlannedChange(operations=operations, result=None)
+
+    await change(f"a session of {user_name}", plan)
 
 
 async def find_last_sign_in(user_name: str) -> datetime | None:

@@ -6,7 +6,6 @@ from contextlib import suppress
 import msgspec
 
 from vskill_platform.access.passwords import digest_password, is_outdated, verify_password
-from vskill_platform.access.sessions import OpenSession, begin_session
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import Busy, NotSignedIn
 from vskill_platform.model.user import User
@@ -19,8 +18,8 @@ log = get_logger(__name__)
 WRONG = "The name or the password is wrong."
 
 
-async def sign_in(name: str, password: str, *, address: str = "", browser: str = "") -> OpenSession:
-    """Start a session for the user with this name and password.
+async def check_sign_in(name: str, password: str, *, address: str = "") -> User:
+    """Return the user with this name and password.
 
     Unknown users, disabled users and users without a password get the same refusal as a wrong
     password, after the same time.
@@ -29,8 +28,7 @@ async def sign_in(name: str, password: str, *, address: str = "", browser: str =
     if user is None:
         log.warning("sign-in refused", name=name[:64], address=address)
         raise NotSignedIn(WRONG)
-    log.info("signed in", name=user.name, address=address)
-    return await begin_session(user, address=address, browser=browser)
+    return user
 
 
 async def check_credentials(name: str, password: str) -> User | None:

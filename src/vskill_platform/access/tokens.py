@@ -13,7 +13,7 @@ from vskill_platform.access.secret_texts import digest_of, is_token_text, new_to
 from vskill_platform.access.users import find_user
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.rights import SCOPES_OF
-from vskill_platform.model.user import ApiToken, Scope, User
+from vskill_platform.model.user import ApiToken, Role, Scope, User
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now
@@ -57,9 +57,12 @@ async def add_token(
     *,
     actor: str,
     lifetime: timedelta = DEFAULT_LIFETIME,
+    role: Role | None = None,
 ) -> NewToken:
-    """Create a token for a user, limited to the scopes of the user's role."""
+    """Create a token for a user, limited to the scopes of the user's role, or of a lower *role*."""
     user = await find_user(user_name)
+    if role is not None:
+        user = msgspec.structs.replace(user, role=role)
     token = _draft(user, label, scopes, lifetime)
     text = new_token_text()
     said = f"{', '.join(token.scopes)}, until {token.expires_at:%Y-%m-%d}"

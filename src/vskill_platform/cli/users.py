@@ -10,6 +10,7 @@ from rich.table import Table
 from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
 from vskill_platform.access.oidc.accounts import link_subject, unlink_account
 from vskill_platform.access.one_time_links import invite_admin, invite_user
+from vskill_platform.access.second_factor.factors import reset_second_factor
 from vskill_platform.access.users import (
     add_user,
     disable_user,
@@ -198,6 +199,20 @@ def unlink(*, name: str, reason: str, as_json: bool) -> None:
         return await find_user(name)
 
     _change(work, as_json=as_json)
+
+
+@users.command("reset-second-factor")
+@_name
+@_reason
+@json_option
+def reset_second_factor_command(*, name: str, reason: str, as_json: bool) -> None:
+    """Remove the second factor of a user who has lost it.
+
+    The user can then sign in with the password alone.
+    """
+    _change(
+        lambda: reset_second_factor(name, actor=getpass.getuser(), reason=reason), as_json=as_json
+    )
 
 
 @users.command("set-password")

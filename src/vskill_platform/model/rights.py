@@ -13,6 +13,7 @@ __all__ = [
     "RIGHTS",
     "SCOPES_OF",
     "SCOPE_RIGHTS",
+    "STAFF",
     "Right",
     "Role",
     "Scope",
@@ -69,6 +70,8 @@ SCOPES_OF: dict[Role, frozenset[Scope]] = {
     Role.REVIEWER: frozenset(Scope) - {Scope.ADMIN},
     Role.ADMIN: frozenset(Scope),
 }
+#: The roles for which the operator can require a second factor.
+STAFF = frozenset({Role.REVIEWER, Role.ADMIN})
 #: A token with one of these scopes sees the private skills that its user sees.
 _SEEING = frozenset({Scope.READ, Scope.REVIEW, Scope.ADMIN})
 
@@ -87,6 +90,10 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     csrf: str = ""
     #: Identifies the session or the token; empty without one.
     credential: str = ""
+    #: Whether the session began with a second factor.
+    has_second_factor: bool = False
+    #: Whether staff rights are withheld, because the session has no second factor.
+    needs_second_factor: bool = False
 
     @property
     def name(self) -> str:

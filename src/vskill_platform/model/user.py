@@ -69,6 +69,8 @@ class Session(Record, frozen=True, kw_only=True):
     #: Where it was created: the address and the browser's name.
     address: str = ""
     browser: str = ""
+    #: Whether it began with a second factor, or at a provider, which is responsible for that.
+    has_second_factor: bool = False
 
 
 class Namespace(Record, frozen=True, kw_only=True):

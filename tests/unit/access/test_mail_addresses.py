@@ -21,7 +21,7 @@ from vskill_platform.access.mail_addresses import (
     set_mail_address,
 )
 from vskill_platform.access.one_time_links import use_one_time_link
-from vskill_platform.access.sign_in import sign_in
+from vskill_platform.access.second_factor.sign_in_step import sign_in
 from vskill_platform.access.users import disable_user, find_user
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.events.send_mail import send_due_mails

@@ -19,8 +19,8 @@ from vskill_platform.access.one_time_links import (
     read_one_time_link,
     use_one_time_link,
 )
+from vskill_platform.access.second_factor.sign_in_step import sign_in
 from vskill_platform.access.sessions import begin_session, find_session
-from vskill_platform.access.sign_in import sign_in
 from vskill_platform.access.users import disable_user, find_user
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.user import Role, User

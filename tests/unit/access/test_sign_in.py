@@ -6,7 +6,8 @@ import argon2
 import pytest
 
 from tests.people import PASSWORD, a_user
-from vskill_platform.access.sign_in import WRONG, sign_in
+from vskill_platform.access.second_factor.sign_in_step import sign_in
+from vskill_platform.access.sign_in import WRONG
 from vskill_platform.access.users import add_user, disable_user
 from vskill_platform.errors import NotSignedIn
 from vskill_platform.model.user import Role

@@ -6,7 +6,7 @@ import pytest
 
 from tests.people import PASSWORD, a_user
 from vskill_platform.access.one_time_links import invite_user, read_one_time_link
-from vskill_platform.access.sign_in import sign_in
+from vskill_platform.access.second_factor.sign_in_step import sign_in
 from vskill_platform.access.users import (
     add_user,
     disable_user,

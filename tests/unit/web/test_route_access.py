@@ -131,6 +131,7 @@ def test_only_these_routes_take_something_from_anybody() -> None:
 
     assert found == {
         "/sign-in",
+        "/sign-in/second",  # needs the cookie of a sign-in whose password was right
         "/sign-out",
         "/welcome",  # needs the key of an invitation
         "/forgot-password",  # tells nothing, and mails only to confirmed addresses

@@ -129,6 +129,7 @@ async def finish_oidc_login(query: Mapping[str, str], client: Client) -> Arrival
         user,
         address=client.address,
         browser=client.name,
+        has_second_factor=True,  # the provider decides how its users sign in
         also=lambda session: _remember(session, identity),
     )
     log.info("signed in", name=user.name, address=client.address, via="oidc")

@@ -8,7 +8,7 @@ from litestar.handlers.base import BaseRouteHandler
 from litestar.routes import HTTPRoute
 
 from vskill_platform.errors import ConfigError, NotSignedIn, RightMissing, ScopeMissing
-from vskill_platform.model.rights import SCOPE_RIGHTS, Right, Visitor
+from vskill_platform.model.rights import RIGHTS, SCOPE_RIGHTS, Right, Role, Visitor
 from vskill_platform.publish.moderation.current_policy import with_current_policy
 from vskill_platform.runtime.worker_context import replace_worker_env
 from vskill_platform.stores.db import bound_env, get_settings
@@ -65,6 +65,11 @@ def _refusal(visitor: Visitor, right: Right) -> NotSignedIn | RightMissing:
     what = _NEEDS.get(right, right)
     if visitor.user is None:
         return NotSignedIn(f"{what} requires signing in")
+    if visitor.needs_second_factor and right not in RIGHTS[Role.PUBLISHER]:
+        return RightMissing(
+            f"{what} requires a second factor: set it up below your account, at /account/security, "
+            "or sign in with it"
+        )
     without_token = msgspec.structs.replace(visitor, via="session")
     if visitor.via == "token" and without_token.may(right, get_settings()):
         scope = next(scope for scope, rights in SCOPE_RIGHTS.items() if right in rights)

@@ -13,12 +13,13 @@ from litestar.datastructures import Cookie
 from litestar.types import Scope
 
 from vskill_platform.access.secret_texts import TOKEN_PREFIX, new_secret
-from vskill_platform.access.sessions import find_session
+from vskill_platform.access.sessions import OpenSession, find_session
 from vskill_platform.access.tokens import find_open_token
 from vskill_platform.errors import NotFound, NotSignedIn
+from vskill_platform.model.rights import STAFF, Role, Visitor
 from vskill_platform.model.rights import Scope as TokenScope
-from vskill_platform.model.rights import Visitor
 from vskill_platform.settings import Settings
+from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.requests import Connection, is_api, is_git, is_read
 
 #: Keys in the request state.
@@ -34,6 +35,9 @@ _VISIT_LIFETIME = timedelta(days=1)
 #: Ties a sign-in at the provider to the browser that began it.
 OIDC_COOKIE = "vskill_oidc"
 _OIDC_LIFETIME = timedelta(minutes=10)
+#: A sign-in that waits for its second factor.
+STEP_COOKIE = "vskill_step"
+_STEP_LIFETIME = timedelta(minutes=5)
 #: The format of our secrets; other cookie values are ignored.
 _SECRET = re.compile(r"[\w-]{43}", re.ASCII)
 _BEARER, _BASIC = "bearer", "basic"
@@ -102,6 +106,19 @@ def oidc_secret_of(connection: Connection) -> str:
     return secret if is_secret(secret) else ""
 
 
+def step_cookie(secret: str, settings: Settings) -> Cookie:
+    return _cookie(STEP_COOKIE, secret, _STEP_LIFETIME, settings)
+
+
+def ended_step_cookie(settings: Settings) -> Cookie:
+    return _cookie(STEP_COOKIE, "", timedelta(0), settings)
+
+
+def step_secret_of(connection: Connection) -> str:
+    secret = connection.cookies.get(STEP_COOKIE, "")
+    return secret if is_secret(secret) else ""
+
+
 def is_secret(text: str) -> bool:
     return _SECRET.fullmatch(text) is not None
 
@@ -137,20 +154,29 @@ async def identify(connection: Connection) -> Identified:
     secret = connection.cookies.get(SESSION_COOKIE, "")
     opened = await find_session(secret) if is_secret(secret) else None
     if opened:
-        visitor = Visitor(
-            user=opened.user,
-            via="session",
-            address=address,
-            csrf=csrf_token_for(secret),
-            credential=opened.session.id,
-        )
-        return Identified(visitor=visitor)
+        return Identified(visitor=_by_session(opened, address))
     if is_api(connection):  # the API has no forms, so no CSRF token is needed
         return Identified(visitor=Visitor(address=address))
     visit = connection.cookies.get(VISIT_COOKIE, "")
     new_visit = "" if is_secret(visit) else new_secret()
     visitor = Visitor(address=address, csrf=csrf_token_for(new_visit or visit))
     return Identified(visitor=visitor, new_visit=new_visit)
+
+
+def _by_session(opened: OpenSession, address: str) -> Visitor:
+    user, session = opened.user, opened.session
+    is_required = get_settings().second_factor == "staff" and user.role in STAFF
+    is_missing = is_required and not session.has_second_factor
+    return Visitor(
+        # Without it, staff have the rights of publishers, until they have set one up.
+        user=msgspec.structs.replace(user, role=Role.PUBLISHER) if is_missing else user,
+        via="session",
+        address=address,
+        csrf=csrf_token_for(opened.secret),
+        credential=session.id,
+        has_second_factor=session.has_second_factor,
+        needs_second_factor=is_missing,
+    )
 
 
 def address_of(connection: Connection) -> str:

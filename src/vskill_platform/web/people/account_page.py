@@ -23,6 +23,7 @@ from vskill_platform.stores.github_link_store import get_github_link_of
 from vskill_platform.stores.mail_address_store import get_mail_address
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.oidc_store import get_oidc_link_of
+from vskill_platform.stores.second_factor_store import get_second_factor
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.web.http.bodies import read_choices, read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
@@ -110,7 +111,10 @@ async def change_password(request: WebRequest) -> Response[Any]:
         return await show_account(request, Notes(problem=str(error)), status=400)
     visitor = visitor_of(request)
     opened = await begin_session(
-        changed, address=visitor.address, browser=request.headers.get("user-agent", "")
+        changed,
+        address=visitor.address,
+        browser=request.headers.get("user-agent", ""),
+        has_second_factor=visitor.has_second_factor,
     )
     cookie = session_cookie(opened.secret, get_settings())
     return Redirect("/account?done=password", status_code=303, cookies=[cookie])
@@ -126,6 +130,7 @@ async def add_own_token(request: WebRequest) -> Template:
             _scopes(await read_choices(request, "scope")),
             actor=user.name,
             lifetime=_lifetime(fields.get("days", "")),
+            role=user.role,
         )
     except (InvalidInput, NotAllowed) as error:
         return await show_account(request, Notes(problem=str(error)), status=400)
@@ -212,6 +217,8 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
         "provider": settings.oidc_name if settings.oidc_issuer else "",
         "oidc": await get_oidc_link_of(user.name),
         "has_password": await has_password(user),
+        "has_second_factor": await get_second_factor(user.name) is not None,
+        "needs_second_factor": visitor_of(request).needs_second_factor,
         "browser_name": browser_name,
         "section": "account",
     }

@@ -157,9 +157,9 @@ async def list_own_tokens(request: WebRequest) -> TokenList:
 @operation(status=HTTP_201_CREATED, response_headers=NO_STORE_HEADER)
 async def make_token(request: WebRequest, data: JSONBody[NewToken]) -> TokenMade:
     """Create a token. It is shown only in this response."""
-    name = _user(request).name
+    user, lifetime = _user(request), timedelta(days=data.days)
     made = await add_token(
-        name, data.label, data.scopes, actor=name, lifetime=timedelta(days=data.days)
+        user.name, data.label, data.scopes, actor=user.name, lifetime=lifetime, role=user.role
     )
     return TokenMade(token=made.text, record=_token(made.record))
 

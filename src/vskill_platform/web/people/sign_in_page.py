@@ -14,10 +14,10 @@ from vskill_platform.access.one_time_links import (
     read_one_time_link,
     use_one_time_link,
 )
-from vskill_platform.access.sessions import begin_session, end_session
-from vskill_platform.access.sign_in import sign_in
+from vskill_platform.access.second_factor.sign_in_step import open_session, sign_in
+from vskill_platform.access.sessions import end_session
 from vskill_platform.base.show_text import count_of
-from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, TooMany
+from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, SecondFactorNeeded, TooMany
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.one_time_link_store import OneTimeLink
 from vskill_platform.web.http.bodies import read_fields
@@ -25,8 +25,14 @@ from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.rate_limits import address_key, take_sign_in
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import safe_path
-from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
+from vskill_platform.web.http.visitor import (
+    ended_session_cookie,
+    session_cookie,
+    step_cookie,
+    visitor_of,
+)
 
+SECOND_STEP = "/sign-in/second"
 _MAX_NAME_LENGTH = 64
 
 
@@ -46,6 +52,7 @@ async def sign_in_form(request: WebRequest) -> Response[Any]:
         opened = await sign_in(
             name,
             fields.get("password", ""),
+            back=back,
             address=visitor_of(request).address,
             browser=request.headers.get("user-agent", ""),
         )
@@ -53,10 +60,17 @@ async def sign_in_form(request: WebRequest) -> Response[Any]:
         wait = int(error.retry_after.total_seconds()) if error.retry_after else 60
         words = f"Too many attempts. Try again in {count_of(wait, 'second')}."
         return show_sign_in(back, name=name, problem=words, status=429, retry_after=wait)
+    except SecondFactorNeeded as needed:
+        return ask_second_factor(needed)
     except NotSignedIn as error:
         return show_sign_in(back, name=name, problem=str(error), status=401)
     cookie = session_cookie(opened.secret, get_settings())
     return Redirect(back, status_code=303, cookies=[cookie], headers=NO_STORE_HEADER)
+
+
+def ask_second_factor(needed: SecondFactorNeeded) -> Redirect:
+    cookie = step_cookie(needed.secret, get_settings())
+    return Redirect(SECOND_STEP, status_code=303, cookies=[cookie], headers=NO_STORE_HEADER)
 
 
 async def sign_out(request: WebRequest) -> Response[Any]:
@@ -127,11 +141,15 @@ async def welcome_form(request: WebRequest) -> Response[Any]:
         return _welcome_form(key, welcome, name=name, problem=str(error), status=400)
     if welcome.user is None:
         await forget_link(get_settings())
-    opened = await begin_session(
-        user,
-        address=visitor_of(request).address,
-        browser=request.headers.get("user-agent", ""),
-    )
+    try:
+        opened = await open_session(
+            user,
+            back="/account?done=welcome",
+            address=visitor_of(request).address,
+            browser=request.headers.get("user-agent", ""),
+        )
+    except SecondFactorNeeded as needed:
+        return ask_second_factor(needed)
     cookie = session_cookie(opened.secret, get_settings())
     return Redirect(
         "/account?done=welcome", status_code=303, cookies=[cookie], headers=NO_STORE_HEADER

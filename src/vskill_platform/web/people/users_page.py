@@ -12,6 +12,7 @@ from litestar.response import Redirect, Template
 from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
 from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.one_time_links import invite_user, is_mail_on, mail_user_link
+from vskill_platform.access.second_factor.factors import reset_second_factor
 from vskill_platform.access.sessions import find_last_sign_in
 from vskill_platform.access.tokens import revoke_token
 from vskill_platform.access.users import add_user, disable_user, enable_user, set_role
@@ -20,6 +21,7 @@ from vskill_platform.model.user import Role
 from vskill_platform.stores.mail_address_store import get_mail_addresses
 from vskill_platform.stores.namespace_store import list_namespaces
 from vskill_platform.stores.one_time_link_store import OneTimeLink, list_one_time_links
+from vskill_platform.stores.second_factor_store import list_users_with_factor
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import get_password, list_users
 from vskill_platform.web.html.flash import act, act_and_show, admin_page
@@ -77,6 +79,7 @@ async def _show(request: WebRequest, invitation: Invitation | None = None) -> Te
         "sign_ins": dict(zip((user.name for user in shown.items), sign_ins, strict=True)),
         "pending": [await _pending(link) for link in links],
         "roles": list(Role),
+        "with_factor": await list_users_with_factor(),
         "invitation": invitation,
         "is_mail_on": is_mail_on(),
         "addresses": await get_mail_addresses([user.name for user in shown.items]),
@@ -158,13 +161,17 @@ async def user_form(
     async def mail_link() -> str:
         return f"A link was mailed to {await mail_user_link(name, actor=actor)}."
 
+    async def reset_factor() -> str:
+        user = await reset_second_factor(name, actor=actor, reason=reason)
+        return f"The second factor of {user.name} was reset."
+
     async def invite() -> Template:
         return await _show(request, await _invite(name, actor))
 
     if action == "invite":
         return await act_and_show(_HERE, invite)
     actions: dict[str, Callable[[], Awaitable[str]]] = {
-        "role": role, "disable": disable, "enable": enable,
+        "role": role, "disable": disable, "enable": enable, "reset-factor": reset_factor,
         "mail": mail, "mail-link": mail_link,
     }  # fmt: skip
     if action not in actions:

@@ -8,8 +8,8 @@ from httpx import AsyncClient, Response
 
 from tests.people import PASSWORD, a_user, csrf_in, let_in
 from vskill_platform.access.namespaces import add_owner
+from vskill_platform.access.second_factor.sign_in_step import sign_in
 from vskill_platform.access.sessions import begin_session, find_session
-from vskill_platform.access.sign_in import sign_in
 from vskill_platform.access.tokens import add_token, find_open_token
 from vskill_platform.errors import NotSignedIn
 from vskill_platform.model.user import Role, Scope, User

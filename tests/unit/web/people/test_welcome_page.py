@@ -7,7 +7,7 @@ from httpx import AsyncClient
 from tests.people import PASSWORD, a_user, csrf_in
 from vskill_platform.access.first_admin import invite_first_admin, link_file
 from vskill_platform.access.one_time_links import invite_user
-from vskill_platform.access.sign_in import sign_in
+from vskill_platform.access.second_factor.sign_in_step import sign_in
 from vskill_platform.access.users import find_user
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
