@@ -34,7 +34,7 @@ _HOST = re.compile(r"(?:(https?)://)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1
 _HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 #: Settings that may contain a password.
 URLS = frozenset({"database_url", "database_listen_url"})
-_MAX_FEATURED = 12
+MAX_FEATURED = 12
 #: Request fields that options of the judge may not change.
 _ASKED_BY_US = frozenset({"model", "messages", "stream", "n", "tools"})
 
@@ -376,8 +376,8 @@ def allowed_folders(settings: Settings) -> tuple[Path, ...]:
 def featured_slugs(settings: Settings) -> tuple[str, ...]:
     """Return the slugs of the skills that the home page shows first."""
     slugs = tuple(dict.fromkeys(listed(settings.featured_skills)))
-    if len(slugs) > _MAX_FEATURED or not all("/" in slug for slug in slugs):
-        at_most = f"at most {_MAX_FEATURED} slugs like owner/repo/skill, separated by commas"
+    if len(slugs) > MAX_FEATURED or not all("/" in slug for slug in slugs):
+        at_most = f"at most {MAX_FEATURED} slugs like owner/repo/skill, separated by commas"
         raise ConfigError(f"{variable('featured_skills')} must have {at_most}")
     return slugs
 

@@ -29,6 +29,7 @@ ADMIN = {
         "rescan": f"{_HERE}.rescan:rescan",
         "scanners": f"{_HERE}.scanners:scanners",
         "similar": f"{_HERE}.similar:similar",
+        "featured": f"{_HERE}.featured:featured",
     },
     "Database": {
         "backup": f"{_HERE}.backup:backup",
@@ -43,7 +44,7 @@ ALIASES = {
     name: place
     for section in ADMIN.values()
     for name, place in section.items()
-    if name not in {"vacuum", "copy", "mail"}
+    if name not in {"vacuum", "copy", "mail", "featured"}
 }
 
 

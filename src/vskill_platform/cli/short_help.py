@@ -54,6 +54,7 @@ SHORT_HELP = {
     f"{_HERE}.dead_letters:dead_letters": "List, requeue or drop failed messages (dead letters).",
     f"{_HERE}.work:work": "Process the queue until stopped with Ctrl-C.",
     f"{_HERE}.work:tick": "Run the due cron jobs once.",
+    f"{_HERE}.featured:featured": "List or change the featured skills of the home page.",
     f"{_HERE}.policy:policy": "Check, try, save and restore policies.",
     f"{_HERE}.rescan:rescan": "Rescan all published skills.",
     f"{_HERE}.scanners:scanners": "List third-party scanners.",

@@ -160,6 +160,13 @@ async def resolve_slug(slug: str) -> str:
     return alias.record if alias else slug
 
 
+async def resolve_slugs(slugs: Sequence[str]) -> tuple[str, ...]:
+    """Return the current slug of each, in order and without repeating one."""
+    aliases = await get_all([_ALIAS + slug for slug in slugs], str)
+    current = (one.record if one else slug for slug, one in zip(slugs, aliases, strict=True))
+    return tuple(dict.fromkeys(current))
+
+
 async def find_skill(slug: str) -> tuple[str, Stored[PublishedSkill] | None]:
     """Return the current slug and its skill; most slugs are no alias and are read at once."""
     kv = get_kv()

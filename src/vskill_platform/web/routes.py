@@ -45,6 +45,7 @@ from vskill_platform.web.reviews import (
     reviews,
 )
 from vskill_platform.web.skills import (
+    featured,
     feeds,
     follow_repos,
     followed_page,
@@ -162,6 +163,8 @@ PAGES = [Route(*row) for row in (
     ("GET", "/admin/reviews/{submission_id:str}", REVIEW, reviews.review_page),
     ("POST", "/admin/reviews/{submission_id:str}/{ruling:str}", REVIEW, reviews.ruling_form),
     ("GET", "/admin", OPERATE, dashboard_page.dashboard_page),
+    ("GET", "/admin/featured", OPERATE, featured.featured_page),
+    ("POST", "/admin/featured/{action:str}", OPERATE, featured.feature_form),
     ("GET", "/admin/policy", ADMINISTER, policy.policy_page),
     ("POST", "/admin/policy/dry-run", ADMINISTER, policy.dry_run_form),
     ("POST", "/admin/policy/save", ADMINISTER, policy.save_form),
@@ -200,6 +203,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/skills/search", ANYONE, search_api.search_skills),
         ("GET", "/api/v1/skills", ANYONE, search_api.list_skills),
         ("GET", "/api/v1/skills/suggest", ANYONE, search_api.suggest_skills),
+        ("GET", "/api/v1/featured", ANYONE, featured.show_featured),
+        ("PUT", "/api/v1/featured", OPERATE, featured.set_over_api),
         ("GET", "/api/v1/skills/{slug:str}/security", ANYONE, security.show_security),
         ("GET", "/api/v1/skills/{slug:str}/repo-health", ANYONE, security.show_repo_health),
         ("GET", "/api/v1/skills/{slug:str}", ANYONE, skill_api.show_skill),

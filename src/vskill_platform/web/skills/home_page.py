@@ -6,6 +6,7 @@ from typing import Any
 from litestar import Response
 from litestar.response import Template
 
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import (
     Counts,
@@ -15,13 +16,17 @@ from vskill_platform.catalogue.query import (
     SkillSort,
     Visible,
 )
+from vskill_platform.errors import EngineError
 from vskill_platform.model.submission import SubmissionState
+from vskill_platform.publish.moderation.feature_skills import list_featured
 from vskill_platform.settings import featured_slugs
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.marketplace import Search, skill_list
+
+log = get_logger(__name__)
 
 #: Skills, taken-down skills and tags that the page shows of each kind.
 _SHOWN, _SHOWN_DOWN, _SHOWN_TAGS = 6, 4, 18
@@ -72,7 +77,11 @@ async def _first(
 
 async def _featured(catalogue: Catalogue, visible: Visible) -> list[SkillHit]:
     """Return the skills that the operator chose, as far as the visitor may see them."""
-    slugs = featured_slugs(get_settings())
+    try:
+        slugs = await list_featured()
+    except EngineError as error:  # the rest of the page comes from the search index
+        log.warning("featured skills not read", error=str(error))
+        slugs = featured_slugs(get_settings())
     return await catalogue.read_hits(slugs, visible=visible) if slugs else []
 
 

@@ -11,6 +11,7 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.moderation.deprecate import deprecate, undeprecate
+from vskill_platform.publish.moderation.feature_skills import list_featured
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
 from vskill_platform.publish.versions.find_version import list_versions
 from vskill_platform.publish.versions.set_visibility import set_visibility
@@ -34,6 +35,7 @@ async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
         "trust": listed.trust,
         "is_owned": namespace.is_owned,
         "transfer": await get_transfer(transfer_id(skill.slug)),
+        "is_featured": skill.slug in await list_featured(),
     }
     return admin_page(request, "admin/skill.html", context)
 

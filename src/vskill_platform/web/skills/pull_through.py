@@ -6,6 +6,7 @@ answer is 503 with Retry-After; if the skill is refused, it says why.
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.errors import (
@@ -21,6 +22,7 @@ from vskill_platform.model.mirror import parse_mirrored
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.publish.moderation.current_policy import run_with_current_policy
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
@@ -73,7 +75,7 @@ async def _mirror(connection: Connection, visitor: Visitor, slug: str) -> None:
         now=get_now(),
     )
     with _looks.held_by(quota_key(visitor)):
-        submission = await mirror_skill(slug, by=visitor.name)
+        submission = await run_with_current_policy(partial(mirror_skill, slug, by=visitor.name))
     wait: WaitForEnd | None = connection.app.state.wait_for_end
     if wait and submission.state in STUCK_STATES:
         submission = await wait(submission.id, _SECONDS_TO_WAIT)
