@@ -57,6 +57,10 @@ class SignOnFields(MailFields, frozen=True, kw_only=True):
     #: Whether reviewers and admins need a second factor for their rights.
     second_factor: Literal["optional", "staff"] = "optional"
 
+    # CI systems whose signed tokens a trusted publisher can use, by their issuers.
+    github_actions_issuers: tuple[str, ...] = ("https://token.actions.githubusercontent.com",)
+    gitlab_issuers: tuple[str, ...] = ("https://gitlab.com",)
+
 
 class NamespaceGroups(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     owners: tuple[str, ...] = ()
@@ -66,6 +70,13 @@ class NamespaceGroups(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 def check_sign_on(settings: SignOnFields) -> None:
     check_github(settings)
     check_oidc(settings)
+    for name in ("github_actions_issuers", "gitlab_issuers"):
+        for url in getattr(settings, name):
+            if not is_safe_url(url):
+                raise ConfigError(
+                    f"VSKILL_{name.upper()}: {url!r} must be like https://gitlab.example, with "
+                    "https and without a user, password, query or fragment"
+                )
 
 
 def check_github(settings: SignOnFields) -> None:

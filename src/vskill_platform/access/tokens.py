@@ -4,13 +4,14 @@ Expiry is enforced by the engine: stores/token_store.py sets `expires_at`, and t
 expired records.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
 
 import msgspec
 
 from vskill_platform.access.secret_texts import digest_of, is_token_text, new_token_text
 from vskill_platform.access.users import find_user
+from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.rights import SCOPES_OF
 from vskill_platform.model.user import ApiToken, Role, Scope, User
@@ -35,6 +36,8 @@ MAX_LIFETIME = timedelta(days=366)
 MAX_LABEL_LENGTH = 100
 #: Maximum per user.
 MAX_TOKENS = 50
+#: Scopes that make sense in one namespace.
+_WITHIN = frozenset({Scope.READ, Scope.SUBMIT, Scope.MANAGE})
 #: Resolution of a token's "last used" time.
 _USED_EVERY = timedelta(minutes=1)
 
@@ -50,6 +53,17 @@ class OpenToken(msgspec.Struct, frozen=True, kw_only=True):
     user: User
 
 
+class Within(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits a token to one namespace."""
+
+    namespace: str = ""
+    #: What is committed together with the token; asked again for each attempt.
+    also: Callable[[], Awaitable[Sequence[Operation]]] | None = None
+
+
+_ANYWHERE = Within()
+
+
 async def add_token(
     user_name: str,
     label: str,
@@ -58,14 +72,17 @@ async def add_token(
     actor: str,
     lifetime: timedelta = DEFAULT_LIFETIME,
     role: Role | None = None,
+    within: Within = _ANYWHERE,
 ) -> NewToken:
     """Create a token for a user, limited to the scopes of the user's role, or of a lower *role*."""
     user = await find_user(user_name)
     if role is not None:
         user = msgspec.structs.replace(user, role=role)
     token = _draft(user, label, scopes, lifetime)
+    token = _draft(user, label, scopes, lifetime, within.namespace)
     text = new_token_text()
-    said = f"{', '.join(token.scopes)}, until {token.expires_at:%Y-%m-%d}"
+    where = f" in {token.namespace}" if token.namespace else ""
+    said = f"{', '.join(token.scopes)}{where}, until {token.expires_at:%Y-%m-%d}"
     audit = write_audit(
         "token add", f"{user.name} {token.id}", actor=actor, reason=token.label, outcome=said
     )
@@ -75,13 +92,16 @@ async def add_token(
         if len(await list_tokens(user.name)) >= MAX_TOKENS:
             raise NotAllowed(f"{user.name} has {MAX_TOKENS} tokens, the maximum; revoke one first")
         counted = write_tokens_mark(token, expected=mark)
-        operations = [counted, *write_new_token(digest_of(text), token), audit]
+        more = await within.also() if within.also else ()
+        operations = [counted, *write_new_token(digest_of(text), token), audit, *more]
         return PlannedChange(operations=operations, result=NewToken(text=text, record=token))
 
     return await change(f"the tokens of {user.name}", plan)
 
 
-def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta) -> ApiToken:
+def _draft(
+    user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta, namespace: str
+) -> ApiToken:
     wanted = sorted(set(scopes), key=list(Scope).index)
     label = label.strip()
     if not label or len(label) > MAX_LABEL_LENGTH or not label.isprintable():
@@ -90,6 +110,10 @@ def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta)
         raise InvalidInput("choose at least one scope")
     if not timedelta(0) < lifetime <= MAX_LIFETIME:
         raise InvalidInput(f"a token is valid for {MAX_LIFETIME.days} days at most")
+    if namespace and not _WITHIN.issuperset(wanted):
+        raise InvalidInput(
+            "a token for one namespace can have the scopes read, submit and manage only"
+        )
     beyond = [scope for scope in wanted if scope not in SCOPES_OF[user.role]]
     if beyond:
         raise NotAllowed(f"the role {user.role} does not allow the scope {', '.join(beyond)}")
@@ -101,6 +125,7 @@ def _draft(user: User, label: str, scopes: Iterable[Scope], lifetime: timedelta)
         scopes=tuple(wanted),
         created_at=now,
         expires_at=now + lifetime,
+        namespace=namespace,
     )
 
 

@@ -55,7 +55,8 @@ async def list_visible_namespaces(visitor: Visitor) -> frozenset[str]:
     """Return the namespaces whose private skills a visitor without full access sees."""
     if visitor.user is None or not visitor.sees_own:
         return frozenset()
-    return frozenset(await list_namespaces_of(visitor.user.name))
+    names = frozenset(await list_namespaces_of(visitor.user.name))
+    return names & {visitor.only_in} if visitor.only_in else names
 
 
 async def _sees_into(visitor: Visitor, namespace: str) -> bool:

@@ -35,6 +35,8 @@ SECTIONS = {
         "transfers": f"{_USER}:transfers",
         "follow": f"{_USER}:follow",
         "webhooks": f"{_HERE}.webhooks:webhooks",
+        "trusted-publishers": f"{_HERE}.trusted_publishers:trusted_publishers",
+        "ci-token": f"{_HERE}.trusted_publishers:ci_token",
         "discover": f"{_USER}:discover",
         "judge": f"{_HERE}.judge:judge",
     },

@@ -58,8 +58,24 @@ def publish(*, registry: str | None, **options: Any) -> None:
     if target is None:
         _publish_near(wishes)
         return
+    if not target.token:
+        target, wishes = _from_ci(target, wishes)
     with target.open() as opened:
         _publish_far(opened, wishes)
+
+
+def _from_ci(target: Any, wishes: Wishes) -> tuple[Any, Wishes]:
+    """Sign in as the CI job that this is, if it is one, and publish to its namespace."""
+    from vskill_platform.client.ci_token import (  # noqa: PLC0415 - after --help
+        has_ci_token,
+        sign_in_from_ci,
+    )
+
+    if not has_ci_token():
+        return target, wishes
+    made = sign_in_from_ci(target, namespace=wishes.namespace)
+    signed_in = msgspec.structs.replace(target, token=made["token"])
+    return signed_in, msgspec.structs.replace(wishes, namespace=made["namespace"])
 
 
 def _show_only(wishes: Wishes) -> None:

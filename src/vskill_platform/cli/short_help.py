@@ -20,6 +20,10 @@ SHORT_HELP = {
     f"{_HERE}.user_commands:transfer": "Transfer a skill to a namespace, or a namespace to a user.",
     f"{_HERE}.user_commands:transfers": "List, accept or end transfers.",
     f"{_HERE}.user_commands:follow": "Submit new commits of a repo automatically.",
+    f"{_HERE}.trusted_publishers:trusted_publishers": (
+        "Let the CI of a repository publish without a stored token."
+    ),
+    f"{_HERE}.trusted_publishers:ci_token": "Print a token for this CI job, valid for 15 minutes.",
     f"{_HERE}.user_commands:discover": "List the skills in a source.",
     f"{_HERE}.judge:judge": "Ask the judge about a skill in a folder.",
     f"{_HERE}.user_commands:search": "Search for published skills.",

@@ -10,6 +10,31 @@ from vskill_platform.model.verdict import Verdict
 Gained = dict[str, list[str]]
 
 
+class CiPublishToken(TypedDict):
+    """The token that a CI job gets."""
+
+    token: str
+    namespace: str
+    expiresAt: str
+
+
+class TrustedPublisherItem(TypedDict):
+    id: str
+    namespace: str
+    repository: str
+    issuer: str
+    workflow: str
+    environment: str
+    ref: str
+    lastUsedAt: str | None
+
+
+class TrustedPublishers(TypedDict):
+    publishers: list[TrustedPublisherItem]
+    audience: str
+    issuers: list[str]
+
+
 class Account(TypedDict):
     name: str | None
     role: str | None

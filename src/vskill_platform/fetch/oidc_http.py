@@ -54,12 +54,17 @@ async def fetch_metadata(issuer: str) -> ProviderMetadata:
     found = await _ask(request, ProviderMetadata)
     if found.issuer != issuer:
         raise ProviderUnavailable(
-            "the provider names another issuer than VSKILL_OIDC_ISSUER; copy it exactly, with or "
-            "without a slash at its end"
+            "the provider names another issuer than the one in the settings (VSKILL_OIDC_ISSUER); "
+            "copy it exactly, with or without a slash at its end"
         )
-    needed = (found.authorization_endpoint, found.token_endpoint, found.jwks_uri)
-    optional = (found.userinfo_endpoint, found.end_session_endpoint)
-    for url in (*needed, *filter(None, optional)):
+    # One that only signs tokens, such as that of a CI system, has keys and nothing else.
+    optional = (
+        found.authorization_endpoint,
+        found.token_endpoint,
+        found.userinfo_endpoint,
+        found.end_session_endpoint,
+    )
+    for url in (found.jwks_uri, *filter(None, optional)):
         if not is_safe_url(url.partition("?")[0]):
             raise ProviderUnavailable("the provider has an endpoint without https")
     return found

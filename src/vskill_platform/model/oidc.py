@@ -16,9 +16,9 @@ class ProviderMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of OpenID Connect Discovery that are used."""
 
     issuer: str
-    authorization_endpoint: str
-    token_endpoint: str
     jwks_uri: str
+    authorization_endpoint: str = ""
+    token_endpoint: str = ""
     userinfo_endpoint: str = ""
     end_session_endpoint: str = ""
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)

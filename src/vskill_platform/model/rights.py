@@ -94,6 +94,8 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     has_second_factor: bool = False
     #: Whether staff rights are withheld, because the session has no second factor.
     needs_second_factor: bool = False
+    #: The only namespace in which the token may do anything; empty for all of its user's.
+    only_in: str = ""
 
     @property
     def name(self) -> str:
@@ -113,6 +115,8 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
 
     def may_act_in(self, namespace: Namespace, settings: Settings) -> bool:
         """Tell whether this visitor may submit, withdraw, yank and hide in this namespace."""
+        if self.only_in not in {"", namespace.name}:
+            return False
         if not namespace.is_owned or self.may(Right.REVIEW, settings):
             return True
         return self.user is not None and namespace.is_owner(self.user.name)
@@ -120,12 +124,16 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sees_all(self) -> bool:
         """Tell whether this visitor sees all private skills."""
-        return self.sees_own and self.user is not None and Right.REVIEW in RIGHTS[self.user.role]
+        if self.user is None or self.only_in or not self.sees_own:
+            return False
+        return Right.REVIEW in RIGHTS[self.user.role]
 
     def sees_into(self, namespace: Namespace) -> bool:
         """Tell whether this visitor sees the private skills of this namespace."""
         if self.sees_all:
             return True
+        if self.only_in not in {"", namespace.name}:
+            return False
         is_insider = self.user is not None and namespace.is_insider(self.user.name)
         return self.sees_own and is_insider
 

@@ -55,6 +55,8 @@ class ApiToken(Record, frozen=True, kw_only=True):
     expires_at: datetime
     #: Accurate to the minute; None if it was never used.
     last_used_at: datetime | None = None
+    #: The only namespace in which it may do anything; empty for all of its user's.
+    namespace: str = ""
 
 
 class Session(Record, frozen=True, kw_only=True):

@@ -31,10 +31,11 @@ def client_credentials() -> ClientCredentials:
     )
 
 
-async def find_provider() -> Provider:
-    """Return the provider, as it was when it was last asked."""
-    issuer, known = get_settings().oidc_issuer, bound_env().providers
-    check_oidc_sign_in()
+async def find_provider(issuer: str = "") -> Provider:
+    """Return the provider of the settings, or another one, as it was when it was last asked."""
+    if not issuer:
+        check_oidc_sign_in()
+    issuer, known = issuer or get_settings().oidc_issuer, bound_env().providers
     found, now = known.get(issuer), get_now()
     if found and abs(now - found.fetched_at) < _KEPT_FOR:
         return found

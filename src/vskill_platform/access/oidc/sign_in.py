@@ -99,6 +99,8 @@ async def begin_oidc_login(back: str, *, link_to: str = "") -> Departure:
         "code_challenge_method": "S256",
     }
     endpoint = provider.metadata.authorization_endpoint
+    if not endpoint:
+        raise ProviderUnavailable("the provider names no page to sign in; check the issuer")
     mark = "&" if "?" in endpoint else "?"
     return Departure(url=f"{endpoint}{mark}{urlencode(query)}", browser_secret=secret)
 

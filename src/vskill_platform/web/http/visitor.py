@@ -238,4 +238,5 @@ async def _by_token(text: str, address: str) -> Visitor:
         scopes=frozenset(opened.record.scopes),
         address=address,
         credential=opened.record.id,
+        only_in=opened.record.namespace,
     )

@@ -1,0 +1,132 @@
+"""`trusted-publishers` and `ci-token`: publish from CI without a stored token."""
+
+from typing import Any
+
+import click
+
+from vskill_platform.cli.near_or_far import json_option, registry_option, run_far
+
+_FAR = "trusted_publishers"
+_ISSUERS = {
+    "github": "https://token.actions.githubusercontent.com",
+    "gitlab": "https://gitlab.com",
+}
+_PATH = "/api/v1/trusted-publishers"
+
+
+@click.group("trusted-publishers")
+def trusted_publishers() -> None:
+    """Let the CI of a repository publish without a stored token."""
+
+
+@trusted_publishers.command("list")
+@click.argument("namespace")
+@json_option
+@registry_option
+def list_command(*, namespace: str, as_json: bool, registry: str | None) -> None:
+    """List the trusted publishers of a namespace."""
+    run_far(f"{_FAR}:show_all", registry, namespace=namespace, as_json=as_json)
+
+
+@trusted_publishers.command()
+@click.argument("namespace")
+@click.argument("repository")
+@click.option(
+    "--ci",
+    default="github",
+    show_default=True,
+    metavar="github|gitlab|URL",
+    help="The CI system; the URL of your own GitLab, or of the issuer of your GitHub server.",
+)
+@click.option("--workflow", default="", metavar="FILE", help="Only jobs of this file.")
+@click.option("--environment", default="", metavar="NAME", help="Only jobs in this environment.")
+@click.option("--ref", default="", metavar="REF", help="Only this ref, such as refs/heads/main.")
+@json_option
+@registry_option
+def add(*, registry: str | None, **options: Any) -> None:
+    """Trust a repository: its CI jobs can publish to a namespace of yours.
+
+    REPOSITORY is owner/repo, or the path of the project at GitLab.
+    """
+    run_far(f"{_FAR}:add_one", registry, **options)
+
+
+@trusted_publishers.command()
+@click.argument("publisher_id", metavar="ID")
+@json_option
+@registry_option
+def remove(*, publisher_id: str, as_json: bool, registry: str | None) -> None:
+    """Remove a trusted publisher."""
+    run_far(f"{_FAR}:remove_one", registry, publisher_id=publisher_id, as_json=as_json)
+
+
+@click.command("ci-token")
+@click.option("--namespace", default="", metavar="NAME", help="If the job may use several.")
+@json_option
+@registry_option
+def ci_token(*, namespace: str, as_json: bool, registry: str | None) -> None:
+    """Print a token for this CI job, valid for 15 minutes.
+
+    `publish` gets one by itself. Use this for other commands, and for several in one job.
+    """
+    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
+    from vskill_platform.client.ci_token import sign_in_from_ci  # noqa: PLC0415 - as above
+    from vskill_platform.client.credentials import resolve_registry  # noqa: PLC0415 - as above
+    from vskill_platform.errors import ConfigError  # noqa: PLC0415 - as above
+
+    target = resolve_registry(registry)
+    if target is None:
+        raise ConfigError("name a registry with --registry or VSKILL_REGISTRY")
+    made = sign_in_from_ci(target, namespace=namespace)
+    if as_json:
+        print_json(made)
+    else:
+        echo(made["token"])
+
+
+def show_all(registry: Any, *, namespace: str, as_json: bool) -> None:
+    from vskill_platform.cli.tables import show_table  # noqa: PLC0415 - after --help
+    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - as above
+    from vskill_platform.client.shapes import TrustedPublishers  # noqa: PLC0415 - as above
+
+    answer: TrustedPublishers = registry.get_json(_PATH, TrustedPublishers, namespace=namespace)
+    if as_json:
+        print_json(answer)
+    elif not answer["publishers"]:
+        echo(f"{namespace} trusts no repository.", err=True)
+    else:
+        show_table(
+            ("id", "repository", "workflow", "environment", "ref", "last used"),
+            [
+                (one["id"], one["repository"], one["workflow"] or "any",
+                 one["environment"] or "any", one["ref"] or "any", one["lastUsedAt"] or "never")
+                for one in answer["publishers"]
+            ],
+            keys=("id",),
+        )  # fmt: skip
+
+
+def add_one(
+    registry: Any, *, namespace: str, repository: str, ci: str, as_json: bool, **only: str
+) -> None:
+    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
+    from vskill_platform.client.shapes import TrustedPublisherItem  # noqa: PLC0415 - as above
+
+    issuer = _ISSUERS.get(ci, ci)
+    body = {"namespace": namespace, "repository": repository, "issuer": issuer, **only}
+    made: TrustedPublisherItem = registry.post_json(_PATH, body, TrustedPublisherItem)
+    if as_json:
+        print_json(made)
+    else:
+        echo(f"{made['id']}: jobs of {made['repository']} can publish to {made['namespace']}.")
+
+
+def remove_one(registry: Any, *, publisher_id: str, as_json: bool) -> None:
+    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
+    from vskill_platform.client.addresses import segment  # noqa: PLC0415 - as above
+
+    answer = registry.delete_json(f"{_PATH}/{segment(publisher_id)}")
+    if as_json:
+        print_json(answer)
+    else:
+        echo(f"Removed {publisher_id}.")
