@@ -1,0 +1,66 @@
+"""Trusted publishers over the API and on the page of the account."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.web.api_cast import Registry, browser_of, open_registry, token_of
+from vskill_platform.model.user import Role, Scope
+from vskill_platform.stores.db import bound_env
+from vskill_platform.stores.trusted_publisher_store import list_trusted_publishers
+
+pytestmark = pytest.mark.usefixtures("one_loop")
+WHERE = "/api/v1/trusted-publishers"
+GITHUB = "https://token.actions.githubusercontent.com"
+NEW = {"namespace": "@ada", "repository": "acme/skills", "issuer": GITHUB, "workflow": "ci.yml"}
+
+
+@pytest.fixture
+async def registry(tmp_path: Path, bound: object) -> AsyncIterator[Registry]:
+    async with open_registry(bound_env()) as opened:
+        yield opened
+
+
+async def test_owners_add_list_and_remove_over_the_api(registry: Registry) -> None:
+    ada = await token_of(Role.PUBLISHER, Scope.MANAGE, name="ada")
+    ben = await token_of(Role.PUBLISHER, Scope.MANAGE, name="ben")
+
+    made = await registry.post(WHERE, json=NEW, headers=ada)
+    stranger = await registry.post(WHERE, json=NEW, headers=ben)
+    listed = await registry.json("/trusted-publishers?namespace=@ada", headers=ada)
+    hidden = await registry.get(f"{WHERE}?namespace=@ada", headers=ben)
+    not_his = await registry.ask("DELETE", f"{WHERE}/{made.json()['id']}", headers=ben)
+    gone = await registry.ask("DELETE", f"{WHERE}/{made.json()['id']}", headers=ada)
+
+    assert (made.status_code, stranger.status_code, hidden.status_code) == (201, 403, 403)
+    assert [one["repository"] for one in listed["publishers"]] == ["acme/skills"]
+    assert GITHUB in listed["issuers"]
+    assert (not_his.status_code, gone.status_code) == (404, 200)
+    assert await list_trusted_publishers("@ada") == []
+
+
+async def test_a_token_that_no_ci_system_signed_is_refused(registry: Registry) -> None:
+    answer = await registry.post("/api/v1/trusted-publishing/token", json={"token": "a.b.c"})
+
+    assert answer.status_code == 401
+
+
+async def test_the_page_adds_shows_and_removes(registry: Registry) -> None:
+    ada = await browser_of(Role.PUBLISHER, name="ada")
+
+    empty = await registry.get("/account/publishers", headers=ada)
+    added = await registry.post("/account/publishers/add", data=NEW, headers=ada)
+    wrong = await registry.post(
+        "/account/publishers/add", data={**NEW, "repository": "x"}, headers=ada
+    )
+    page = await registry.get("/account/publishers", headers=ada)
+    (one,) = await list_trusted_publishers("@ada")
+    removed = await registry.post(f"/account/publishers/{one.id}/remove", headers=ada)
+
+    assert "No trusted publishers" in empty.text
+    assert [answer.status_code for answer in (added, wrong, removed)] == [303, 303, 303]
+    assert "problem" in wrong.headers["set-cookie"]
+    assert "acme/skills" in page.text
+    assert "workflow ci.yml" in page.text
+    assert await list_trusted_publishers("@ada") == []
