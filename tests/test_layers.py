@@ -16,6 +16,7 @@ CATCHES_ALL = {"base/settle.py", "queue/consumer.py", "cron/schedule.py"}
 #: Who speaks with somebody else by HTTP; git does too, through a proxy of ours.
 ASKS_OTHERS = {
     "events/post_webhook.py",
+    "client/ci_token.py",
     "client/registry.py",
     "fetch/github_api.py",
     "fetch/oidc_http.py",
@@ -145,6 +146,7 @@ def test_only_the_settings_read_the_environment() -> None:
         "describe_settings.py",
         "cli/install_options.py",
         "cli/near_or_far.py",
+        "client/ci_token.py",
         "client/credentials.py",
         "fetch/git.py",
     }

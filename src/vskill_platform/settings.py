@@ -22,6 +22,7 @@ from vskill_platform.setting_values import (
     format_duration,
     is_loopback,
     is_plain_url,
+    listed,
     parse_value,
     refuse_misspelt,
 )
@@ -380,7 +381,3 @@ def featured_slugs(settings: Settings) -> tuple[str, ...]:
         at_most = f"at most {MAX_FEATURED} slugs like owner/repo/skill, separated by commas"
         raise ConfigError(f"{variable('featured_skills')} must have {at_most}")
     return slugs
-
-
-def listed(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]

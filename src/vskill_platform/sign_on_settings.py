@@ -9,7 +9,7 @@ import msgspec
 from vskill_platform.errors import ConfigError
 from vskill_platform.mail_settings import MailFields
 from vskill_platform.secret_settings import Secret
-from vskill_platform.setting_values import is_loopback, is_plain_url
+from vskill_platform.setting_values import is_loopback, is_plain_url, listed
 
 _CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 #: Providers choose the id of a client: Google's contain dots, others are URLs.
@@ -58,8 +58,8 @@ class SignOnFields(MailFields, frozen=True, kw_only=True):
     second_factor: Literal["optional", "staff"] = "optional"
 
     # CI systems whose signed tokens a trusted publisher can use, by their issuers.
-    github_actions_issuers: tuple[str, ...] = ("https://token.actions.githubusercontent.com",)
-    gitlab_issuers: tuple[str, ...] = ("https://gitlab.com",)
+    github_actions_issuers: str = "https://token.actions.githubusercontent.com"
+    gitlab_issuers: str = "https://gitlab.com"
 
 
 class NamespaceGroups(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,7 +71,7 @@ def check_sign_on(settings: SignOnFields) -> None:
     check_github(settings)
     check_oidc(settings)
     for name in ("github_actions_issuers", "gitlab_issuers"):
-        for url in getattr(settings, name):
+        for url in listed(getattr(settings, name)):
             if not is_safe_url(url):
                 raise ConfigError(
                     f"VSKILL_{name.upper()}: {url!r} must be like https://gitlab.example, with "

@@ -22,6 +22,7 @@ from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSigned
 from vskill_platform.model.namespace import checked_namespace
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.user import Scope, User
+from vskill_platform.setting_values import listed
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.trusted_publisher_store import (
@@ -80,8 +81,8 @@ def issuers() -> dict[str, CiKind]:
     """Return the CI systems that the operator allows, by their issuers."""
     settings = get_settings()
     return {
-        **dict.fromkeys(settings.github_actions_issuers, CiKind.GITHUB),
-        **dict.fromkeys(settings.gitlab_issuers, CiKind.GITLAB),
+        **dict.fromkeys(listed(settings.github_actions_issuers), CiKind.GITHUB),
+        **dict.fromkeys(listed(settings.gitlab_issuers), CiKind.GITLAB),
     }
 
 

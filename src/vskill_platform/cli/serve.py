@@ -35,7 +35,8 @@ from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.read.manifest import MANIFEST
-from vskill_platform.settings import Settings, listed, variable
+from vskill_platform.setting_values import listed
+from vskill_platform.settings import Settings, variable
 from vskill_platform.stores.submission_store import get_source_owner
 from vskill_platform.web.http.slow_clients import ConnectionQuota, protocol_with
 

@@ -124,8 +124,9 @@ def add_one(
 def remove_one(registry: Any, *, publisher_id: str, as_json: bool) -> None:
     from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
     from vskill_platform.client.addresses import segment  # noqa: PLC0415 - as above
+    from vskill_platform.client.registry import ANY_OBJECT  # noqa: PLC0415 - as above
 
-    answer = registry.delete_json(f"{_PATH}/{segment(publisher_id)}")
+    answer = registry.delete_json(f"{_PATH}/{segment(publisher_id)}", ANY_OBJECT)
     if as_json:
         print_json(answer)
     else:

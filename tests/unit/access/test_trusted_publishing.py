@@ -45,7 +45,7 @@ async def ci(bound: WorkerEnv, clock: ManualClock) -> AsyncIterator[OidcProvider
         settings = msgspec.structs.replace(
             bound.settings,
             public_url=HOST,
-            github_actions_issuers=(opened.url,),
+            github_actions_issuers=opened.url,
         )
         token = worker_env_storage.set(replace(bound, settings=settings, providers={}))
         yield opened
@@ -228,7 +228,7 @@ async def test_the_same_publisher_is_added_once(ci: OidcProvider, ada: User) -> 
 
 async def test_a_job_of_gitlab_is_recognised_by_its_own_claims(ci: OidcProvider, ada: User) -> None:
     env, issuer = bound_env(), ci.url
-    settings = msgspec.structs.replace(env.settings, gitlab_issuers=(issuer,))
+    settings = msgspec.structs.replace(env.settings, gitlab_issuers=issuer)
     worker_env_storage.set(replace(env, settings=settings))
     jobs = JobFilter(
         issuer=issuer, repository="group/sub/skills", workflow=".gitlab-ci.yml", ref="refs/tags/v1"

@@ -139,6 +139,7 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/api/cli/device/code",  # gives nothing that a user has not approved
         "/api/cli/device/token",  # needs a code that a user has approved
         "/api/oidc/back-channel-logout",  # needs a token that the provider has signed
+        "/api/v1/trusted-publishing/token",  # needs a token that a CI system has signed
         "/api/v1/account/token",  # revokes the token that it is sent with
         "/api/v1/external-scans/{scan_id:str}/callback",  # needs a signature
         "/api/v1/hooks/push/{kind:str}",  # needs a signature
