@@ -53,15 +53,18 @@ class OpenToken(msgspec.Struct, frozen=True, kw_only=True):
     user: User
 
 
-class Within(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits a token to one namespace."""
+class TokenLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What limits a token beyond its scopes."""
 
+    #: The only namespace in which it may do anything.
     namespace: str = ""
+    #: A lower role than that of the user.
+    role: Role | None = None
     #: What is committed together with the token; asked again for each attempt.
     also: Callable[[], Awaitable[Sequence[Operation]]] | None = None
 
 
-_ANYWHERE = Within()
+_NO_LIMITS = TokenLimits()
 
 
 async def add_token(
@@ -71,15 +74,13 @@ async def add_token(
     *,
     actor: str,
     lifetime: timedelta = DEFAULT_LIFETIME,
-    role: Role | None = None,
-    within: Within = _ANYWHERE,
+    limits: TokenLimits = _NO_LIMITS,
 ) -> NewToken:
-    """Create a token for a user, limited to the scopes of the user's role, or of a lower *role*."""
+    """Create a token for a user, limited to the scopes of the user's role."""
     user = await find_user(user_name)
-    if role is not None:
-        user = msgspec.structs.replace(user, role=role)
-    token = _draft(user, label, scopes, lifetime)
-    token = _draft(user, label, scopes, lifetime, within.namespace)
+    if limits.role is not None:
+        user = msgspec.structs.replace(user, role=limits.role)
+    token = _draft(user, label, scopes, lifetime, limits.namespace)
     text = new_token_text()
     where = f" in {token.namespace}" if token.namespace else ""
     said = f"{', '.join(token.scopes)}{where}, until {token.expires_at:%Y-%m-%d}"
@@ -92,7 +93,7 @@ async def add_token(
         if len(await list_tokens(user.name)) >= MAX_TOKENS:
             raise NotAllowed(f"{user.name} has {MAX_TOKENS} tokens, the maximum; revoke one first")
         counted = write_tokens_mark(token, expected=mark)
-        more = await within.also() if within.also else ()
+        more = await limits.also() if limits.also else ()
         operations = [counted, *write_new_token(digest_of(text), token), audit, *more]
         return PlannedChange(operations=operations, result=NewToken(text=text, record=token))
 

@@ -15,7 +15,7 @@ from vskill_platform.access.namespaces import may_act_in
 from vskill_platform.access.oidc.tokens import LEEWAY, read_unverified, verify_signed
 from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
-from vskill_platform.access.tokens import NewToken, Within, add_token
+from vskill_platform.access.tokens import NewToken, TokenLimits, add_token
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
@@ -171,7 +171,7 @@ async def exchange_ci_token(text: str, *, namespace: str = "") -> NewToken:
         _SCOPES,
         actor=f"ci:{job.repository}",
         lifetime=LIFETIME,
-        within=Within(namespace=publisher.namespace, also=note_use),
+        limits=TokenLimits(namespace=publisher.namespace, also=note_use),
     )
     log.info("token for a CI job", namespace=publisher.namespace, repository=job.repository)
     return made

@@ -13,7 +13,7 @@ from vskill_platform.access.namespaces import add_member, remove_member
 from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.access.sessions import begin_session, end_session, list_open_sessions
 from vskill_platform.access.sign_in import has_password
-from vskill_platform.access.tokens import NewToken, add_token, revoke_token
+from vskill_platform.access.tokens import NewToken, TokenLimits, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn, SlugTaken
 from vskill_platform.model.rights import SCOPES_OF
@@ -130,7 +130,7 @@ async def add_own_token(request: WebRequest) -> Template:
             _scopes(await read_choices(request, "scope")),
             actor=user.name,
             lifetime=_lifetime(fields.get("days", "")),
-            role=user.role,
+            limits=TokenLimits(role=user.role),
         )
     except (InvalidInput, NotAllowed) as error:
         return await show_account(request, Notes(problem=str(error)), status=400)

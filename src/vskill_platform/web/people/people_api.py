@@ -9,7 +9,7 @@ from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
 from vskill_platform.access.one_time_links import invite_user
-from vskill_platform.access.tokens import add_token, revoke_token
+from vskill_platform.access.tokens import TokenLimits, add_token, revoke_token
 from vskill_platform.access.users import (
     add_user,
     disable_user,
@@ -159,7 +159,12 @@ async def make_token(request: WebRequest, data: JSONBody[NewToken]) -> TokenMade
     """Create a token. It is shown only in this response."""
     user, lifetime = _user(request), timedelta(days=data.days)
     made = await add_token(
-        user.name, data.label, data.scopes, actor=user.name, lifetime=lifetime, role=user.role
+        user.name,
+        data.label,
+        data.scopes,
+        actor=user.name,
+        lifetime=lifetime,
+        limits=TokenLimits(role=user.role),
     )
     return TokenMade(token=made.text, record=_token(made.record))
 
