@@ -83,7 +83,7 @@ async def registry(bound: WorkerEnv, tmp_path: Path) -> AsyncIterator[Registry]:
 def readable() -> list[str]:
     """Return the paths that anybody may read, with a skill that is there."""
     paths = [path for path, item in describe_api()["paths"].items() if "get" in item]
-    of_staff = ("{submission_id}", "{number}")
+    of_staff = ("{submission_id}", "{number}", "{webhook_id}", "{appeal_id}")
     open_to_all = [path for path in paths if not any(part in path for part in of_staff)]
     return [path.replace("{slug}", "ada/notes/tidy") for path in open_to_all]
 
