@@ -19,6 +19,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -26,7 +27,9 @@ import vskill_platform
 from tests.acceptance.struck_at import strike
 from vskill_platform.base import killable_process
 from vskill_platform.cli.main import main
+from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.scan.scan_skill import scan_skill
+from vskill_platform.web.app import create_app
 
 _DEMO = Path(__file__).parents[2] / "demo" / "csv-profile"
 #: Commands that scan in a process of their own.
@@ -48,6 +51,7 @@ def load_everything() -> None:
     for module in pkgutil.walk_packages(vskill_platform.__path__, "vskill_platform."):
         importlib.import_module(module.name)
     scan_skill(_DEMO, None)  # compiles the patterns
+    create_app(cast("WorkerEnv", None))  # loads what the framework loads when it is first used
     gc.freeze()  # what a fork has no need to look at, it need not copy either
 
 

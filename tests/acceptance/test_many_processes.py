@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -14,7 +15,7 @@ import msgspec
 import pytest
 
 from tests.acceptance.ports import free_port
-from tests.acceptance.processes import Running
+from tests.acceptance.processes import PATIENCE_SECONDS, Running
 from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 from tests.people import PASSWORD, a_user, csrf_in
@@ -138,21 +139,26 @@ def test_a_killed_process_is_restarted_while_the_other_answers(
     with _browser(port) as browser:
         answers = [browser.get("/healthz").status_code for _ in range(_CONNECTIONS)]
     restarted = _pid(server.wait_for("process ready"))
-    server.kill()  # the supervisor; this waits until the last process has closed its output
+    with _watched(pids[0], restarted) as ends:
+        server.kill()  # the supervisor
+        ended = [bool(select.select([end], [], [], PATIENCE_SECONDS)[0]) for end in ends]
 
     assert answers == [200] * _CONNECTIONS
     assert restarted not in pids
-    assert [_is_alive(pid) for pid in (pids[0], restarted)] == [False, False]
+    assert ended == [True, True]
     assert "Traceback" not in server.rest()
 
 
-def _is_alive(pid: int) -> bool:
-    """Tell whether a process runs; one that nobody has waited for yet does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
+@contextmanager
+def _watched(*pids: int) -> Iterator[list[int]]:
+    """Give a descriptor for each process, which can be read as soon as the process has ended.
+
+    A process that is about to end has closed its output before.
+    """
+    descriptors = [os.pidfd_open(pid) for pid in pids]
+    yield descriptors
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def test_an_error_of_the_first_process_ends_the_start(platform: Platform, port: int) -> None:
