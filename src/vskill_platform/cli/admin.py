@@ -30,6 +30,7 @@ ADMIN = {
         "scanners": f"{_HERE}.scanners:scanners",
         "similar": f"{_HERE}.similar:similar",
         "featured": f"{_HERE}.featured:featured",
+        "mirrors": f"{_HERE}.mirrors:mirrors",
     },
     "Database": {
         "backup": f"{_HERE}.backup:backup",
@@ -44,7 +45,7 @@ ALIASES = {
     name: place
     for section in ADMIN.values()
     for name, place in section.items()
-    if name not in {"vacuum", "copy", "mail", "featured"}
+    if name not in {"vacuum", "copy", "mail", "featured", "mirrors"}
 }
 
 

@@ -63,6 +63,7 @@ SHORT_HELP = {
     f"{_HERE}.rescan:rescan": "Rescan all published skills.",
     f"{_HERE}.scanners:scanners": "List third-party scanners.",
     f"{_HERE}.similar:similar": "List similar published skills.",
+    f"{_HERE}.mirrors:mirrors": "Mirror other registries.",
     f"{_HERE}.copy:copy": "Copy a registry to another database, such as from SQLite to PostgreSQL.",
     f"{_HERE}.backup:backup": "Copy the database to FILE and verify the copy.",
     f"{_HERE}.backup:restore": "Replace the database with the backup in FILE.",

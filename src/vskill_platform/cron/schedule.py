@@ -16,6 +16,7 @@ import msgspec
 
 from vskill_platform.base.metrics import count_cron_run
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.cron.check_mirrors import check_mirrors
 from vskill_platform.cron.check_repos import check_repos
 from vskill_platform.cron.follow_repos import follow_repos
 from vskill_platform.cron.index_similarity import index_similar_skills
@@ -124,6 +125,7 @@ JOBS = (
     ),
     Job("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
     FOLLOW_REPOS,
+    Job("check-mirrors", timedelta(minutes=5), timedelta(seconds=110), check_mirrors),
     Job("prune", timedelta(hours=1), timedelta(minutes=10), prune),
     Job("sweep-blobs", timedelta(hours=1), timedelta(minutes=30), sweep_unused_blobs),
     # Its name is stored with its runs, so it stays.

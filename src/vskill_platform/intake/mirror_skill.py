@@ -1,6 +1,7 @@
 """Fetch a skill of another registry: it becomes a submission, which is checked like any other."""
 
 import random
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -24,12 +25,17 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.mirror_settings import Mirror
 from vskill_platform.model.mirror import name_there, parse_mirrored
 from vskill_platform.model.record import cut_reason
-from vskill_platform.model.source import mirror_source
+from vskill_platform.model.source import MIRROR_PREFIX, mirror_source
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_queue, get_settings
-from vskill_platform.stores.mirror_store import MirroredSkill, get_mirrored, write_mirrored
+from vskill_platform.stores.mirror_store import (
+    MirroredSkill,
+    get_mirrored,
+    list_mirrored,
+    write_mirrored,
+)
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
 
@@ -81,9 +87,8 @@ async def mirror_skill(slug: str, *, by: str, again: bool = False) -> Submission
         return submission
     if known and submission and not again and _is_recent(known.record):
         return submission
-    pending = await get_queue().count_group(mirror_source(slug, "").mirror)
-    if pending >= get_settings().mirror_pending:
-        raise Busy(f"{pending} skills of {wanted.mirror.name} are waiting for their check")
+    if not await has_room(wanted.mirror):
+        raise Busy(f"too many skills of {wanted.mirror.name} are waiting for their check")
     return await compare(wanted, known, by=by, again=again)
 
 
@@ -111,6 +116,40 @@ async def compare(
         await _write(known, msgspec.structs.replace(seen, taken=found.revision))
         return submission
     return await _submit(known, seen, found, by=by)
+
+
+async def compare_soon(mirror: str, *, actor: str) -> int:
+    """Make all skills of a mirror due for a comparison; return how many."""
+    count, after = 0, None
+    while True:
+        page = await list_mirrored(after=after)
+        for skill in page.skills:
+            known = await get_mirrored(skill.slug) if skill.mirror == mirror else None
+            if known:
+                put = write_mirrored(known.record, due=get_now(), expected=known.revision)
+                count += await commit([put]) is not None
+        if page.cursor is None:
+            break
+        after = page.cursor
+    await commit([write_audit("mirror compare", mirror, actor=actor, reason="")])
+    return count
+
+
+async def find_submissions(slugs: Sequence[str]) -> dict[str, Submission]:
+    """Return the submissions of mirrored skills by slug."""
+    found = [await _find_submission(slug) for slug in slugs]
+    return {slug: one for slug, one in zip(slugs, found, strict=True) if one}
+
+
+async def postpone(known: Stored[MirroredSkill], why: str) -> None:
+    """Note why a skill is not compared now, and do it later."""
+    await _write(known, msgspec.structs.replace(known.record, problem=cut_reason(why)))
+
+
+async def has_room(mirror: Mirror) -> bool:
+    """Tell whether further skills of a mirror may wait for their check."""
+    pending = await get_queue().count_group(f"{MIRROR_PREFIX}{mirror.name}")
+    return pending < get_settings().mirror_pending
 
 
 async def _submit(

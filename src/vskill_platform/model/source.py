@@ -24,8 +24,8 @@ _MAX_REF = 200
 _BEST_KNOWN_HOST = "github.com"
 #: Prefix of the canonical source of an upload.
 _UPLOAD = "upload:"
-#: Prefix of the canonical source of a mirrored skill.
-_MIRROR = "mirror:"
+#: Prefix of the canonical source of a mirrored skill, and of the name of its submitter.
+MIRROR_PREFIX = "mirror:"
 LOCAL_NAMESPACE = "@local"
 
 
@@ -110,12 +110,12 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def mirrored_slug(self) -> str:
         """The slug of a mirrored skill."""
-        return self.url.removeprefix(_MIRROR)
+        return self.url.removeprefix(MIRROR_PREFIX)
 
     @property
     def mirror(self) -> str:
         """The submitter of mirrored skills: the prefix and the name of the mirror."""
-        return _MIRROR + self.mirrored_slug.removeprefix("@").partition("_")[0]
+        return MIRROR_PREFIX + self.mirrored_slug.removeprefix("@").partition("_")[0]
 
     @property
     def publisher(self) -> str:
@@ -179,7 +179,7 @@ def upload_source(name: str, sha256: str, *, namespace: str = LOCAL_NAMESPACE) -
 
 def mirror_source(slug: str, revision: str) -> Source:
     """Return the source for a skill of another registry, by its slug here."""
-    return Source(kind=SourceKind.MIRROR, url=f"{_MIRROR}{slug}", ref=revision)
+    return Source(kind=SourceKind.MIRROR, url=f"{MIRROR_PREFIX}{slug}", ref=revision)
 
 
 def public_source(url: str) -> str:
@@ -187,7 +187,7 @@ def public_source(url: str) -> str:
 
     Only operators see paths on the registry's own machine.
     """
-    return url if url.startswith(("https://", "http://", _UPLOAD, _MIRROR)) else ""
+    return url if url.startswith(("https://", "http://", _UPLOAD, MIRROR_PREFIX)) else ""
 
 
 def without_local_path(text: str, source: Source) -> str:

@@ -8,9 +8,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from vskill_platform.model.rights import Right
 from vskill_platform.web.http.route import Route, build_handler
-from vskill_platform.web.live import (
-    events,
-)
+from vskill_platform.web.live import events
 from vskill_platform.web.people import (
     account_page,
     audit,
@@ -31,6 +29,7 @@ from vskill_platform.web.registry import (
     api_page,
     dashboard_page,
     metrics,
+    mirrors,
     policy,
     policy_api,
     probes,
@@ -40,11 +39,7 @@ from vskill_platform.web.registry import (
     settings_page,
     trust_page,
 )
-from vskill_platform.web.reviews import (
-    blocklist,
-    check_block,
-    reviews,
-)
+from vskill_platform.web.reviews import blocklist, check_block, reviews
 from vskill_platform.web.skills import (
     featured,
     feeds,
@@ -163,6 +158,9 @@ PAGES = [Route(*row) for row in (
     ("POST", "/admin/webhooks/{webhook_id:str}/{action:str}", ACCOUNT, webhooks_page.webhook_form),
     ("GET", "/admin/reports", REVIEW, reports.reports_page),
     ("POST", "/admin/reports/{report_id:str}/close", REVIEW, reports.close_report_form),
+    ("GET", "/admin/mirrors", OPERATE, mirrors.mirrors_page),
+    ("POST", "/admin/mirrors/fetch", OPERATE, mirrors.fetch_form),
+    ("POST", "/admin/mirrors/compare", OPERATE, mirrors.compare_form),
     ("GET", "/admin/reviews", REVIEW, reviews.reviews_page),
     ("GET", "/admin/reviews/{submission_id:str}", REVIEW, reviews.review_page),
     ("POST", "/admin/reviews/{submission_id:str}/{ruling:str}", REVIEW, reviews.ruling_form),
@@ -267,6 +265,12 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("POST", "/api/v1/reports/{report_id:str}/close", REVIEW, reports.close_over_api),
         ("POST", "/api/v1/problem-reports", REPORT, reports.report_problem_over_api),
         ("GET", "/api/v1/problem-reports/mine", ANYONE, reports.list_own_problems),
+    ),
+    "Mirrors": (
+        ("GET", "/api/v1/mirrors", OPERATE, mirrors.show_mirrors),
+        ("GET", "/api/v1/mirrored-skills", OPERATE, mirrors.show_mirrored),
+        ("POST", "/api/v1/mirrors/{mirror:str}/fetch", OPERATE, mirrors.fetch_over_api),
+        ("POST", "/api/v1/mirrors/{mirror:str}/compare", OPERATE, mirrors.compare_over_api),
     ),
     "Followed repositories": (
         ("GET", "/api/v1/followed-repos", ANYONE, follow_repos.list_followed),

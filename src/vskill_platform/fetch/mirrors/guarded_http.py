@@ -167,15 +167,15 @@ def _target(url: str, location: str) -> str:
 
 
 def _error_text(content: bytes) -> str:
-    """Return what an error answer says: the detail of a problem document, or its text."""
+    """Return what an error answer says: the detail of a problem document, or its plain text."""
     try:
         found = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = content.decode(errors="replace")
+        found = "" if "<" in found else found  # a page, which is too long to show
     if isinstance(found, dict):
         found = found.get("detail") or found.get("message") or found.get("title") or ""
-    text = " ".join(str(found).split())
-    return show(text, limit=_MAX_SHOWN) if text and "<" not in text else "no reason given"
+    return show(" ".join(str(found).split()), limit=_MAX_SHOWN) or "no reason given"
 
 
 def _kind(error: httpx2.HTTPError) -> str:

@@ -10,9 +10,17 @@ from vskill_platform.model.block import (
     publisher_subject,
     source_subject,
 )
-from vskill_platform.model.source import Source, SourceKind, folder_source, git_source, inner_path
+from vskill_platform.model.mirror import is_mirrored
+from vskill_platform.model.source import (
+    Source,
+    SourceKind,
+    folder_source,
+    git_source,
+    inner_path,
+    mirror_source,
+)
 
-_UPLOAD = "upload:"
+_UPLOAD, _MIRROR = "upload:", "mirror:"
 _SLUG = re.compile(r"@[^/\s]+/[^/]+")
 _OWNER_AND_REPO = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
 
@@ -44,9 +52,11 @@ def read_subject(
 def read_blocked_source(text: str, path: str = "", *, default_host: str) -> Source:
     """Read a source as it is stored; unlike for submitting, it need not exist any more.
 
-    Pages call an uploaded skill `@namespace/name`.
+    Pages call an uploaded skill `@namespace/name`, and a mirrored one `@mirror_owner/name`.
     """
     text = text.strip()
+    if is_mirrored(slug := text.removeprefix(_MIRROR)):
+        return mirror_source(slug, "")
     handed_in = text.removeprefix(_UPLOAD)
     if _SLUG.fullmatch(handed_in) and handed_in.isprintable():
         return Source(kind=SourceKind.UPLOAD, url=f"{_UPLOAD}{handed_in}", path=inner_path(path))

@@ -20,6 +20,7 @@ from vskill_platform.errors import (
     Overtaken,
     RightMissing,
     SlugTaken,
+    SourceError,
 )
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.headers import NO_STORE_HEADER
@@ -40,6 +41,7 @@ _SHOWN_ERRORS = (
     NotFound,
     Overtaken,
     SlugTaken,
+    SourceError,
 )
 
 

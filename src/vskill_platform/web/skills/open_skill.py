@@ -6,6 +6,7 @@ import msgspec
 from litestar.response import Template
 
 from vskill_platform.access.namespaces import may_manage
+from vskill_platform.model.mirror import is_mirrored
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
 from vskill_platform.model.trust import derive_trust
@@ -17,6 +18,7 @@ from vskill_platform.publish.versions.find_version import (
 )
 from vskill_platform.publish.versions.trust_of_skill import evidence_of_version
 from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.mirror_store import MirroredSkill, get_mirrored
 from vskill_platform.stores.repo_health_store import RepoHealth, view_repo_health
 from vskill_platform.stores.scan_store import get_report_on
 from vskill_platform.web.http.requests import WebRequest
@@ -97,6 +99,7 @@ async def skill_page(
             ),
             "may_manage": await may_manage(visitor_of(request), skill),
             "tab": tab,
+            "mirrored": await _mirrored(skill.slug),
             **context,
         },
     )
@@ -115,6 +118,12 @@ def _picked(opened: OpenSkill, rows: list[VersionRow]) -> list[tuple[str, str, b
         )
         for row in newest
     ]
+
+
+async def _mirrored(slug: str) -> MirroredSkill | None:
+    """Return where a skill is mirrored from; None if it is not."""
+    stored = await get_mirrored(slug) if is_mirrored(slug) else None
+    return stored.record if stored else None
 
 
 def source_url(opened: OpenSkill) -> str:

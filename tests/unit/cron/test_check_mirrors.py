@@ -1,0 +1,166 @@
+"""Mirrored skills are compared with the registry they came from: new, gone, withdrawn, down."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clocks import ManualClock
+from tests.mirrors import Answers, Upstream, a_liar, an_upstream, mirroring, process_all
+from tests.unit.web.pages_cast import change_skill
+from vskill_platform.cron.check_mirrors import check_mirrors
+from vskill_platform.intake.mirror_skill import back_off, mirror_skill
+from vskill_platform.mirror_settings import Mirror, MirrorKind
+from vskill_platform.model.skill import TakenDown
+from vskill_platform.publish.versions.find_version import find_version
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.mirror_store import MirroredSkill, MirrorStatus, get_mirrored
+
+SLUG = "@hub_acme/demo"
+#: Longer than the time until the next comparison.
+LATER = {"hours": 7}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm_scanners(one_loop: None) -> None:
+    """Scan all skills of this module in the same processes."""
+
+
+@pytest.fixture
+async def upstream(bound: WorkerEnv, tmp_path: Path, clock: ManualClock) -> AsyncIterator[Upstream]:
+    """Another registry, one skill of which is mirrored here."""
+    async with an_upstream(bound, tmp_path / "upstream", clock) as opened:
+        await opened.publish()
+        env = mirroring(bound, opened.mirror())
+        await mirror_skill(SLUG, by="ada")
+        await process_all(env)
+        yield opened
+
+
+async def record() -> MirroredSkill:
+    stored = await get_mirrored(SLUG)
+    assert stored
+    return stored.record
+
+
+async def test_a_new_version_is_submitted_once(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock
+) -> None:
+    await upstream.publish(files={"more.md": "More to read.\n"}, version="1.0.1")
+    env = mirroring(bound, upstream.mirror())
+    assert await check_mirrors() == "0 of 0 skills compared, 0 failed"  # not due yet
+    clock.advance(**LATER)
+
+    first = await check_mirrors()
+    again = await check_mirrors()
+    await process_all(env)
+
+    assert first == "1 of 1 skill compared, 0 failed"
+    assert again == "0 of 0 skills compared, 0 failed"
+    assert (await find_version(SLUG)).version.version == "1.0.1"
+
+
+async def test_what_left_the_other_registry_is_marked_and_marked_back(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock
+) -> None:
+    mirroring(bound, upstream.mirror())
+    there, down = upstream.registry.env, TakenDown(reason="stolen", by="cyd", at=clock.now())
+    await change_skill(there, "@acme/demo", down=down)
+    clock.advance(**LATER)
+
+    assert await check_mirrors() == "0 of 1 skill compared, 1 failed"
+
+    gone = await record()
+    assert (gone.status, gone.missing_since) == (MirrorStatus.MISSING, clock.now())
+    assert (await find_version(SLUG)).version.version == "1.0.0"
+    await change_skill(there, "@acme/demo", down=None)
+    clock.advance(**LATER)
+    assert await check_mirrors() == "1 of 1 skill compared, 0 failed"
+    assert (await record()).status is MirrorStatus.CURRENT
+
+
+async def test_a_registry_that_is_down_is_asked_less_and_less_often(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock
+) -> None:
+    async with a_liar(Answers()) as url:
+        pass  # nobody listens there anymore
+    mirroring(bound, Mirror(name="hub", kind=MirrorKind.VSKILL, url=url))
+    clock.advance(**LATER)
+    assert await check_mirrors() == "0 of 1 skill compared, 1 failed"
+    clock.advance(minutes=16)
+
+    assert await check_mirrors() == "0 of 1 skill compared, 1 failed"
+
+    clock.advance(minutes=16)
+    assert await check_mirrors() == "0 of 0 skills compared, 0 failed"
+    failing = await record()
+    assert (failing.status, failing.failures) == (MirrorStatus.FAILING, 2)
+    assert "does not answer" in failing.problem
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [({"offline": True}, "hub is offline"), ({"deny": ("*",)}, "does not mirror @acme/demo")],
+    ids=["offline", "denied"],
+)
+async def test_a_mirror_that_may_not_be_asked_is_not(
+    bound: WorkerEnv,
+    upstream: Upstream,
+    clock: ManualClock,
+    options: dict[str, Any],
+    problem: str,
+) -> None:
+    await upstream.publish(files={"more.md": "More to read.\n"}, version="1.0.1")
+    mirroring(bound, upstream.mirror(**options))
+    clock.advance(**LATER)
+
+    assert await check_mirrors() == "0 of 1 skill compared, 0 failed"
+
+    known = await record()
+    assert problem in known.problem
+    assert known.revision == "1.0.0"
+    assert await check_mirrors() == "0 of 0 skills compared, 0 failed"
+
+
+async def test_a_skill_of_a_mirror_that_left_the_settings_stays(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock
+) -> None:
+    mirroring(bound)
+    clock.advance(**LATER)
+
+    await check_mirrors()
+
+    assert (await record()).problem == "its mirror is no longer configured"
+    assert (await find_version(SLUG)).version.version == "1.0.0"
+
+
+async def test_a_new_version_waits_until_it_is_old_enough(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock
+) -> None:
+    env = mirroring(bound, upstream.mirror(min_age=timedelta(days=2)))
+    clock.advance(**LATER)
+    await upstream.publish(files={"more.md": "More to read.\n"}, version="1.0.1")
+
+    await check_mirrors()
+
+    waiting = await record()
+    assert (waiting.status, waiting.revision) == (MirrorStatus.WAITING, "1.0.1")
+    assert "too new" in waiting.problem
+    clock.advance(days=3)
+    await check_mirrors()
+    await process_all(env)
+    assert (await find_version(SLUG)).version.version == "1.0.1"
+
+
+def test_the_wait_after_failures_doubles_up_to_a_day() -> None:
+    waits = [back_off(failures) for failures in (1, 2, 3, 8, 1_000_000)]
+
+    assert waits == [
+        timedelta(minutes=15),
+        timedelta(minutes=30),
+        timedelta(hours=1),
+        timedelta(hours=24),
+        timedelta(hours=24),
+    ]
