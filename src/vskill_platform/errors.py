@@ -10,6 +10,7 @@ VskillError
 ├── InvalidTransition      a submission cannot move to that state        409
 ├── ChangedSinceSeen       the reviewed content was replaced             409
 ├── NotFound               nothing has that id or slug                   404
+│   └── SkillDeleted       it was deleted and does not come back          410
 ├── NotSignedIn            the caller is not authenticated               401
 │   └── SecondFactorNeeded the password was right, a code is missing     401
 ├── NotAllowed             the caller may not do this                    403
@@ -113,6 +114,10 @@ class NotFound(VskillError):
         super().__init__(message)
         #: A skill name to search for instead; empty if there is none.
         self.look_for = look_for
+
+
+class SkillDeleted(NotFound):
+    pass
 
 
 class NotSignedIn(VskillError):

@@ -6,13 +6,14 @@ index, in catalogue/match.py.
 
 from collections.abc import Sequence
 
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import NotFound, SkillDeleted
 from vskill_platform.model.block import Block, BlockKind
 from vskill_platform.model.namespace import namespace_in, namespace_of, namespace_of_skill
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.block_store import list_all_hits, list_blocks
+from vskill_platform.stores.deleted_skill_store import get_deleted_skill
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
@@ -39,6 +40,9 @@ async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSki
     # Asked also if there is no such skill: the time of an answer must not tell that one exists.
     namespace = namespace_of_skill(stored.record) if stored else namespace_in(slug)
     is_seen = await _sees_into(visitor, namespace)
+    gone = await get_deleted_skill(slug) if stored is None else None
+    if gone and (is_seen or not gone.record.is_private):
+        raise SkillDeleted(f"{slug} was deleted: {gone.record.reason}")
     if stored is None or not is_seen:
         raise NotFound(f"there is no published skill {slug!r}")
     return stored

@@ -30,6 +30,7 @@ SECTIONS = {
         "unyank": f"{_USER}:unyank",
         "deprecate": f"{_USER}:deprecate",
         "undeprecate": f"{_USER}:undeprecate",
+        "delete": f"{_USER}:delete",
         "rename": f"{_USER}:rename",
         "transfer": f"{_USER}:transfer",
         "transfers": f"{_USER}:transfers",

@@ -113,6 +113,16 @@ class TransferOffers(TypedDict):
     transfers: list[TransferOffer]
 
 
+class Deletion(TypedDict):
+    slug: str
+    versions: list[str]
+    isWholeSkill: bool
+    aliases: list[str]
+    installs: int
+    bytes: int
+    refused: str | None
+
+
 class Done(TypedDict):
     ok: bool
 

@@ -76,6 +76,20 @@ class TakenDown(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     at: datetime
 
 
+class DeletedVersion(
+    Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
+):
+    """What stays of a deleted version: its number is never used again."""
+
+    number: int
+    version: str
+    #: Its commit, which the next version follows in git; empty if it had none.
+    git_commit: str = ""
+    reason: str
+    by: str
+    at: datetime
+
+
 class FormerHome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a skill was before somebody renamed or transferred it."""
 
@@ -118,6 +132,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     compatibility: str | None = None
     yanked: tuple[Yank, ...] = ()
     deprecated: tuple[Deprecation, ...] = ()
+    deleted: tuple[DeletedVersion, ...] = ()
     #: None while it is listed. Only a new publication, after a new check, lists it again.
     down: TakenDown | None = None
     #: Whether only namespace members, reviewers and admins see it.
@@ -133,7 +148,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     @property
     def offered(self) -> int | None:
         """The number of the latest version that is not yanked; None if there is none."""
-        yanked = {yank.number for yank in self.yanked}
+        yanked = {yank.number for yank in self.yanked} | {mark.number for mark in self.deleted}
         return next((n for n in range(self.versions, 0, -1) if n not in yanked), None)
 
     def yank_of(self, number: int) -> Yank | None:
@@ -211,6 +226,13 @@ def next_version(newest: str | None, requested: str | None) -> str:
         return FIRST_VERSION
     major, minor, patch = known
     return f"{major}.{minor}.{patch + 1}"
+
+
+def newest_version(versions: Sequence[SkillVersion], skill: PublishedSkill | None) -> str | None:
+    """Return the highest version that there ever was, so that none is used twice."""
+    names = [item.version for item in versions]
+    names += [mark.version for mark in skill.deleted] if skill else []
+    return max(names, key=lambda name: parse_version(name) or (0, 0, 0), default=None)
 
 
 def parse_version(text: str) -> tuple[int, int, int] | None:

@@ -70,6 +70,10 @@ async def add_installs(visits: Mapping[str, Collection[str]]) -> None:
     )
 
 
+def delete_installs(slug: str) -> Operation:
+    return Delete(_INSTALLS + slug)
+
+
 async def move_installs(old_slug: str, new_slug: str) -> list[Operation]:
     """Return the operations that move the counts of a skill to its new slug."""
     old = await get_record(_INSTALLS + old_slug, InstallCounts)

@@ -101,5 +101,15 @@ def delete_report(submission_id: str) -> Operation:
     return Delete(_SCAN + submission_id)
 
 
+async def delete_report_on(submission_id: str, digest: str) -> list[Operation]:
+    """Return the operations that delete the reports on this content."""
+    latest = await get_record(_SCAN + submission_id, Report)
+    is_latest = latest is not None and latest.record.digest == digest
+    return [
+        Delete(_published_key(submission_id, digest)),
+        *([Delete(_SCAN + submission_id)] if is_latest else []),
+    ]
+
+
 def _published_key(submission_id: str, digest: str) -> str:
     return f"{_PUBLISHED}{submission_id}:{digest}"

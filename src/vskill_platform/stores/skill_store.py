@@ -94,6 +94,11 @@ class VersionMark(msgspec.Struct, frozen=True):
     capabilities: Capabilities | None = None
 
 
+class _ArchiveMark(msgspec.Struct, frozen=True):
+    archive_sha256: str
+
+
+_ARCHIVE = msgspec.json.Decoder(_ArchiveMark)
 _SUMMARY = msgspec.json.Decoder(_SummaryFields)
 _MARK = msgspec.json.Decoder(SkillMark)
 _VERSION_MARK = msgspec.json.Decoder(VersionMark)
@@ -262,6 +267,40 @@ def write_skill(skill: PublishedSkill, *, expected: int) -> Operation:
 def expect_skill(stored: Stored[PublishedSkill]) -> Operation:
     """Make a commit fail if this skill has changed."""
     return Expect(_SKILL + stored.record.slug, stored.revision)
+
+
+async def list_aliases_of(slug: str) -> list[str]:
+    """Return the old slugs that lead to a skill."""
+    return [key.removeprefix(_ALIAS) for key in await _aliases_of(slug)]
+
+
+def delete_skill_record(stored: Stored[PublishedSkill], aliases: Sequence[str]) -> list[Operation]:
+    return [
+        Delete(_SKILL + stored.record.slug, expected=stored.revision),
+        *(Delete(_ALIAS + alias) for alias in aliases),
+    ]
+
+
+async def delete_versions(gone: Sequence[SkillVersion]) -> list[Operation]:
+    """Return the operations that delete versions with the archives that no other version has.
+
+    An archive that is published again meanwhile has another revision, and the commit fails.
+    """
+    keys = {_version_key(version) for version in gone}
+    archives = {version.archive_sha256 for version in gone}
+    entries = {sha256: await get_kv().get(BLOB + sha256) for sha256 in sorted(archives)}
+    async for page in iterate_keys(_VERSION):
+        others = [key for key in page if key not in keys]
+        found = await read_found(others, lambda _, value: _ARCHIVE.decode(value))
+        archives -= {mark.archive_sha256 for mark in found.values()}
+    return [
+        *(Delete(key) for key in sorted(keys)),
+        *(
+            Delete(BLOB + sha256, expected=entry.revision)
+            for sha256, entry in entries.items()
+            if entry and sha256 in archives
+        ),
+    ]
 
 
 def expect_no_alias(slug: str) -> Operation:

@@ -150,6 +150,8 @@ def _problems_of(operation: _Operation) -> set[int]:
         found.add(400)
     if "{" in operation.path:
         found.add(404)
+    if "{slug}" in operation.path:
+        found.add(410)
     if operation.right is not Right.ANYONE or operation.is_change:
         found.add(403)
     if operation.is_change and opt.get("changes", True):

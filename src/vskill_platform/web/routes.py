@@ -41,6 +41,7 @@ from vskill_platform.web.registry import (
 )
 from vskill_platform.web.reviews import blocklist, check_block, reviews
 from vskill_platform.web.skills import (
+    delete_skill,
     featured,
     feeds,
     follow_repos,
@@ -139,6 +140,8 @@ PAGES = [Route(*row) for row in (
     ("GET", "/admin/skills/{slug:path}", ACCOUNT, manage_page.manage_page),
     ("POST", "/admin/yank/{slug:path}", ACCOUNT, manage_page.yank_form),
     ("POST", "/admin/deprecate/{slug:path}", ACCOUNT, manage_page.deprecate_form),
+    ("GET", "/admin/delete/{slug:path}", ACCOUNT, delete_skill.delete_page),
+    ("POST", "/admin/delete/{slug:path}", ACCOUNT, delete_skill.delete_form),
     ("POST", "/admin/rename/{slug:path}", ACCOUNT, manage_page.rename_form),
     ("POST", "/admin/transfer/{slug:path}", ACCOUNT, manage_page.transfer_form),
     ("POST", "/admin/visibility/{slug:path}", ACCOUNT, manage_page.visibility_form),
@@ -217,6 +220,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("POST", "/api/v1/skills/{slug:str}/unyank", MANAGE, skill_api.unyank_over_api),
         ("POST", "/api/v1/skills/{slug:str}/deprecate", MANAGE, skill_api.deprecate_over_api),
         ("POST", "/api/v1/skills/{slug:str}/undeprecate", MANAGE, skill_api.undeprecate_over_api),
+        ("GET", "/api/v1/skills/{slug:str}/deletion", MANAGE, delete_skill.preview_over_api),
+        ("POST", "/api/v1/skills/{slug:str}/delete", MANAGE, delete_skill.delete_over_api),
         ("POST", "/api/v1/skills/{slug:str}/move", MANAGE, transfers.move_over_api),
         ("POST", "/api/v1/skills/{slug:str}/visibility", MANAGE, skill_api.change_visibility),
         ("GET", "/api/v1/skills/{slug:str}/versions", ANYONE, versions.show_versions),

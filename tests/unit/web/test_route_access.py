@@ -164,6 +164,7 @@ def test_admin_pages_are_for_staff_except_those_of_namespace_owners() -> None:
     others = {row.path for row in TABLE if row.path.startswith("/admin") and row.right not in staff}
 
     assert others == {
+        "/admin/delete/{slug:path}",
         "/admin/deprecate/{slug:path}",
         "/admin/rename/{slug:path}",
         "/admin/skills/{slug:path}",

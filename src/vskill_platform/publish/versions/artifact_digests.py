@@ -13,7 +13,7 @@ import msgspec
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import RecordMalformed
-from vskill_platform.model.skill import SkillVersion
+from vskill_platform.model.skill import DeletedVersion, PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.git_objects import (
     GitObject,
     TreeFile,
@@ -98,8 +98,12 @@ def _is_plain(paths: Iterable[str]) -> bool:
     return {path.partition("/")[0] for path in paths} <= _PLAIN
 
 
-async def parent_commit(versions: Sequence[SkillVersion]) -> str | None:
-    """Return the commit that the next version follows; None for the first one."""
+async def parent_commit(
+    versions: Sequence[SkillVersion], skill: PublishedSkill | None
+) -> str | None:
+    """Return the commit that the next version follows, also a deleted one; None for the first."""
+    if skill and (mark := deleted_before(skill, skill.versions + 1)):
+        return mark.git_commit or None
     if not versions:
         return None
     newest = versions[-1]
@@ -107,6 +111,11 @@ async def parent_commit(versions: Sequence[SkillVersion]) -> str | None:
         completed = await complete_versions(newest.slug)
         return completed[-1].git_commit if completed else None
     return newest.git_commit
+
+
+def deleted_before(skill: PublishedSkill, number: int) -> DeletedVersion | None:
+    """Return the deleted version that this one follows; None if it follows another."""
+    return next((mark for mark in skill.deleted if mark.number == number - 1), None)
 
 
 async def complete_versions(slug: str) -> list[SkillVersion]:

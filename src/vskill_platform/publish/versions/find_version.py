@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from vskill_platform.errors import NotAllowed, NotFound
+from vskill_platform.errors import NotAllowed, NotFound, SkillDeleted
 from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import Deprecation, PublishedSkill, SkillVersion, Yank
 from vskill_platform.model.trust import TrustScore
@@ -79,6 +79,9 @@ async def _latest(skill: PublishedSkill) -> SkillVersion:
 
 async def _named(skill: PublishedSkill, version: str) -> SkillVersion:
     versions = {item.version: item for item in await get_versions(skill.slug)}
+    gone = next((mark for mark in skill.deleted if mark.version == version), None)
+    if gone and version not in versions:
+        raise SkillDeleted(f"{skill.slug} {version} was deleted: {gone.reason}")
     if version not in versions:
         raise NotFound(f"{skill.slug} has no version {version}, only {', '.join(versions)}")
     return versions[version]
@@ -90,8 +93,8 @@ async def open_version(skill: PublishedSkill, version: str | None = None) -> Fou
     Reading is not installing: a skill without available versions can still be viewed.
     """
     if version is None and skill.offered is None:
-        newest = await get_version(skill.slug, skill.versions)
-        version = newest.version if newest else None
+        left = await get_versions(skill.slug)
+        version = left[-1].version if left else None
     return await find_version(skill.slug, version)
 
 

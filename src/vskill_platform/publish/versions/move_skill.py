@@ -20,6 +20,7 @@ from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.block_store import expect_no_blocks, get_blocks
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.deleted_skill_store import get_deleted_skill, replace_deleted_skill
 from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.followed_repo_store import (
     delete_followed_repo,
@@ -181,6 +182,8 @@ async def _plan(
     if taken and taken.record.slug != skill.slug:
         said = "" if taken.record.is_private or moved_to == home.slug else f" by {moved_to}"
         raise SlugTaken(f"the name {home.slug} is taken{said}; choose another one")
+    if await get_deleted_skill(home.slug):
+        raise SlugTaken(f"{home.slug} was deleted, and its name cannot be used again")
     former = FormerHome(
         slug=skill.slug,
         repo_url=skill.repo_url,
@@ -201,6 +204,7 @@ async def _plan(
     is_same_publisher = home.publisher == skill.publisher
     operations = [
         write_skill(moved, expected=ABSENT),
+        *replace_deleted_skill(home.slug, None),
         *await move_parts(stored, home.slug),
         *await move_similarity_record(skill.slug, home.slug, publisher=home.publisher),
         *await move_installs(skill.slug, home.slug),

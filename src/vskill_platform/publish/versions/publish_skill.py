@@ -13,10 +13,12 @@ from vskill_platform.model.block import former_subjects
 from vskill_platform.model.labels import agents_of, tags_of
 from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import (
+    DeletedVersion,
     PublishedSkill,
     SkillManifest,
     SkillVersion,
     known_version,
+    newest_version,
     next_version,
 )
 from vskill_platform.model.source import Source
@@ -28,6 +30,11 @@ from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.block_store import expect_no_blocks, expect_unblocked, get_blocks
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.deleted_skill_store import (
+    DeletedSkill,
+    get_deleted_skill,
+    replace_deleted_skill,
+)
 from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report_of_published
@@ -89,6 +96,17 @@ class _Target(msgspec.Struct, frozen=True):
 
     slug: str
     stored: Stored[PublishedSkill] | None
+    #: What was deleted under this slug, if nothing else is published there.
+    gone: Stored[DeletedSkill] | None = None
+
+    @property
+    def next_number(self) -> int:
+        before = self.skill or (self.gone.record if self.gone else None)
+        return before.versions + 1 if before else 1
+
+    @property
+    def deleted_version(self) -> str | None:
+        return self.gone.record.version or None if self.gone else None
 
     @property
     def skill(self) -> PublishedSkill | None:
@@ -134,17 +152,18 @@ async def prepare_publication(
         return _confirm(target.stored, again, known, always)
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
-    newest = versions[-1].version if versions else None
+    newest = newest_version(versions, target.skill) or target.deleted_version
     requested = submission.requested_version or manifest.metadata.get("version")
     version = _version(snapshot, archive.sha256, submission, now)
     version = msgspec.structs.replace(
         version,
         slug=target.slug,
-        number=target.skill.versions + 1 if target.skill else 1,
+        number=target.next_number,
         version=next_version(newest, requested),
         capabilities=sketch.capabilities,
     )
-    version = await with_digests(version, archive.content, parent=await parent_commit(versions))
+    parent = await parent_commit(versions, target.skill)
+    version = await with_digests(version, archive.content, parent=parent)
     skill = _skill(submission, manifest, version, target.skill)
     operations = [
         *await _write_to_target(target, msgspec.structs.replace(skill, is_private=is_private)),
@@ -258,12 +277,36 @@ async def _find_target(submission: Submission, name: str) -> _Target:
         if slug == preferred or taken.record.is_private:
             raise SlugTaken(f"{preferred} is already published from another source")
         raise SlugTaken(f"{preferred} was moved to {slug}; only its new owners can publish it")
-    return _Target(slug, taken or own)
+    if taken or own:
+        return _Target(slug, taken or own)
+    gone = await get_deleted_skill(slug)
+    if gone and not gone.record.may_return(owner):
+        raise SlugTaken(f"{slug} was deleted, and its name cannot be used again")
+    return _Target(slug, None, gone)
+
+
+def _with_deleted(skill: PublishedSkill, gone: Stored[DeletedSkill] | None) -> PublishedSkill:
+    """Keep the last number of a deleted skill that its owner publishes again."""
+    if gone is None or not gone.record.versions:
+        return skill
+    mark = DeletedVersion(
+        number=gone.record.versions,
+        version=gone.record.version,
+        reason=gone.record.reason,
+        by=gone.record.by,
+        at=gone.record.at,
+    )
+    return msgspec.structs.replace(skill, deleted=(mark,))
 
 
 async def _write_to_target(target: _Target, skill: PublishedSkill) -> list[Operation]:
     if target.stored is None:
-        return [write_skill(skill, expected=ABSENT), expect_no_alias(skill.slug)]
+        marked = _with_deleted(skill, target.gone)
+        return [
+            write_skill(marked, expected=ABSENT),
+            expect_no_alias(skill.slug),
+            *replace_deleted_skill(skill.slug, target.gone),
+        ]
     if target.slug == target.stored.record.slug:
         return [write_skill(skill, expected=target.stored.revision)]
     return [
@@ -294,6 +337,7 @@ def _skill(
         yanked=before.yanked if before else (),
         deprecated=before.deprecated if before else (),
         moved_from=before.moved_from if before else (),
+        deleted=before.deleted if before else (),
         **_labels(manifest),
     )
 

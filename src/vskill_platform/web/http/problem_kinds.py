@@ -30,6 +30,7 @@ from vskill_platform.errors import (
     RequestForged,
     RightMissing,
     ScopeMissing,
+    SkillDeleted,
     SlugTaken,
     SourceRefused,
     SourceUnavailable,
@@ -113,6 +114,7 @@ KINDS: dict[type[Exception], Kind] = {
     NotAllowed: Kind(
         403, "not_allowed", "Not allowed", "Ask an owner of the namespace or an admin."
     ),
+    SkillDeleted: Kind(410, "deleted", "Deleted", "Look for another skill or version."),
     NotFound: Kind(404, "not_found", "Not found", "Check the spelling, or search for it."),
     InvalidTransition: Kind(409, "wrong_state", "Conflict", "Check the current state."),
     ChangedSinceSeen: Kind(

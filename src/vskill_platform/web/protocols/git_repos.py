@@ -26,7 +26,11 @@ from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed, Vs
 from vskill_platform.fetch.private_folder import new_workspace
 from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
-from vskill_platform.publish.versions.artifact_digests import complete_versions, git_version
+from vskill_platform.publish.versions.artifact_digests import (
+    complete_versions,
+    deleted_before,
+    git_version,
+)
 from vskill_platform.publish.versions.git_objects import PackWriter
 from vskill_platform.runtime.cache_folder import cache_path
 from vskill_platform.settings import Settings
@@ -67,7 +71,7 @@ class RepoState(msgspec.Struct, frozen=True, kw_only=True):
     versions: tuple[SkillVersion, ...]
     #: The commit before each version; None for the first one.
     parents: tuple[str | None, ...]
-    #: Commits whose parent is not here, because it is blocked.
+    #: Commits whose parent is not here, because it is blocked or was deleted.
     cut: tuple[str, ...]
 
     @property
@@ -93,9 +97,13 @@ async def find_state(skill: PublishedSkill) -> RepoState:
             refs[f"refs/plugins/v{version.version}"] = version.plugin_commit
         if version.number == skill.offered:
             refs[BRANCH] = commit
+        kept.append(version)
+        if mark := deleted_before(skill, version.number):
+            parents.append(mark.git_commit or None)
+            cut += [commit] if mark.git_commit else []
+            continue
         if before and subjects[before.digest] in blocked:
             cut.append(commit)
-        kept.append(version)
         parents.append(before.git_commit if before else None)
     if not kept:
         raise NotFound(f"no version of {skill.slug} is available")

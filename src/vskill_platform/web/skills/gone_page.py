@@ -15,6 +15,7 @@ from vskill_platform.model.skill import PublishedSkill, TakenDown
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.verdict import Report, in_order
 from vskill_platform.scan.reports.source_lines import without_secrets
+from vskill_platform.stores.deleted_skill_store import get_deleted_skill
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import get_submission, get_submissions_fresh
 from vskill_platform.web.html.findings import ShownFinding
@@ -80,6 +81,18 @@ async def taken_down(skill: PublishedSkill, down: TakenDown) -> Response[Any]:
         submission=submission,
     )
     return _page(await _with_findings(gone), HTTP_410_GONE)
+
+
+async def deleted(slug: str) -> Response[Any] | None:
+    """Return the page of a deleted skill; None if there was none, or if it was private."""
+    gone = await get_deleted_skill(slug)
+    if gone is None or gone.record.is_private:
+        return None
+    mark = gone.record
+    return _page(
+        Gone(slug=slug, title="was deleted", reason=mark.reason, at=mark.at, stage="Deleted"),
+        HTTP_410_GONE,
+    )
 
 
 async def never_published(request: WebRequest, slug: str) -> Response[Any]:

@@ -15,7 +15,12 @@ from vskill_platform.web.skills.badge import skill_badge
 from vskill_platform.web.skills.diff_page import skill_diff
 from vskill_platform.web.skills.downloads import skill_download, skill_raw_file
 from vskill_platform.web.skills.files_page import skill_files
-from vskill_platform.web.skills.gone_page import blocked_version, never_published, taken_down
+from vskill_platform.web.skills.gone_page import (
+    blocked_version,
+    deleted,
+    never_published,
+    taken_down,
+)
 from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.readme_page import skill_readme
 from vskill_platform.web.skills.security import skill_security
@@ -42,7 +47,7 @@ async def skill_pages(request: WebRequest) -> Response[Any]:
     if path.part == "badge.svg":
         return await skill_badge(request, skill)
     if skill is None:
-        return await never_published(request, path.slug)
+        return await deleted(path.slug) or await never_published(request, path.slug)
     if skill.slug != path.slug:
         return _redirect_renamed(request, path, skill.slug)
     if skill.down:

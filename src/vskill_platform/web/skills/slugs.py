@@ -41,8 +41,8 @@ SKILL_ID = "sk_published_"
 #: What may follow a slug in the API.
 API_PARTS = frozenset(
     {
-        "badge", "deprecate", "download", "files", "installs", "move", "register-tracking",
-        "repo-health", "rescan", "security", "undeprecate", "unyank",
+        "badge", "delete", "deletion", "deprecate", "download", "files", "installs", "move",
+        "register-tracking", "repo-health", "rescan", "security", "undeprecate", "unyank",
         "versions", "visibility", "yank",
     }
 )  # fmt: skip

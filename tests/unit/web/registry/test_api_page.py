@@ -58,7 +58,7 @@ def test_problems_are_described_as_they_are_sent() -> None:
     [
         ("GET", "/skills", "200 304 400 401 429 500 503"),
         ("GET", "/queue/stats", "200 401 429 500 503"),
-        ("GET", "/skills/{slug}/download", "200 302 304 400 401 403 404 423 424 429 500 503"),
+        ("GET", "/skills/{slug}/download", "200 302 304 400 401 403 404 410 423 424 429 500 503"),
         ("POST", "/submissions", "200 201 400 401 403 409 413 415 422 424 429 500 503"),
         ("POST", "/submissions/discover", "200 400 401 403 413 415 422 424 429 500 503"),
         ("DELETE", "/queue/pause", "200 401 403 409 429 500 503"),

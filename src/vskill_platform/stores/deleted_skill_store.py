@@ -1,0 +1,41 @@
+"""What stays of deleted skills: the name, which nobody else can use, and the last version."""
+
+from datetime import datetime
+
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.model.record import Reasoned, Record
+from vskill_platform.stores.records import Stored, encode, get_record
+
+_DELETED = "deleted-skill:"
+
+
+class DeletedSkill(Reasoned, Record, frozen=True, kw_only=True):
+    slug: str
+    #: The sources that may publish it again, with higher version numbers; none if an admin
+    #: deleted it.
+    sources: tuple[str, ...] = ()
+    #: How many versions it had, and the highest one.
+    versions: int
+    version: str
+    is_private: bool
+    reason: str
+    by: str
+    at: datetime
+
+    def may_return(self, source_key: str) -> bool:
+        return source_key in self.sources
+
+
+async def get_deleted_skill(slug: str) -> Stored[DeletedSkill] | None:
+    return await get_record(_DELETED + slug, DeletedSkill)
+
+
+def write_deleted_skill(deleted: DeletedSkill) -> Operation:
+    return Put(_DELETED + deleted.slug, encode(deleted), due=NEVER)
+
+
+def replace_deleted_skill(slug: str, gone: Stored[DeletedSkill] | None) -> list[Operation]:
+    """Return the operations for a skill that takes this slug; they fail if it was deleted since."""
+    if gone is None:
+        return [Expect(_DELETED + slug, ABSENT)]
+    return [Delete(_DELETED + slug, expected=gone.revision)]

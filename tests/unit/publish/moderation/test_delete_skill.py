@@ -1,0 +1,199 @@
+"""Deletion: what owners and admins delete, what goes, and what stays taken."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.casts import add_installs
+from tests.clocks import NOON, ManualClock
+from tests.unit.publish.versions.test_move_skill import prepare
+from tests.unit.web.pages_cast import FILES, change_skill, put_skill
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, SkillDeleted, SlugTaken
+from vskill_platform.model.skill import TakenDown
+from vskill_platform.model.source import git_source, upload_source
+from vskill_platform.publish.moderation.delete_skill import (
+    SECOND_THOUGHTS,
+    delete_skill,
+    preview_deletion,
+)
+from vskill_platform.publish.versions.artifact_digests import complete_versions
+from vskill_platform.publish.versions.find_version import find_version
+from vskill_platform.publish.versions.move_skill import rename_skill
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.audit_store import list_audit
+from vskill_platform.stores.install_store import get_installs
+from vskill_platform.stores.scan_store import get_report_on
+from vskill_platform.stores.skill_store import get_archive, get_skill, get_versions, resolve_slug
+from vskill_platform.web.protocols.git_repos import find_state
+
+SLUG, UPLOAD = "ada/notes/tidy", "@ada/tidy"
+MORE = {**FILES, "more.md": "more"}
+
+
+async def delete(slug: str, version: str | None = None, *, is_admin: bool = False) -> None:
+    await delete_skill(slug, version, actor="ada", reason="a mistake", is_admin=is_admin)
+
+
+async def test_nothing_of_a_deleted_skill_stays_but_its_name(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(bound, tmp_path)
+    await put_skill(bound, tmp_path, files=MORE)
+    await rename_skill(SLUG, "neat", actor="ada")
+    versions = await get_versions("ada/notes/neat")
+
+    await delete(SLUG)
+
+    assert await get_skill("ada/notes/neat") is None
+    assert await get_versions("ada/notes/neat") == []
+    assert await resolve_slug(SLUG) == SLUG  # the alias is gone, too
+    for version in versions:
+        assert await get_archive(version.archive_sha256) is None
+        assert await get_report_on(version.submission_id, version.digest) is None
+    (record,) = [one for one in (await list_audit()).records if one.action == "skill delete"]
+    assert (record.subject, record.reason) == ("ada/notes/neat", "a mistake")
+    assert record.outcome == "2 versions deleted"
+
+
+async def test_an_archive_that_another_skill_has_stays(bound: WorkerEnv, tmp_path: Path) -> None:
+    await put_skill(bound, tmp_path)
+    await put_skill(bound, tmp_path, "@ben/tidy")
+    (version,) = await get_versions("@ben/tidy")
+
+    await delete(SLUG)
+
+    assert await get_archive(version.archive_sha256) is not None
+
+
+async def test_only_its_owner_publishes_under_the_name_again_and_no_number_returns(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(bound, tmp_path)
+    await put_skill(bound, tmp_path, files=MORE)
+    await delete(SLUG)
+
+    other = git_source("https://github.com/ada/notes", "other")
+    with pytest.raises(SlugTaken, match="was deleted, and its name cannot be used again"):
+        await prepare(tmp_path / "a", other, "tidy")
+    again = await prepare(tmp_path / "b", git_source("https://github.com/ada/notes"), "tidy")
+    assert await bound.engine.commit(again.operations)
+
+    assert again.version == "1.0.2"
+    (version,) = await get_versions(SLUG)
+    assert version.number == 3
+    stored = await get_skill(SLUG)
+    assert stored
+    assert (stored.record.offered, stored.record.version) == (3, "1.0.2")
+    assert len((await find_state(stored.record)).versions) == 1
+
+
+async def test_what_an_admin_deleted_does_not_come_back(bound: WorkerEnv, tmp_path: Path) -> None:
+    await put_skill(bound, tmp_path, UPLOAD)
+    await put_skill(bound, tmp_path, "@ada/other")
+    await delete(UPLOAD, is_admin=True)
+
+    with pytest.raises(SlugTaken, match="was deleted"):
+        await prepare(tmp_path / "a", upload_source("tidy", "a" * 64, namespace="@ada"), "tidy")
+    with pytest.raises(SlugTaken, match="was deleted"):
+        await rename_skill("@ada/other", "tidy", actor="ada")
+
+
+async def test_a_publication_in_flight_does_not_survive_the_deletion_unnoticed(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(bound, tmp_path)
+    await complete_versions(SLUG)
+    source = git_source("https://github.com/ada/notes")
+    prepared = await prepare(tmp_path / "a", source, "tidy")
+    await delete(SLUG, is_admin=True)
+
+    assert await bound.engine.commit(prepared.operations) is None
+    with pytest.raises(SlugTaken):
+        await prepare(tmp_path / "b", source, "tidy")
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.0.1", "1.0.2"])
+async def test_a_deleted_version_leaves_the_others_and_their_commits(
+    bound: WorkerEnv, tmp_path: Path, version: str
+) -> None:
+    for files in (FILES, MORE, {**FILES, "more.md": "even more"}):
+        await put_skill(bound, tmp_path, files=files)
+    before = {one.version: one for one in await complete_versions(SLUG)}
+
+    await delete(SLUG, version)
+
+    left = {one.version: one for one in await get_versions(SLUG)}
+    assert left == {name: one for name, one in before.items() if name != version}
+    assert await get_archive(before[version].archive_sha256) is None
+    with pytest.raises(SkillDeleted, match=rf"{version} was deleted: a mistake"):
+        await find_version(SLUG, version)
+    latest = (await find_version(SLUG)).version.version
+    assert latest == max(left)
+    stored = await get_skill(SLUG)
+    assert stored
+    state = await find_state(stored.record)
+    assert [one.git_commit for one in state.versions] == [one.git_commit for one in left.values()]
+    source = git_source("https://github.com/ada/notes")
+    following = await prepare(tmp_path / "a", source, "tidy")
+    assert following.version == "1.0.3"  # never a number that was used
+
+
+async def test_the_only_version_goes_with_the_skill(bound: WorkerEnv, tmp_path: Path) -> None:
+    await put_skill(bound, tmp_path)
+
+    with pytest.raises(InvalidInput, match="the only version"):
+        await delete(SLUG, "1.0.0")
+    with pytest.raises(NotFound, match=r"has no version 2\.0\.0"):
+        await delete(SLUG, "2.0.0")
+
+
+@pytest.mark.parametrize(
+    ("installs", "age", "is_private", "may"),
+    [
+        (0, timedelta(days=300), False, True),
+        (9, timedelta(days=300), True, True),
+        (9, SECOND_THOUGHTS, False, True),
+        (9, SECOND_THOUGHTS + timedelta(seconds=1), False, False),
+    ],
+)
+async def test_owners_delete_what_nobody_relies_on(
+    bound: WorkerEnv,
+    clock: ManualClock,
+    tmp_path: Path,
+    installs: int,
+    age: timedelta,
+    is_private: bool,
+    may: bool,
+) -> None:
+    await put_skill(bound, tmp_path, at=clock.now() - age, is_private=is_private)
+    if installs:
+        await add_installs({SLUG: installs})
+
+    if may:
+        await delete(SLUG)
+    else:
+        with pytest.raises(NotAllowed, match=r"installed 9 times.*deprecate or yank it instead"):
+            await delete(SLUG)
+        preview = await preview_deletion(SLUG)
+        await delete(SLUG, is_admin=True)
+        assert (preview.installs, preview.versions) == (9, ("1.0.0",))
+        assert preview.refused
+
+    assert await get_skill(SLUG) is None
+    assert (await get_installs(SLUG)).total == 0
+
+
+async def test_evidence_is_not_deleted_by_its_owner(bound: WorkerEnv, tmp_path: Path) -> None:
+    await put_skill(bound, tmp_path)
+    await change_skill(bound, SLUG, down=TakenDown(reason="malware", by="rae", at=NOON))
+
+    with pytest.raises(NotAllowed, match="only an admin can delete it"):
+        await delete(SLUG)
+
+
+async def test_a_reason_is_required(bound: WorkerEnv, tmp_path: Path) -> None:
+    await put_skill(bound, tmp_path)
+
+    with pytest.raises(InvalidInput, match="a reason is required"):
+        await delete_skill(SLUG, actor="ada", reason=" ")
