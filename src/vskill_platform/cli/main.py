@@ -64,6 +64,7 @@ SECTIONS = {
     "Moderate": {
         "reviews": f"{_MODERATION}:reviews",
         "block": f"{_MODERATION}:block",
+        "appeals": f"{_HERE}.appeals:appeals",
     },
     "Run a registry": {
         "serve": f"{_HERE}.serve:serve",

@@ -46,6 +46,7 @@ SHORT_HELP = {
     f"{_HERE}.serve:serve": "Run the platform: web pages, worker and cron.",
     f"{_HERE}.admin:admin": "Operate the registry on this machine.",
     f"{_HERE}.webhooks:webhooks": "Send events of a registry to other programs.",
+    f"{_HERE}.appeals:appeals": "Appeal verdicts about your skills, or decide appeals.",
     f"{_HERE}.users:users": "Invite users, set their roles, disable or enable them.",
     f"{_HERE}.mail:mail": "Try the mail settings, list mails that wait or failed, and retry them.",
     f"{_HERE}.tokens:tokens": "Create, list and revoke API tokens.",

@@ -11,6 +11,7 @@ from vskill_platform.model.submission import (
     Submission,
     SubmissionState,
 )
+from vskill_platform.stores.appeal_store import get_appeal
 from vskill_platform.stores.audit_store import AuditRecord
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.event_feed import Happening
@@ -38,6 +39,11 @@ _ABOUT_REPORT = {
     "report problem": _E.REPORT_OPENED,
     "report close": _E.REPORT_CLOSED,
 }
+_ABOUT_APPEAL = {
+    "appeal open": _E.APPEAL_OPENED,
+    "appeal answer": _E.APPEAL_ANSWERED,
+    "appeal decide": _E.APPEAL_DECIDED,
+}
 #: Of the block itself, and of each skill that it took down or let back.
 _ABOUT_BLOCK = {
     "block add": (_E.BLOCK_ADDED, _E.SKILL_BLOCKED),
@@ -56,6 +62,8 @@ async def collect_events(key: str, happening: Happening) -> list[Event]:
         return [await _of_skill(key, event, happening, slug=slug, version=version)]
     if happening.action in _ABOUT_REPORT:
         return [_of_report(key, happening)]
+    if happening.action in _ABOUT_APPEAL:
+        return await _of_appeal(key, happening)
     if happening.action in _ABOUT_BLOCK:
         about_block, about_skill = _ABOUT_BLOCK[happening.action]
         skills = [
@@ -140,6 +148,33 @@ def _of_report(key: str, audit: AuditRecord) -> Event:
     event = _ABOUT_REPORT[audit.action]
     # A report may be about a private skill, and names its author.
     return Event(id=_event_id(key), type=event, at=audit.at, is_private=True, data=data)
+
+
+async def _of_appeal(key: str, audit: AuditRecord) -> list[Event]:
+    stored = await get_appeal(audit.subject)
+    if stored is None:
+        return []
+    appeal = stored.record
+    data = EventData(
+        namespace=appeal.namespace,
+        name=appeal.name,
+        submission=appeal.submission,
+        appeal=appeal.id,
+        outcome=audit.outcome,
+        actor=audit.actor,
+        reason=audit.reason,
+        url=f"{base_url(get_settings())}/appeals/{appeal.id}",
+    )
+    event = Event(
+        id=_event_id(key),
+        type=_ABOUT_APPEAL[audit.action],
+        at=audit.at,
+        namespace=appeal.namespace,
+        # What publishers and staff write to each other is not public.
+        is_private=True,
+        data=data,
+    )
+    return [event]
 
 
 def _of_block(key: str, event: EventType, audit: AuditRecord) -> Event:

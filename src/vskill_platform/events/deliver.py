@@ -6,7 +6,6 @@ from functools import partial
 
 import msgspec
 
-from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
@@ -20,8 +19,7 @@ from vskill_platform.events.sign_webhook import sign_webhook
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now, get_settings
-from vskill_platform.stores.mail_address_store import get_mail_address
-from vskill_platform.stores.mail_store import new_mail, write_mail
+from vskill_platform.stores.mail_address_store import mail_to_user
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.webhook_store import (
     Attempt,
@@ -223,10 +221,6 @@ async def _switch_off(stored: Stored[Endpoint], why: str) -> list[Operation]:
     endpoint = msgspec.structs.replace(stored.record, is_enabled=False, problem=why)
     log.error("webhook endpoint switched off", endpoint=endpoint.id, reason=why)
     audit = write_audit("webhook off", endpoint.id, actor="cron", reason=why)
-    operations = [write_endpoint(endpoint, expected=stored.revision), audit]
-    address = await get_mail_address(endpoint.owner)
-    if is_mail_on() and address and address.record.is_confirmed:
-        fields = {"url": endpoint.url, "reason": why, "namespace": endpoint.namespace}
-        mail = new_mail("endpoint_off", address.record.address, user=endpoint.owner, fields=fields)
-        operations.append(write_mail(mail))
-    return operations
+    fields = {"url": endpoint.url, "reason": why, "namespace": endpoint.namespace}
+    mails = await mail_to_user("endpoint_off", endpoint.owner, fields)
+    return [write_endpoint(endpoint, expected=stored.revision), audit, *mails]

@@ -3,8 +3,10 @@
 from datetime import datetime
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.mail_settings import mail_server
 from vskill_platform.model.record import Record
-from vskill_platform.stores.db import get_kv
+from vskill_platform.stores.db import get_kv, get_settings
+from vskill_platform.stores.mail_store import new_mail, write_mail
 from vskill_platform.stores.records import Stored, encode, get_all, get_record
 
 #: Not in the user's record, which is shown in pages and responses.
@@ -73,3 +75,11 @@ def write_address_link(digest: str, link: AddressLink) -> Operation:
 
 def delete_address_link(digest: str, stored: Stored[AddressLink]) -> Operation:
     return Delete(_LINK + digest, expected=stored.revision)
+
+
+async def mail_to_user(kind: str, user_name: str, fields: dict[str, str]) -> list[Operation]:
+    """Return the mail to a user; none if mail is off or the user has no confirmed address."""
+    stored = await get_mail_address(user_name)
+    if mail_server(get_settings()) is None or stored is None or not stored.record.is_confirmed:
+        return []
+    return [write_mail(new_mail(kind, stored.record.address, user=user_name, fields=fields))]

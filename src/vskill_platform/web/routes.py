@@ -39,7 +39,7 @@ from vskill_platform.web.registry import (
     settings_page,
     trust_page,
 )
-from vskill_platform.web.reviews import blocklist, check_block, reviews
+from vskill_platform.web.reviews import appeals, blocklist, check_block, reviews
 from vskill_platform.web.skills import (
     delete_skill,
     featured,
@@ -159,6 +159,10 @@ PAGES = [Route(*row) for row in (
     ("POST", "/admin/webhooks/add", ACCOUNT, webhooks_page.add_webhook_form),
     ("GET", "/admin/webhooks/{webhook_id:str}", ACCOUNT, webhooks_page.webhook_page),
     ("POST", "/admin/webhooks/{webhook_id:str}/{action:str}", ACCOUNT, webhooks_page.webhook_form),
+    ("GET", "/admin/appeals", REVIEW, appeals.appeals_page),
+    ("POST", "/appeals", ACCOUNT, appeals.open_form),
+    ("GET", "/appeals/{appeal_id:str}", ACCOUNT, appeals.appeal_page),
+    ("POST", "/appeals/{appeal_id:str}/{action:str}", ACCOUNT, appeals.appeal_form),
     ("GET", "/admin/reports", REVIEW, reports.reports_page),
     ("POST", "/admin/reports/{report_id:str}/close", REVIEW, reports.close_report_form),
     ("GET", "/admin/mirrors", OPERATE, mirrors.mirrors_page),
@@ -276,6 +280,14 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/mirrored-skills", OPERATE, mirrors.show_mirrored),
         ("POST", "/api/v1/mirrors/{mirror:str}/fetch", OPERATE, mirrors.fetch_over_api),
         ("POST", "/api/v1/mirrors/{mirror:str}/compare", OPERATE, mirrors.compare_over_api),
+    ),
+    "Appeals": (
+        ("GET", "/api/v1/appeals", MANAGE, appeals.list_over_api),
+        ("POST", "/api/v1/appeals", MANAGE, appeals.open_over_api),
+        ("GET", "/api/v1/appeals/{appeal_id:str}", MANAGE, appeals.show_over_api),
+        ("POST", "/api/v1/appeals/{appeal_id:str}/messages", MANAGE, appeals.answer_over_api),
+        ("POST", "/api/v1/appeals/{appeal_id:str}/decide", REVIEW, appeals.decide_over_api),
+        ("POST", "/api/v1/appeals/{appeal_id:str}/withdraw", MANAGE, appeals.withdraw_over_api),
     ),
     "Followed repositories": (
         ("GET", "/api/v1/followed-repos", ANYONE, follow_repos.list_followed),

@@ -66,6 +66,11 @@ DELIVERY = {
     "id": HOSTILE, "type": HOSTILE, "state": HOSTILE, "attempts": 1, "createdAt": MOMENT,
     "status": 500, "answer": HOSTILE,
 }  # fmt: skip
+APPEAL = {
+    "id": HOSTILE, "subject": HOSTILE, "name": HOSTILE, "verdict": HOSTILE, "decidedBy": HOSTILE,
+    "reason": HOSTILE, "by": HOSTILE, "createdAt": MOMENT, "state": HOSTILE,
+    "messages": [{"by": HOSTILE, "at": MOMENT, "text": HOSTILE, "isStaff": True}],
+}  # fmt: skip
 ANSWERS: dict[tuple[str, ...], Any] = {
     ("status", "x"): SUBMISSION,
     ("submissions",): {"submissions": [SUBMISSION], "total": 2, "nextCursor": None},
@@ -84,6 +89,10 @@ ANSWERS: dict[tuple[str, ...], Any] = {
     ("webhooks", "change", "x", "--off"): WEBHOOK,
     ("webhooks", "rotate", "x"): {"webhook": WEBHOOK, "secret": HOSTILE},
     ("webhooks", "log", "x"): {"deliveries": [DELIVERY]},
+    ("appeals", "list"): {"appeals": [APPEAL]},
+    ("appeals", "show", "x"): APPEAL,
+    ("appeals", "open", "x", "--text", "y"): APPEAL,
+    ("appeals", "decide", "x", "granted", "--text", "y"): APPEAL,
     ("follow", "a/b"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "--list"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "a/b", "--stop"): {"followed": [FOLLOWED], "nextCursor": None},

@@ -9,6 +9,7 @@ from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound, To
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.mail_address_store import mail_to_user
 from vskill_platform.stores.user_report_store import (
     ReportKind,
     UserReport,
@@ -52,10 +53,20 @@ async def close_report(report_id: str, *, answer: str, actor: str) -> UserReport
         operations = [
             write_user_report(closed, expected=stored.revision),
             write_audit("report close", report_id, actor=actor, reason=answer.strip()),
+            *await mail_to_user("report_answer", closed.by, _mail_fields(closed)),
         ]
         return PlannedChange(operations=operations, result=closed)
 
     return await change(f"the report {report_id}", plan)
+
+
+def _mail_fields(closed: UserReport) -> dict[str, str]:
+    return {
+        "subject": closed.subject or "the registry",
+        "reason": closed.reason,
+        "answer": closed.answer,
+        "by": closed.closed_by,
+    }
 
 
 async def _store(

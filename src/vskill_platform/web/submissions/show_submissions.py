@@ -11,6 +11,13 @@ from vskill_platform.access.visibility import find_visible_submission
 from vskill_platform.catalogue.query import SubmissionQuery, SubmissionSort
 from vskill_platform.errors import InvalidInput, NotSignedIn
 from vskill_platform.model.submission import SubmissionState
+from vskill_platform.publish.moderation.appeals import (
+    MAX_TEXT,
+    find_verdict,
+    may_appeal,
+    sees_appeal,
+)
+from vskill_platform.stores.appeal_store import get_appeal_against, list_appeals_about
 from vskill_platform.stores.db import get_queue
 from vskill_platform.web.http.api_types import (
     Limit,
@@ -36,6 +43,7 @@ from vskill_platform.web.submissions.submission_view import (
 
 _MAX_ROWS = 100
 _MAX_IDS = 100
+_MAX_APPEALS = 20
 Words = Annotated[str, QueryParameter(max_length=200)]
 
 
@@ -44,7 +52,19 @@ async def submission_page(request: WebRequest, submission_id: FromPath[str]) -> 
     view = await view_submission(
         visitor, (await find_visible_submission(visitor, submission_id)).record
     )
-    return Template("pages/submission.html", context={"view": view})
+    verdict = await find_verdict(submission_id)
+    context = {
+        "view": view,
+        "may_appeal": verdict is not None and await may_appeal(visitor, verdict),
+        "appealed": await get_appeal_against(verdict.id) if verdict else None,
+        "appeals": [
+            one
+            for one in await list_appeals_about(submission_id, limit=_MAX_APPEALS)
+            if await sees_appeal(visitor, one)
+        ],
+        "max_appeal": MAX_TEXT,
+    }
+    return Template("pages/submission.html", context=context)
 
 
 async def retry_form(request: WebRequest, submission_id: FromPath[str]) -> Redirect:

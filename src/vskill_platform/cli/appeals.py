@@ -1,0 +1,78 @@
+"""`appeals`: ask for a second look at a verdict, and decide such cases."""
+
+from typing import Any
+
+import click
+
+from vskill_platform.cli.near_or_far import json_option, registry_option, run_far
+
+_HERE = "remote_appeals"
+_id = click.argument("appeal_id", metavar="ID")
+_text = click.option("--text", required=True, metavar="TEXT", help="Your message.")
+
+
+@click.group()
+def appeals() -> None:
+    """Appeal verdicts about your skills, or decide appeals.
+
+    You can appeal a rejection, a block, or a version that somebody else yanked.
+    """
+
+
+@appeals.command("list")
+@click.option("--status", type=click.Choice(["mine", "open", "all"]), default="mine",
+              show_default=True, help="Yours; reviewers also: the open ones, or all.")  # fmt: skip
+@json_option
+@registry_option
+def list_appeals(*, registry: str | None, **options: Any) -> None:
+    """List appeals."""
+    run_far(f"{_HERE}:list_all", registry, **options)
+
+
+@appeals.command("open")
+@click.argument("subject")
+@_text
+@json_option
+@registry_option
+def open_one(*, registry: str | None, **options: Any) -> None:
+    """Appeal the verdict about SUBJECT: the id of a submission, or SLUG@VERSION."""
+    run_far(f"{_HERE}:open_one", registry, **options)
+
+
+@appeals.command()
+@_id
+@json_option
+@registry_option
+def show(*, registry: str | None, **options: Any) -> None:
+    """Show an appeal with its messages."""
+    run_far(f"{_HERE}:show", registry, **options)
+
+
+@appeals.command()
+@_id
+@_text
+@json_option
+@registry_option
+def answer(*, registry: str | None, **options: Any) -> None:
+    """Add a message to an open appeal."""
+    run_far(f"{_HERE}:answer", registry, **options)
+
+
+@appeals.command()
+@_id
+@click.argument("decision", type=click.Choice(["granted", "rejected"]))
+@_text
+@json_option
+@registry_option
+def decide(*, registry: str | None, **options: Any) -> None:
+    """Grant or reject an appeal; its author gets the answer."""
+    run_far(f"{_HERE}:decide", registry, **options)
+
+
+@appeals.command()
+@_id
+@json_option
+@registry_option
+def withdraw(*, registry: str | None, **options: Any) -> None:
+    """Withdraw your appeal."""
+    run_far(f"{_HERE}:withdraw", registry, **options)
