@@ -10,7 +10,7 @@ from tests.people import a_user
 from tests.pipeline.conftest import Journey, Process
 from tests.repos import a_repo, commit_all, git
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.cron.index_similarity import index_similar_skills
+from vskill_platform.cron.index_similarity import send_missing_skills
 from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.submit import submit
@@ -19,6 +19,7 @@ from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.publish.versions.set_visibility import set_visibility
+from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.similarity_store import get_similarity_record
@@ -97,7 +98,7 @@ async def test_a_copy_of_a_private_skill_reveals_nothing_about_it(
     process: Process, folder: Path, bound: WorkerEnv
 ) -> None:
     await publish_upload(process, folder, is_private=True)
-    await index_similar_skills()
+    assert await send_missing_skills() == "all skills are indexed"
 
     copy = await publish_upload(process, folder, is_private=False, to="@local")
 
@@ -106,7 +107,7 @@ async def test_a_copy_of_a_private_skill_reveals_nothing_about_it(
 
 
 async def test_a_skill_that_is_hidden_is_compared_no_more_until_it_is_shown(
-    process: Process, folder: Path
+    process: Process, folder: Path, bound: WorkerEnv
 ) -> None:
     await publish_upload(process, folder, is_private=False)
     assert await get_similarity_record(SLUG)
@@ -114,7 +115,8 @@ async def test_a_skill_that_is_hidden_is_compared_no_more_until_it_is_shown(
     await set_visibility(SLUG, is_private=True, actor="ada", reason="not ready")
     hidden = await get_similarity_record(SLUG)
     await set_visibility(SLUG, is_private=False, actor="ada")
-    await index_similar_skills()
+    await send_missing_skills()
+    await Worker(bound).run(asyncio.Event(), drain=True)
 
     assert hidden is None
     assert await get_similarity_record(SLUG)

@@ -78,7 +78,7 @@ def revive(*, message_id: int) -> None:
 
     async def work() -> None:
         submission = await revive_dead_letter(message_id, actor=getpass.getuser())
-        echo(f"Requeued: {submission.id if submission else 'its submission is gone'}")
+        echo(f"Requeued: {submission.id if submission else f'message {message_id}'}")
 
     run_command(work)
 

@@ -59,6 +59,7 @@ def _show_health(health: Health) -> None:
         "running": str(stats.leased),
         "scheduled": str(stats.delayed),
         "dead letters": str(stats.dead),
+        "background": f"{health.background_pending} rescans and indexing waiting",
         "needs review": f"{waiting.shown}{oldest}",
         "workers": ", ".join(worker.node for worker in health.workers) or "none",
         "paused until": f"{stats.paused_until:%Y-%m-%d %H:%M} UTC" if stats.paused_until else "-",

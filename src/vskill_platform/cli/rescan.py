@@ -18,7 +18,6 @@ from vskill_platform.cli.terminal import (
     print_json,
     yes_option,
 )
-from vskill_platform.cron.rescan import A_RUN
 from vskill_platform.cron.schedule import RESCAN, run_job_now
 from vskill_platform.errors import NotFound, ScanError
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
@@ -34,6 +33,8 @@ from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.rescan_store import Rescan
 
+#: How many skills one round checks, so that a round ends well before its lease.
+A_ROUND = 1_000
 _COLUMNS = (TextColumn("rescanning"), BarColumn(), MofNCompleteColumn())
 
 
@@ -114,7 +115,7 @@ async def _rescan_all(*, quiet: bool, is_whole: bool) -> RescanRun:
                 is_whole = False
             due = await list_due_skills()
             bar.update(task, total=total.checked + len(due))
-            run = await rescan_skills(due, limit=A_RUN, tell=lambda: bar.advance(task))
+            run = await rescan_skills(due, limit=A_ROUND, tell=lambda: bar.advance(task))
             total = RescanRun(
                 checked=total.checked + run.checked,
                 worse=total.worse + run.worse,

@@ -7,16 +7,15 @@ from datetime import datetime, timedelta
 from vskill_platform import __version__
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.errors import EngineError, PolicyUnavailable
+from vskill_platform.errors import EngineError
 from vskill_platform.fetch.private_folder import sweep_workspaces
-from vskill_platform.model.policy import digest_of
 from vskill_platform.model.record import RECORD_FORMAT
-from vskill_platform.publish.moderation.current_policy import with_current_policy
+from vskill_platform.publish.moderation.newest_rules import policy_digest
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.facts.data_files import ruleset_version
-from vskill_platform.stores.db import bound_env, get_now
-from vskill_platform.stores.node_store import Node, get_nodes, put_node
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.node_store import Node, put_node
 
 log = get_logger(__name__)
 
@@ -37,7 +36,7 @@ async def beat(env: WorkerEnv, roles: Sequence[str]) -> None:
                 roles=tuple(roles),
                 version=__version__,
                 rules=ruleset_version(),
-                policy=await _policy_digest(env),
+                policy=await policy_digest(env),
                 record_format=RECORD_FORMAT,
             )
         )
@@ -51,14 +50,6 @@ async def beat(env: WorkerEnv, roles: Sequence[str]) -> None:
         await asyncio.sleep(BEAT_EVERY_SECONDS)
 
 
-async def _policy_digest(env: WorkerEnv) -> str:
-    try:
-        return digest_of((await with_current_policy(env)).policy)
-    except PolicyUnavailable as error:
-        log.error("policy cannot be applied", error=str(error))
-        return "cannot be applied"
-
-
 async def sweep_if_due(env: WorkerEnv, last: datetime) -> datetime:
     """Remove the abandoned work folders of this machine every hour; return when it was done last.
 
@@ -70,39 +61,6 @@ async def sweep_if_due(env: WorkerEnv, last: datetime) -> datetime:
     if removed := await work_in_thread(sweep_workspaces):
         log.info("abandoned work folders removed", folders=removed)
     return now
-
-
-async def has_newest_rules() -> bool:
-    """Tell whether no live node has newer rules or another, newer policy than this one.
-
-    The newest release counts; within a release, the node that was started last: an operator rolls
-    out a policy by restarting one node after the other.
-    """
-    nodes = await get_nodes()
-    if not nodes:
-        return True
-    newest = max(nodes, key=lambda node: (node.release, node.started_at))
-    env = bound_env()
-    policy = await _policy_digest(env)
-    mine = Node(
-        node=env.settings.node,
-        started_at=get_now(),
-        beat_at=get_now(),
-        roles=(),
-        version=__version__,
-        rules=ruleset_version(),
-        policy=policy,
-    )
-    if mine.release > newest.release:
-        return True
-    is_known = any(node.node == mine.node for node in nodes)
-    if not is_known and mine.release == newest.release:
-        return True  # a command that was just started
-    return (mine.version, mine.rules, mine.policy) == (
-        newest.version,
-        newest.rules,
-        newest.policy,
-    )
 
 
 def find_differences(

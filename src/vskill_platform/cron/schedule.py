@@ -19,18 +19,18 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.check_mirrors import check_mirrors
 from vskill_platform.cron.check_repos import check_repos
 from vskill_platform.cron.follow_repos import follow_repos
-from vskill_platform.cron.index_similarity import index_similar_skills
-from vskill_platform.cron.nodes import has_newest_rules
+from vskill_platform.cron.index_similarity import send_missing_skills
 from vskill_platform.cron.prune import prune
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
 from vskill_platform.cron.remind_reviews import remind_reviews
-from vskill_platform.cron.rescan import rescan_published
+from vskill_platform.cron.rescan import send_rescans
 from vskill_platform.cron.sweep_blobs import sweep_unused_blobs
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.events.deliver import has_events_to_send, send_events
 from vskill_platform.events.send_mail import has_due_mails, send_due_mails
 from vskill_platform.publish.moderation.current_policy import run_with_current_policy
+from vskill_platform.publish.moderation.newest_rules import has_newest_rules
 from vskill_platform.publish.moderation.rescan_skills import (
     new_one_rescan_request,
     write_rescan_request,
@@ -39,6 +39,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.background_store import JOB_OF, RescanMessage, SimilarityMessage
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.cron_store import (
     CronRun,
@@ -84,10 +85,10 @@ async def _release_external_scans() -> str:
 
 #: Operators can start it, too; the shared record prevents parallel runs.
 RESCAN = Job(
-    "rescan",
+    JOB_OF[RescanMessage],
     timedelta(minutes=10),
     timedelta(minutes=9),
-    rescan_published,
+    send_rescans,
     needs_newest_rules=True,
 )
 
@@ -128,8 +129,7 @@ JOBS = (
     Job("check-mirrors", timedelta(minutes=5), timedelta(seconds=110), check_mirrors),
     Job("prune", timedelta(hours=1), timedelta(minutes=10), prune),
     Job("sweep-blobs", timedelta(hours=1), timedelta(minutes=30), sweep_unused_blobs),
-    # Its name is stored with its runs, so it stays.
-    Job("index-likenesses", timedelta(hours=1), timedelta(minutes=30), index_similar_skills),
+    Job(JOB_OF[SimilarityMessage], timedelta(hours=1), timedelta(minutes=30), send_missing_skills),
     RESCAN,
 )
 

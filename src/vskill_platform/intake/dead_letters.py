@@ -4,18 +4,29 @@ from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Revive
 from vskill_platform.errors import NotFound
 from vskill_platform.model.submission import STUCK_STATES, Cause, Submission, reopen
 from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.background_store import forget_failure, read_background
 from vskill_platform.stores.db import commit, get_now, get_queue
 from vskill_platform.stores.submission_store import (
     get_submission,
+    is_submission_message,
     read_message,
     write_submission,
 )
 
 
 async def revive_dead_letter(message_id: int, *, actor: str) -> Submission | None:
-    """Requeue a dead letter and reopen its submission, both or neither."""
+    """Requeue a dead letter and reopen its submission, both or neither.
+
+    None if it is not about a submission, or about one that was removed.
+    """
     letter = await _dead_letter(message_id)
     operations: list[Operation] = [Revive(message_id)]
+    if not is_submission_message(letter.body):
+        if message := read_background(letter.body):
+            operations += await forget_failure(message)
+        audit = write_audit("dead-letters revive", _name(letter), actor=actor, reason="")
+        await _act(message_id, [*operations, audit])
+        return None
     stored = await get_submission(read_message(letter.body).submission_id)
     submission = stored.record if stored else None
     if stored and stored.record.state not in STUCK_STATES:
@@ -30,9 +41,16 @@ async def revive_dead_letter(message_id: int, *, actor: str) -> Submission | Non
 
 async def drop_dead_letter(message_id: int, *, actor: str) -> None:
     """Delete a dead letter; its submission keeps its state and reason."""
-    subject = read_message((await _dead_letter(message_id)).body).submission_id
+    subject = _name(await _dead_letter(message_id))
     audit = write_audit("dead-letters drop", subject, actor=actor, reason="")
     await _act(message_id, [Drop(message_id), audit])
+
+
+def _name(letter: DeadLetter) -> str:
+    """Return the submission of a dead letter, or what else identifies it."""
+    if is_submission_message(letter.body):
+        return read_message(letter.body).submission_id
+    return letter.key or str(letter.message_id)
 
 
 async def _dead_letter(message_id: int) -> DeadLetter:

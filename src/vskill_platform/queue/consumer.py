@@ -1,13 +1,14 @@
 """Handle one batch of messages; each message succeeds or fails independently."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from vskill_platform.base.settle import settle
 from vskill_platform.base.shortage import is_machine_short
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Delivery
+from vskill_platform.engines.ports import BACKGROUND, Delivery
 from vskill_platform.errors import (
     BlobsUnavailable,
     DeadlineExceeded,
@@ -17,6 +18,11 @@ from vskill_platform.errors import (
     VskillError,
 )
 from vskill_platform.publish.moderation.current_policy import run_with_current_policy
+from vskill_platform.queue.background import (
+    fail_background,
+    process_background,
+    release_background,
+)
 from vskill_platform.queue.claim_submission import release_submission
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.queue.process_submission import process_submission
@@ -24,6 +30,7 @@ from vskill_platform.queue.scan_slots import message_limit
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.submission_store import is_submission_message
 
 log = get_logger(__name__)
 
@@ -42,17 +49,32 @@ async def handle_submission_queue(batch: Sequence[Delivery], env: WorkerEnv) -> 
     await run_with_worker_env(env, handle_batch)
 
 
+class _Handler(NamedTuple):
+    """How to process a kind of message, return it to the queue, and handle its failure."""
+
+    process: Callable[[Delivery], Awaitable[None]]
+    release: Callable[[Delivery], Awaitable[None]]
+    fail: Callable[[Delivery, Exception], Awaitable[None]]
+
+
+def _handler_of(delivery: Delivery) -> _Handler:
+    if delivery.group == BACKGROUND or not is_submission_message(delivery.body):
+        return _Handler(_process_background, release_background, fail_background)
+    return _Handler(_process_in_time, release_submission, fail_submission)
+
+
 async def _handle_message(delivery: Delivery) -> None:
+    handler = _handler_of(delivery)
     try:
-        await _process_in_time(delivery)
+        await handler.process(delivery)
     except asyncio.CancelledError:
         # The worker stops: another one continues at once, and this attempt does not count.
-        await asyncio.shield(release_submission(delivery))
+        await asyncio.shield(handler.release(delivery))
         raise
     except NoRoom as error:
         # Nothing was done yet: the message keeps its position, and the attempt does not count.
         log.info("message released", submission=delivery.key, error=str(error))
-        await release_submission(delivery)
+        await handler.release(delivery)
     except Exception as error:
         if isinstance(error, OutOfResources) or is_machine_short(error):
             await _release_later(delivery, error, why="machine is out of resources")
@@ -67,7 +89,7 @@ async def _handle_message(delivery: Delivery) -> None:
         log.warning(
             "processing failed", submission=delivery.key, error=repr(error), exc_info=unforeseen
         )
-        await fail_submission(delivery, error)
+        await handler.fail(delivery, error)
 
 
 async def _release_later(delivery: Delivery, error: Exception, *, why: str) -> None:
@@ -79,7 +101,11 @@ async def _release_later(delivery: Delivery, error: Exception, *, why: str) -> N
     try:
         await asyncio.sleep(get_settings().retry_delay.total_seconds())
     finally:
-        await asyncio.shield(release_submission(delivery))
+        await asyncio.shield(_handler_of(delivery).release(delivery))
+
+
+async def _process_background(delivery: Delivery) -> None:
+    await run_with_current_policy(partial(process_background, delivery))
 
 
 async def _process_in_time(delivery: Delivery) -> None:

@@ -36,6 +36,12 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     workers: tuple[Heartbeat, ...]
     reviews: WaitingReviews
 
+    @property
+    def background_pending(self) -> int:
+        """How many rescans and additions to the similarity index wait or run."""
+        background = self.queue.background
+        return background.ready + background.leased + background.delayed
+
 
 async def check_health() -> Health:
     """Check the queue and the heartbeats; raises if the database does not answer.

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import NOTHING_BUSY, BusyResources, Delivery, Release
 from vskill_platform.errors import EngineError
+from vskill_platform.queue.background_worker import BackgroundWorker
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.fetch_limits import message_slots
@@ -41,6 +42,24 @@ class Worker:
 
     async def run(self, stop: asyncio.Event, *, drain: bool = False) -> None:
         """Work until *stop* is set, or with *drain* until nothing is ready and nothing runs."""
+        others = BackgroundWorker(self._env, lambda: len(self._in_flight))
+        if drain:
+            # One after the other: a receive does not see a message that another one is about to
+            # put in line, and would take the line for empty.
+            await self._run_submissions(stop, drain=True)
+            await others.run(stop, drain=True)
+            return
+        background = asyncio.create_task(others.run(stop))
+        # It ends only with the worker, or by an unexpected error.
+        background.add_done_callback(lambda _: stop.set())
+        try:
+            await self._run_submissions(stop, drain=False)
+            await background
+        finally:
+            background.cancel()
+            await asyncio.gather(background, return_exceptions=True)
+
+    async def _run_submissions(self, stop: asyncio.Event, *, drain: bool) -> None:
         limits = self._env.fetch_limits
         heartbeat = asyncio.create_task(self._beat())
         stopping = asyncio.create_task(stop.wait())

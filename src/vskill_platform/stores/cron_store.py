@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
+import msgspec
+
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.record import Record
-from vskill_platform.stores.db import commit, get_kv
+from vskill_platform.stores.db import commit, get_kv, get_now
 from vskill_platform.stores.records import (
     Stored,
     decode,
@@ -65,6 +67,17 @@ async def put_cron_run(
 ) -> int | None:
     """Store a run and return its revision; None if another node was faster."""
     return await commit([Put(_CRON + run.job, encode(run), expected=expected, due=NEVER), *also])
+
+
+async def make_due(job: str) -> bool:
+    """Have a job run soon; False if it is running, so that the caller can ask again."""
+    last = await get_cron_run(job)
+    if last is None or last.record.asked_at:
+        return True  # it is due
+    if last.record.ended_at is None:
+        return False
+    asked = msgspec.structs.replace(last.record, asked_at=get_now())
+    return await put_cron_run(asked, expected=last.revision) is not None
 
 
 def expect_no_cron_run(job: str) -> Operation:

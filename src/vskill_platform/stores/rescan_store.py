@@ -101,6 +101,11 @@ async def get_rescans(standard: str) -> dict[str, Rescan]:
     return {rescan.slug: rescan for rescan in found}
 
 
+async def get_rescan(standard: str, slug: str) -> Rescan | None:
+    stored = await get_record(f"{_RESCAN}{standard}:{slug}", Rescan)
+    return stored.record if stored else None
+
+
 def write_rescan(rescan: Rescan) -> Operation:
     return Put(
         f"{_RESCAN}{rescan.standard}:{rescan.slug}",

@@ -9,6 +9,7 @@ import msgspec
 from vskill_platform.base.settle import READS_AT_ONCE, settle
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put, Send
+from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import (
     STUCK_STATES,
@@ -376,6 +377,15 @@ def _event_key(submission_id: str, number: int) -> str:
 
 def read_message(body: bytes) -> SubmissionMessage:
     return decode("message", body, SubmissionMessage)
+
+
+def is_submission_message(body: bytes) -> bool:
+    """Tell whether this release can read a message as one of a submission."""
+    try:
+        read_message(body)
+    except RecordMalformed:
+        return False
+    return True
 
 
 def _decode_submission(key: str, value: bytes) -> Submission:

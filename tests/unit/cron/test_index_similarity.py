@@ -1,17 +1,19 @@
 """What was published before there was an index is found by copies all the same."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from tests.casts import a_published_skill, a_skill_folder
-from vskill_platform.cron import index_similarity
-from vskill_platform.cron.index_similarity import index_similar_skills
+from vskill_platform.cron import send_background
+from vskill_platform.cron.index_similarity import send_missing_skills
 from vskill_platform.engines.ports import Delete, Put
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.lookalike import name_marks
 from vskill_platform.model.source import folder_source
 from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.similarity_store import find_by_marks, get_similarity_record
 from vskill_platform.stores.skill_store import get_latest_version, write_skill
@@ -28,51 +30,70 @@ async def published_by_another_release(env: WorkerEnv, parent: Path, *names: str
     await env.engine.commit([Delete(key) for key in keys])
 
 
+async def work(env: WorkerEnv) -> None:
+    await Worker(env).run(asyncio.Event(), drain=True)
+
+
 async def test_missing_skills_are_indexed_as_the_pipeline_would_have(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     await published_by_another_release(bound, tmp_path, "tidy-notes")
     assert await get_similarity_record("@local/tidy-notes") is None
 
-    assert await index_similar_skills() == "1 skill indexed, 0 left"
+    said = await send_missing_skills()
+    await work(bound)
 
+    assert said == "1 queued, 0 queued before, 0 left"
     found = await get_similarity_record("@local/tidy-notes")
     assert found
     assert (found.publisher, found.since) == ("@local", bound.clock.now())
     assert await find_by_marks(name_marks("tidy-note")) == [found]
-    assert await index_similar_skills() == "0 skills indexed, 0 left"
+    assert await send_missing_skills() == "all skills are indexed"
 
 
-async def test_one_run_does_a_part_and_the_next_goes_on(
+async def test_one_run_sends_a_part_and_the_next_goes_on(
     bound: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_similarity, "_A_RUN", 1)
+    monkeypatch.setattr(send_background, "MAX_QUEUED", 1)
     await published_by_another_release(bound, tmp_path, "tidy-notes", "weather")
 
-    assert await index_similar_skills() == "1 skill indexed, 1 left"
-    assert await index_similar_skills() == "1 skill indexed, 0 left"
+    said = []
+    for _ in range(2):
+        said.append(await send_missing_skills())
+        await work(bound)
+
+    assert said == ["1 queued, 0 queued before, 1 left", "1 queued, 0 queued before, 0 left"]
+    assert await send_missing_skills() == "all skills are indexed"
 
 
-async def test_a_skill_whose_parts_are_gone_is_said_and_left(
-    bound: WorkerEnv, logs: list[dict[str, object]]
+async def test_a_skill_whose_parts_are_gone_fails_once_and_is_not_sent_again(
+    bound: WorkerEnv,
 ) -> None:
     await bound.engine.commit([write_skill(a_published_skill("ada/box/x"), expected=0)])
 
-    assert await index_similar_skills() == "0 skills indexed, 1 left"
-    assert logs[-1]["slug"] == "ada/box/x"
+    await send_missing_skills()
+    await work(bound)
+    said = await send_missing_skills()
+
+    (letter,) = await bound.engine.queue.dead_letters()
+    assert letter.key == "index_similarity:ada/box/x"
+    assert letter.reason == "ada/box/x cannot be indexed: its archive or submission is missing"
+    assert said == "1 skill could not be indexed, see the dead letters"
 
 
 async def test_one_that_cannot_be_opened_keeps_no_other_out(
-    bound: WorkerEnv, tmp_path: Path, logs: list[dict[str, object]]
+    bound: WorkerEnv, tmp_path: Path
 ) -> None:
     await published_by_another_release(bound, tmp_path, "tidy-notes", "weather")
     version = await get_latest_version("@local/tidy-notes")
     assert version
     await bound.engine.commit([Put(f"blob:{version.archive_sha256}", b"no archive")])
 
-    assert await index_similar_skills() == "1 skill indexed, 1 left"
+    await send_missing_skills()
+    await work(bound)
 
     assert await get_similarity_record("@local/weather")
-    assert [entry["slug"] for entry in logs if entry["event"] == "skill not indexed"] == [
-        "@local/tidy-notes"
-    ]
+    assert await get_similarity_record("@local/tidy-notes") is None
+    assert await bound.engine.queue.pending(["index_similarity:@local/tidy-notes"]) or (
+        await bound.engine.queue.dead_letters()
+    )

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
+from anyio import CapacityLimiter
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import RecordMalformed, ScanError
@@ -54,14 +55,17 @@ async def opened_version(version: SkillVersion, submission: Submission) -> Async
         yield snapshot
 
 
-async def check_version(submission: Submission, snapshot: Snapshot) -> CheckedVersion:
+async def check_version(
+    submission: Submission, snapshot: Snapshot, *, has_slot: bool = False
+) -> CheckedVersion:
     """Check it like the pipeline, with the stored results of the judge and third-party scanners.
 
-    If the scanner fails, the version is not verified and needs a review.
+    If the scanner fails, the version is not verified and needs a review. Each attempt waits for a
+    scan slot, unless the caller has one.
     """
     known = await get_report_on(submission.id, snapshot.digest)
     try:
-        scanned = await _check_with_retries(snapshot)
+        scanned = await _check_with_retries(snapshot, None if has_slot else bound_env().scan_slots)
     except ScanError as error:
         return _unverified(submission, snapshot, known, error)
     scanned = await apply_registry_rules(submission, snapshot, scanned)
@@ -96,22 +100,20 @@ def _unverified(
     return CheckedVersion(decision=decision, report=report)
 
 
-async def _check_with_retries(snapshot: Snapshot) -> ScanResult:
+async def _check_with_retries(snapshot: Snapshot, slots: CapacityLimiter | None) -> ScanResult:
     """Retry after a failure, like the pipeline: the skill need not be the cause."""
     for _ in range(_TRIES - 1):
         try:
-            return await _check_in_time(snapshot)
+            return await _check_in_time(snapshot, slots)
         except ScanError as error:
             log.warning("check failed", digest=snapshot.digest, error=str(error))
-    return await _check_in_time(snapshot)
+    return await _check_in_time(snapshot, slots)
 
 
-async def _check_in_time(snapshot: Snapshot) -> ScanResult:
+async def _check_in_time(snapshot: Snapshot, slots: CapacityLimiter | None) -> ScanResult:
     try:
         async with asyncio.timeout(get_settings().message_deadline.total_seconds()):
-            return await check_skill(
-                snapshot.folder, folder_name=snapshot.folder_name, slots=bound_env().scan_slots
-            )
+            return await check_skill(snapshot.folder, folder_name=snapshot.folder_name, slots=slots)
     except TimeoutError as error:
         raise ScanError("the check took too long") from error
 

@@ -14,6 +14,7 @@ import msgspec
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.decision import Outcome
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.skill import PublishedSkill
@@ -31,6 +32,7 @@ from vskill_platform.stores.rescan_store import (
     RescanRequest,
     delete_one_rescan_request,
     get_one_rescan_request,
+    get_rescan,
     get_rescan_done,
     get_rescan_request,
     get_rescans,
@@ -41,7 +43,7 @@ from vskill_platform.stores.rescan_store import (
     write_rescan_done,
 )
 from vskill_platform.stores.scan_store import get_report_on, get_stored_report_on
-from vskill_platform.stores.skill_store import get_version, list_skills
+from vskill_platform.stores.skill_store import get_skill, get_version, list_skills
 from vskill_platform.stores.submission_store import get_history, get_submission
 
 log = get_logger(__name__)
@@ -118,16 +120,10 @@ async def list_due_skills() -> list[PublishedSkill]:
     reports = await settle(
         lambda skill: get_stored_report_on(skill.submission_id, skill.digest), skills
     )
-    today = get_now().date()
     due = [
         skill
         for skill, report in zip(skills, reports, strict=True)
-        if skill.slug in requested
-        or not (
-            isinstance(report, Stored)
-            and _is_current(report.record, skill, today)
-            and (asked is None or report.revision > asked.revision)
-        )
+        if skill.slug in requested or not _answers(report, skill, asked)
     ]
     return sorted(due, key=lambda skill: skill.slug not in requested)
 
@@ -163,15 +159,54 @@ async def rescan_skills(
             log.error("rescan failed", slug=skill.slug, error=str(outcome))
     found = [outcome for outcome in outcomes if isinstance(outcome, Rescan)]
     for rescan in found:
-        if rescan.is_worse:
-            log.warning(
-                "rescan result is worse", slug=rescan.slug, new=rescan.new, why=rescan.clause
-            )
+        _tell_if_worse(rescan)
     if not (left or failed):
-        done = RescanDone(standard=current_standard(), at=get_now(), request_id=request_id)
-        await commit([write_rescan_done(done)])
+        await note_all_rescanned(asked)
     worse = sum(rescan.is_worse for rescan in found)
     return RescanRun(checked=len(found), worse=worse, failed=failed, left=left)
+
+
+def rescan_subject(skill: PublishedSkill, asked: Stored[RescanRequest] | None) -> str:
+    """Identify what a rescan of this skill would check; after a failure it is not repeated."""
+    return f"{current_standard()}:{skill.digest}:{asked.record.id if asked else ''}"
+
+
+async def note_all_rescanned(asked: Stored[RescanRequest] | None) -> None:
+    """Record that everything published was checked; *asked* was the request before that."""
+    request_id = asked.record.id if asked else ""
+    done = RescanDone(standard=current_standard(), at=get_now(), request_id=request_id)
+    await commit([write_rescan_done(done)])
+
+
+async def plan_rescan(slug: str) -> list[Operation]:
+    """Check one skill again; return what to write. The caller holds a scan slot.
+
+    Nothing if it is no longer published, or was checked in the meantime.
+    """
+    stored, asked = await get_skill(slug), await get_rescan_request()
+    if stored is None or stored.record.down or not await _is_due(stored.record):
+        return []
+    one = await get_one_rescan_request(slug)
+    rescan = await _rescan(stored.record, asked.record.id if asked else "", has_slot=True)
+    _tell_if_worse(rescan)
+    answered = [delete_one_rescan_request(slug, expected=one.revision)] if one else []
+    return [write_rescan(rescan), *answered]
+
+
+async def _is_due(skill: PublishedSkill) -> bool:
+    """Tell whether `list_due_skills` lists this skill."""
+    if not skill.digest:
+        return False
+    if await get_one_rescan_request(skill.slug):
+        return True
+    known, asked = (
+        await get_rescan(current_standard(), skill.slug),
+        await _get_open_stored_request(),
+    )
+    if _is_known(known, skill, asked):
+        return False
+    report = await get_stored_report_on(skill.submission_id, skill.digest)
+    return not _answers(report, skill, asked)
 
 
 async def list_changed() -> list[Rescan]:
@@ -186,33 +221,38 @@ async def list_changed() -> list[Rescan]:
     ]
 
 
-async def _rescan_and_answer(skill: PublishedSkill, request_id: str) -> Rescan | None:
+async def _rescan_and_answer(skill: PublishedSkill, request_id: str) -> Rescan:
     """Check one skill, then delete the request for it, if there was one before the check."""
     asked = await get_one_rescan_request(skill.slug)
     rescan = await _rescan(skill, request_id)
+    await commit([write_rescan(rescan)])
     if asked:
         await commit([delete_one_rescan_request(skill.slug, expected=asked.revision)])
     return rescan
 
 
-async def _rescan(skill: PublishedSkill, request_id: str) -> Rescan | None:
-    """Check one skill and store the result; None if it no longer exists."""
+def _tell_if_worse(rescan: Rescan) -> None:
+    if rescan.is_worse:
+        log.warning("rescan result is worse", slug=rescan.slug, new=rescan.new, why=rescan.clause)
+
+
+async def _rescan(skill: PublishedSkill, request_id: str, *, has_slot: bool = False) -> Rescan:
     submission = await get_submission(skill.submission_id)
     version = await get_version(skill.slug, skill.offered) if skill.offered else None
     if submission is None or version is None:
-        log.warning("rescan skipped: files are missing", slug=skill.slug)
-        return None
+        raise RecordMalformed(f"{skill.slug} cannot be checked: its version is missing")
     reviewer = find_reviewer(await get_history(skill.submission_id), version)
     approved = await get_report_on(skill.submission_id, version.digest) if reviewer else None
     async with opened_version(version, submission.record) as snapshot:
-        decision = (await check_version(submission.record, snapshot)).decision
+        checked = await check_version(submission.record, snapshot, has_slot=has_slot)
+    decision = checked.decision
     unseen = [item for item in decision.deciding if not _was_seen(item, approved)]
     is_unseen = bool(reviewer and unseen and decision.outcome is Outcome.REVIEW)
     clause = (
         f"new since {reviewer} approved it: {decision.clause}" if is_unseen else decision.clause
     )
     first = unseen if is_unseen else decision.deciding
-    rescan = Rescan(
+    return Rescan(
         slug=skill.slug,
         version=skill.version,
         digest=version.digest,
@@ -225,8 +265,6 @@ async def _rescan(skill: PublishedSkill, request_id: str) -> Rescan | None:
         is_unseen=is_unseen,
         request_id=request_id,
     )
-    await commit([write_rescan(rescan)])
-    return rescan
 
 
 def _at_once() -> int:
@@ -244,6 +282,15 @@ def _is_known(
     if rescan is None or not _is_about(rescan, skill):
         return False
     return asked is None or rescan.request_id == asked.record.id
+
+
+def _answers(report: object, skill: PublishedSkill, asked: Stored[RescanRequest] | None) -> bool:
+    """Tell whether the last report about a skill makes a rescan unnecessary."""
+    return (
+        isinstance(report, Stored)
+        and _is_current(report.record, skill, get_now().date())
+        and (asked is None or report.revision > asked.revision)
+    )
 
 
 def _was_seen(finding: Finding, approved: Report | None) -> bool:

@@ -49,8 +49,15 @@ def _queue(health: Health) -> Iterator[Reading]:
     for state in ("ready", "leased", "delayed", "dead"):
         yield Reading(
             "vskill_queue_messages",
-            "Messages in the queue, on all nodes together.",
+            "Messages of submissions in the queue, on all nodes together.",
             getattr(stats, state),
+            {"state": state},
+        )
+    for state in ("ready", "leased", "delayed"):
+        yield Reading(
+            "vskill_background_messages",
+            "Rescans and additions to the similarity index, on all nodes together.",
+            getattr(stats.background, state),
             {"state": state},
         )
     oldest = stats.oldest_ready_age.total_seconds() if stats.oldest_ready_age else 0

@@ -37,7 +37,7 @@ _HOURS = (1, 6)
 
 
 class QueueNumbers(Shape, frozen=True, kw_only=True):
-    """All counts are of submissions."""
+    """All counts are of submissions, except where it says so."""
 
     total: int
     active: int
@@ -59,6 +59,10 @@ class QueueNumbers(Shape, frozen=True, kw_only=True):
     delayed: int
     dead: int
     delivered_last_minute: int
+    #: Rescans and additions to the similarity index; not in the other counts.
+    background_ready: int
+    background_in_work: int
+    background_delayed: int
     paused_until: datetime | None
     generated_at: datetime
     degraded: bool
@@ -140,6 +144,9 @@ async def queue_stats(request: WebRequest) -> QueueNumbers:
         delayed=stats.delayed,
         dead=stats.dead,
         delivered_last_minute=stats.delivered_last_minute,
+        background_ready=stats.background.ready,
+        background_in_work=stats.background.leased,
+        background_delayed=stats.background.delayed,
         paused_until=stats.paused_until,
         generated_at=get_now(),
         degraded=catalogue.freshness.is_degraded,

@@ -9,6 +9,7 @@ from litestar.status_codes import HTTP_202_ACCEPTED
 
 from vskill_platform.access.namespaces import check_may_manage
 from vskill_platform.cron.schedule import RESCAN, ask_for_one_rescan, ask_for_rescan
+from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.moderation.rescan_skills import (
@@ -18,8 +19,9 @@ from vskill_platform.publish.moderation.rescan_skills import (
     list_due_skills,
 )
 from vskill_platform.scan.facts.data_files import ruleset_version
+from vskill_platform.stores.background_store import RescanMessage, get_failures
 from vskill_platform.stores.cron_store import get_cron_run
-from vskill_platform.stores.db import get_now
+from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.rescan_store import get_rescan_done
 from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.http.api_types import Ok, Shape
@@ -35,6 +37,7 @@ RESCANS_PER_HOUR = 30
 
 
 async def rescan_page(request: WebRequest) -> Template:
+    failures, queued = await get_failures(RescanMessage), await get_queue().count_group(BACKGROUND)
     due, changed, last, done, requested = await asyncio.gather(
         list_due_skills(),
         list_changed(),
@@ -44,6 +47,8 @@ async def rescan_page(request: WebRequest) -> Template:
     )
     context = {
         "due": len(due),
+        "failed": [failures[skill.slug] for skill in due if skill.slug in failures],
+        "queued": queued,
         "changed": changed,
         "last": last.record if last else None,
         "done_at": done.at if done else None,

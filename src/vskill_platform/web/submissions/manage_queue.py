@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from litestar import Response
@@ -16,6 +16,11 @@ from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_qu
 from vskill_platform.intake.requeue import requeue, requeue_all_stuck, requeue_each
 from vskill_platform.queue.health import check_health
 from vskill_platform.setting_values import parse_duration
+from vskill_platform.stores.background_store import (
+    RescanMessage,
+    SimilarityMessage,
+    read_background,
+)
 from vskill_platform.stores.db import get_now, get_queue
 from vskill_platform.stores.submission_store import (
     MAX_LISTED_STUCK,
@@ -101,7 +106,7 @@ async def requeue_form(request: WebRequest, submission_id: FromPath[str]) -> Red
 async def revive_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
     async def work() -> str:
         submission = await revive_dead_letter(message_id, actor=visitor_of(request).name)
-        return f"{submission.skill_name if submission else message_id} was requeued."
+        return f"{submission.skill_name if submission else f'Message {message_id}'} was requeued."
 
     return await act(_HERE, work)
 
@@ -114,14 +119,28 @@ async def drop_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
     return await act(_HERE, work)
 
 
-async def _with_names(letters: list[DeadLetter]) -> list[tuple[DeadLetter, str, str]]:
-    """Return each dead letter with the id and the name of its submission."""
+class _Letter(NamedTuple):
+    """A dead letter, and the page and the name of what it is about."""
+
+    letter: DeadLetter
+    href: str
+    name: str
+
+
+async def _with_names(letters: list[DeadLetter]) -> list[_Letter]:
     ids = [letter.key or "" for letter in letters]
     names = {one.id: one.skill_name for one in await get_submissions_fresh(ids)}
-    return [
-        (letter, one, names.get(one, one) or "(unknown)")
-        for letter, one in zip(letters, ids, strict=True)
-    ]
+
+    def describe(letter: DeadLetter, submission_id: str) -> _Letter:
+        match read_background(letter.body):
+            case RescanMessage(slug):
+                return _Letter(letter, f"/skills/{slug}", f"Rescan of {slug}")
+            case SimilarityMessage(slug):
+                return _Letter(letter, f"/skills/{slug}", f"Similarity index: {slug}")
+        name = names.get(submission_id, submission_id) or "(unknown)"
+        return _Letter(letter, f"/submissions/{submission_id}", name)
+
+    return [describe(letter, one) for letter, one in zip(letters, ids, strict=True)]
 
 
 class StuckItem(Shape, frozen=True, kw_only=True):
@@ -168,6 +187,8 @@ class Requeued(Shape, frozen=True, kw_only=True):
 class LetterItem(Shape, frozen=True, kw_only=True):
     id: int
     submission_id: str | None
+    #: The skill, if it is about a rescan or the similarity index and not about a submission.
+    slug: str | None
     attempts: int
     reason: str
     buried_at: datetime
@@ -232,19 +253,22 @@ async def list_dead_letters(
     found = await get_queue().dead_letters(after=read_number(cursor), limit=size + 1)
     letters = found[:size]
     answer = LetterList(
-        dead_letters=[
-            LetterItem(
-                id=letter.message_id,
-                submission_id=letter.key,
-                attempts=letter.attempts,
-                reason=letter.reason,
-                buried_at=letter.buried_at,
-            )
-            for letter in letters
-        ],
+        dead_letters=[_letter_item(letter) for letter in letters],
         next_cursor=number_cursor(letters[-1].message_id if len(found) > size else None),
     )
     return Response(answer, headers=headers)
+
+
+def _letter_item(letter: DeadLetter) -> LetterItem:
+    background = read_background(letter.body)
+    return LetterItem(
+        id=letter.message_id,
+        submission_id=None if background else letter.key,
+        slug=background.slug if background else None,
+        attempts=letter.attempts,
+        reason=letter.reason,
+        buried_at=letter.buried_at,
+    )
 
 
 async def revive_over_api(

@@ -133,6 +133,29 @@ async def test_a_node_that_starts_before_the_server_waits_for_it(network: Networ
     await engine.close()
 
 
+@pytest.mark.parametrize("statement", [b"pg_advisory_xact_lock", b"schema_version", b"now_micros"])
+async def test_a_node_whose_connection_is_lost_while_it_starts_tries_again(
+    network: Network, statement: bytes
+) -> None:
+    lost: list[bytes] = []
+
+    def lose(piece: bytes) -> bool:
+        # The driver repeats a read once by itself, so the second one is lost, too.
+        if statement in piece and len(lost) < 2:
+            lost.append(piece)
+            return True
+        return False
+
+    network.loses_answer_to = lose
+    options = ServerOptions(wait=timedelta(minutes=1))
+
+    engine = await open_engine(network.url, options=options)
+
+    assert len(lost) == 2
+    assert await engine.revision() == 0
+    await engine.close()
+
+
 async def test_a_command_does_not_wait_for_a_server_that_does_not_answer(network: Network) -> None:
     network.cut()
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.clocks import ManualClock
+from tests.rescans import rescan
 from tests.unit.web.admin_cast import an_operator
 from tests.unit.web.api_cast import Registry, audited, open_registry
 from tests.unit.web.pages_cast import put_skill
-from vskill_platform.cron.schedule import RESCAN, run_due_jobs
 from vskill_platform.model.user import Role
 from vskill_platform.publish.moderation.rescan_skills import list_changed
 from vskill_platform.runtime.env import WorkerEnv
@@ -38,7 +38,7 @@ async def test_a_rescan_is_asked_for_and_only_what_got_worse_is_taken_down(
     started = await cyd.act("/admin/rescan/start")
     asked = await cyd.see("/admin/rescan")
     clock.advance(seconds=5)
-    (run,) = await run_due_jobs(registry.env, jobs=(RESCAN,))
+    run, _ = await rescan(registry.env)
     changed = await list_changed()
     after = await cyd.see("/admin/rescan")
     nothing = await cyd.act("/admin/rescan/apply", consequence="review")
@@ -50,7 +50,7 @@ async def test_a_rescan_is_asked_for_and_only_what_got_worse_is_taken_down(
     assert started[0] == "done"
     assert "by cyd: starts within seconds" in asked
     assert "<dt>Last run</dt><dd>none</dd>" in asked
-    assert run.outcome.startswith("1 rescanned")
+    assert run == "1 queued, 0 queued before, 0 left"
     assert [one.slug for one in changed] == [SLUG]
     assert "<h2>1 changed verdict</h2>" in after
     assert (nothing[0], unclear[0], wrong[0]) == ("problem",) * 3
@@ -66,19 +66,19 @@ async def test_start_now_checks_everything_again_though_nothing_has_changed(
 ) -> None:
     await put_skill(registry.env, tmp_path)
     cyd = await an_operator(registry, Role.ADMIN)
-    await run_due_jobs(registry.env, jobs=(RESCAN,))
+    await rescan(registry.env)
     clock.advance(minutes=3)
 
     await cyd.act("/admin/rescan/start")
     asked = await cyd.see("/admin/rescan")
     clock.advance(seconds=5)
-    (run,) = await run_due_jobs(registry.env, jobs=(RESCAN,))
+    run, _ = await rescan(registry.env)
     after = await cyd.see("/admin/rescan")
 
     assert "by cyd: starts within seconds" in asked
-    assert "1 rescanned, 0 got worse, 0 left" in asked  # what the run before came to
+    assert "all skills were rescanned" in asked  # what the run before came to
     assert "<dd>1 skill</dd>" in asked
     assert "not yet" not in asked  # all was held to the same rules and policy before
-    assert run.outcome == "1 rescanned, 0 got worse, 0 left"
+    assert run == "1 queued, 0 queued before, 0 left"
     assert "Requested" not in after
     assert "0 skills" in after

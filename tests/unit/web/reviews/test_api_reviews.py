@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.clocks import ManualClock
+from tests.rescans import rescan
 from tests.unit.web.api_cast import Registry, audited, open_registry, put_review, token_of
 from tests.unit.web.pages_cast import put_skill
-from vskill_platform.cron.schedule import RESCAN, run_due_jobs
+from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
@@ -161,7 +162,7 @@ async def test_a_rescan_is_asked_for_once_at_a_time(
     asked = await registry.post(RESCANS, headers=cyd)
     waiting = await registry.json("/rescan", headers=cyd)
     clock.advance(seconds=5)
-    (run,) = await run_due_jobs(registry.env, jobs=(RESCAN,))
+    run, last = await rescan(registry.env)
     ended = await registry.json("/rescan", headers=cyd)
     clock.advance(hours=1)
     stored = await get_cron_run(RESCAN.name)
@@ -173,7 +174,7 @@ async def test_a_rescan_is_asked_for_once_at_a_time(
     assert (shown["left"], shown["doneAt"], shown["changed"]) == (1, None, [])
     assert (waiting["left"], waiting["doneAt"]) == (1, None)
     assert waiting["askedAt"] is not None
-    assert run.outcome.startswith("1 rescanned")
+    assert (run, last) == ("1 queued, 0 queued before, 0 left", "all skills were rescanned")
     assert (ended["left"], ended["askedAt"]) == (0, None)
     assert ended["doneAt"] is not None
     assert (asked.status_code, asked.json()) == (202, {"ok": True})

@@ -2,17 +2,19 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from tests.clocks import ManualClock
+from tests.rescans import rescan
 from tests.unit.web.admin_cast import an_operator
-from tests.unit.web.api_cast import Registry, audited, bury_one, open_registry
+from tests.unit.web.api_cast import Registry, audited, bury_one, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill, put_submission
-from vskill_platform.cron.schedule import JOBS
-from vskill_platform.engines.ports import Acknowledge, Send
+from vskill_platform.cron.schedule import JOBS, RESCAN, run_due_jobs
+from vskill_platform.engines.ports import Acknowledge, Put, Send
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
@@ -21,8 +23,10 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.cron_store import CronRun, put_cron_run
 from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
 from vskill_platform.stores.node_store import Node, put_node
+from vskill_platform.stores.skill_store import get_versions
 
 REPO = "https://github.com/ada/notes"
+SLUG = "ada/notes/tidy"
 _S = SubmissionState
 
 
@@ -189,3 +193,39 @@ async def test_dead_letters_are_revived_or_dropped(registry: Registry) -> None:
         ("rae", "dead-letters drop"),
         ("rae", "dead-letters revive"),
     ]
+
+
+async def test_a_failed_rescan_is_shown_as_one_and_not_as_a_submission(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    (version,) = await get_versions(SLUG)
+    await registry.env.engine.commit([Put(f"blob:{version.archive_sha256}", b"of another skill")])
+    rae = await an_operator(registry, Role.ADMIN)
+    token = await token_of(Role.ADMIN)
+
+    await rescan(registry.env)
+    queue, page = await rae.see("/admin/queue"), await rae.see("/admin/rescan")
+    (letter,) = (await registry.json("/queue/dead-letters", headers=token))["deadLetters"]
+    stats = await registry.json("/queue/stats")
+
+    assert f'<a href="/skills/{SLUG}">Rescan of {SLUG}</a>' in queue
+    assert "Could not be checked" in page
+    assert letter["reason"] in unescape(page)
+    assert (letter["slug"], letter["submissionId"]) == (SLUG, None)
+    assert (stats["ready"], stats["dead"], stats["backgroundReady"]) == (0, 1, 0)
+
+
+async def test_waiting_rescans_are_not_shown_as_submissions(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    rae = await an_operator(registry, Role.ADMIN)
+
+    await run_due_jobs(registry.env, jobs=(RESCAN,))
+    queue, page = await rae.see("/admin/queue"), await rae.see("/admin/rescan")
+    stats = await registry.json("/queue/stats")
+
+    assert (stats["ready"], stats["backgroundReady"]) == (0, 1)
+    assert "rescans and indexing waiting" in queue
+    assert "<dt>Queued</dt><dd>1 message for the workers</dd>" in page
