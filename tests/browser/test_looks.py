@@ -21,8 +21,8 @@ _PUBLIC = (
     "/sign-in", "/nowhere",
 )  # fmt: skip
 _ADMIN = (
-    "/account", "/device", "/admin", "/admin/queue", "/admin/reviews", "/admin/blocklist",
-    "/admin/people", "/admin/audit", "/admin/tokens", "/admin/namespaces",
+    "/account", "/account/security", "/device", "/admin", "/admin/queue", "/admin/reviews",
+    "/admin/blocklist", "/admin/people", "/admin/audit", "/admin/tokens", "/admin/namespaces",
     "/admin/policy", "/admin/rescan",
 )  # fmt: skip
 

@@ -132,6 +132,8 @@ def test_only_these_routes_take_something_from_anybody() -> None:
     assert found == {
         "/sign-in",
         "/sign-in/second",  # needs the cookie of a sign-in whose password was right
+        "/sign-in/passkey",  # needs a passkey
+        "/sign-in/passkey-options",  # gives a challenge
         "/sign-out",
         "/welcome",  # needs the key of an invitation
         "/forgot-password",  # tells nothing, and mails only to confirmed addresses

@@ -18,6 +18,7 @@ from vskill_platform.model.user import User
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.passkey_store import delete_passkey, list_passkeys
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.second_factor_store import (
     SecondFactor,
@@ -54,7 +55,7 @@ async def begin_totp(user: User, password: str) -> str:
 
 async def confirm_totp(user: User, code: str) -> list[str]:
     """Turn the second factor on; return the recovery codes, which are shown once."""
-    codes = _new_recovery_codes()
+    codes = new_recovery_codes()
 
     async def plan() -> PlannedChange[list[str]]:
         secret = await get_new_totp(user.name)
@@ -63,12 +64,12 @@ async def confirm_totp(user: User, code: str) -> list[str]:
         step = matching_step(secret, code, now=get_now(), after=0)
         if step is None:
             raise InvalidInput(WRONG_CODE)
-        old = await get_second_factor(user.name)
+        old = await get_second_factor(user.name)  # with passkeys, or another app
         factor = SecondFactor(
             user=user.name,
             totp_secret=secret,
             last_step=step,
-            recovery=_digests(user.name, codes),
+            recovery=recovery_digests(user.name, codes),
             added_at=get_now(),
         )
         operations = [
@@ -84,11 +85,13 @@ async def confirm_totp(user: User, code: str) -> list[str]:
 async def renew_recovery_codes(user: User, code: str) -> list[str]:
     """Replace the recovery codes, given a code of the app."""
     await use_code(user.name, code)
-    codes = _new_recovery_codes()
+    codes = new_recovery_codes()
 
     async def plan() -> PlannedChange[list[str]]:
         stored = await _find(user.name)
-        renewed = msgspec.structs.replace(stored.record, recovery=_digests(user.name, codes))
+        renewed = msgspec.structs.replace(
+            stored.record, recovery=recovery_digests(user.name, codes)
+        )
         audit = write_audit(
             "user second-factor", user.name, actor=user.name, reason="",
             outcome="new recovery codes",
@@ -101,22 +104,26 @@ async def renew_recovery_codes(user: User, code: str) -> list[str]:
 
 async def remove_second_factor(user: User, code: str) -> None:
     """Turn the second factor off, given a code."""
-    if get_settings().second_factor == "staff" and user.role in STAFF:
-        raise NotAllowed("your role needs a second factor here")
+    _check_may_do_without(user)
     await use_code(user.name, code)
     await reset_second_factor(user.name, actor=user.name, reason="own choice")
 
 
 async def reset_second_factor(name: str, *, actor: str, reason: str = "") -> User:
-    """Remove the second factor of a user who has lost it; tokens and sessions stay valid."""
+    """Remove the app, the passkeys and the recovery codes of a user; sessions stay valid."""
     user = await find_user(name)
 
     async def plan() -> PlannedChange[User]:
         stored = await _find(user.name)
+        keys = [
+            operation
+            for passkey in await list_passkeys(user.name)
+            for operation in delete_passkey(passkey)
+        ]
         audit = write_audit(
             "user second-factor", user.name, actor=actor, reason=reason, outcome="off"
         )
-        return PlannedChange(operations=[delete_second_factor(stored), audit], result=user)
+        return PlannedChange(operations=[delete_second_factor(stored), *keys, audit], result=user)
 
     return await change(f"the second factor of {user.name}", plan)
 
@@ -144,11 +151,22 @@ def _with_used(stored: Stored[SecondFactor], code: str) -> tuple[SecondFactor, s
         step = matching_step(factor.totp_secret, code, now=get_now(), after=factor.last_step)
         if step is not None:
             return msgspec.structs.replace(factor, last_step=step), "code"
-    digest = _digests(factor.user, [code])[0]
+    digest = recovery_digests(factor.user, [code])[0]
     left = tuple(one for one in factor.recovery if not hmac.compare_digest(one, digest))
     if left == factor.recovery:
         raise InvalidInput(WRONG_CODE)
     return msgspec.structs.replace(factor, recovery=left), "recovery code"
+
+
+def without_factor(user: User, stored: Stored[SecondFactor]) -> Operation:
+    """Return the operation that removes what is left of the second factor."""
+    _check_may_do_without(user)
+    return delete_second_factor(stored)
+
+
+def _check_may_do_without(user: User) -> None:
+    if get_settings().second_factor == "staff" and user.role in STAFF:
+        raise NotAllowed("your role needs a second factor here")
 
 
 async def _find(name: str) -> Stored[SecondFactor]:
@@ -158,7 +176,7 @@ async def _find(name: str) -> Stored[SecondFactor]:
     return stored
 
 
-def _new_recovery_codes() -> list[str]:
+def new_recovery_codes() -> list[str]:
     """Return codes of 79 random bits each, so that a plain digest of them is enough."""
     return [
         "-".join(
@@ -168,6 +186,6 @@ def _new_recovery_codes() -> list[str]:
     ]
 
 
-def _digests(name: str, codes: list[str]) -> tuple[str, ...]:
+def recovery_digests(name: str, codes: list[str]) -> tuple[str, ...]:
     plain = ["".join(letter for letter in code.lower() if letter in _LETTERS) for code in codes]
     return tuple(digest_of(f"recovery code of {name}: {code}") for code in plain)

@@ -23,6 +23,7 @@ from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn, TooMany
 from vskill_platform.model.user import User
 from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.passkey_store import list_passkeys
 from vskill_platform.stores.second_factor_store import get_second_factor
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
@@ -56,7 +57,7 @@ async def second_step_page(request: WebRequest) -> Response[Any]:
         step, user = await find_step(step_secret_of(request))
     except NotSignedIn:
         return Redirect(SIGN_IN, status_code=303)
-    return _step_form(user.name, safe_path(step.next))
+    return await _step_form(user.name, safe_path(step.next))
 
 
 async def second_step_form(request: WebRequest) -> Response[Any]:
@@ -76,7 +77,7 @@ async def second_step_form(request: WebRequest) -> Response[Any]:
     except TooMany as error:
         wait = int(error.retry_after.total_seconds()) if error.retry_after else 60
         words = f"Too many attempts. Try again in {count_of(wait, 'second')}."
-        return _step_form(user_name, "/", problem=words, status=429)
+        return await _step_form(user_name, "/", problem=words, status=429)
     except NotSignedIn as error:
         return await _step_refused(secret, error)
     cookies = [session_cookie(opened.secret, settings), ended_step_cookie(settings)]
@@ -90,11 +91,18 @@ async def _step_refused(secret: str, error: NotSignedIn) -> Template:
         answer = show_sign_in("/", problem=str(over), status=401)
         answer.cookies.append(ended_step_cookie(get_settings()))
         return answer
-    return _step_form(user.name, step.next, problem=str(error), status=401)
+    return await _step_form(user.name, step.next, problem=str(error), status=401)
 
 
-def _step_form(name: str, back: str, *, problem: str = "", status: int = 200) -> Template:
-    context = {"name": name, "next": back, "problem": problem}
+async def _step_form(name: str, back: str, *, problem: str = "", status: int = 200) -> Template:
+    factor = await get_second_factor(name)
+    context = {
+        "name": name,
+        "next": back,
+        "problem": problem,
+        "has_app": factor is not None and bool(factor.record.totp_secret),
+        "has_passkeys": bool(await list_passkeys(name)),
+    }
     return Template(
         "pages/second_step.html", context=context, status_code=status, headers=NO_STORE_HEADER
     )
@@ -102,7 +110,7 @@ def _step_form(name: str, back: str, *, problem: str = "", status: int = 200) ->
 
 async def security_page(request: WebRequest) -> Template:
     done = _DONE.get(request.query_params.get("done", ""), "")
-    return await _show(request, Shown(done=done))
+    return await show_security(request, Shown(done=done))
 
 
 async def security_form(request: WebRequest) -> Response[Any]:
@@ -121,12 +129,12 @@ async def security_form(request: WebRequest) -> Response[Any]:
     try:
         return await action()
     except (InvalidInput, NotAllowed, NotFound) as error:
-        return await _show(request, Shown(problem=str(error)), status=400)
+        return await show_security(request, Shown(problem=str(error)), status=400)
 
 
 async def _begin(request: WebRequest, user: User, fields: dict[str, str]) -> Template:
     secret = await begin_totp(user, fields.get("password", ""))
-    return await _show(request, Shown(new_secret=secret))
+    return await show_security(request, Shown(new_secret=secret))
 
 
 async def _confirm(request: WebRequest, user: User, fields: dict[str, str]) -> Template:
@@ -134,13 +142,13 @@ async def _confirm(request: WebRequest, user: User, fields: dict[str, str]) -> T
     codes = await confirm_totp(user, fields.get("code", ""))
     await add_second_factor_to(user.name, visitor_of(request).credential)
     done = "The second factor is on. You need a code at the next sign-in."
-    return await _show(request, Shown(done=done, recovery_codes=tuple(codes)))
+    return await show_security(request, Shown(done=done, recovery_codes=tuple(codes)))
 
 
 async def _renew(request: WebRequest, user: User, fields: dict[str, str]) -> Template:
     codes = await renew_recovery_codes(user, fields.get("code", ""))
     done = "The old recovery codes no longer work."
-    return await _show(request, Shown(done=done, recovery_codes=tuple(codes)))
+    return await show_security(request, Shown(done=done, recovery_codes=tuple(codes)))
 
 
 async def _remove(user: User, fields: dict[str, str]) -> Redirect:
@@ -148,7 +156,7 @@ async def _remove(user: User, fields: dict[str, str]) -> Redirect:
     return Redirect(f"{_HERE}?done=removed", status_code=303)
 
 
-async def _show(request: WebRequest, shown: Shown, *, status: int = 200) -> Template:
+async def show_security(request: WebRequest, shown: Shown, *, status: int = 200) -> Template:
     user, factor = signed_in_user(request), None
     if stored := await get_second_factor(user.name):
         factor = stored.record
@@ -157,6 +165,7 @@ async def _show(request: WebRequest, shown: Shown, *, status: int = 200) -> Temp
         "shown": shown,
         "factor": factor,
         "has_password": await has_password(user),
+        "passkeys": await list_passkeys(user.name),
         "needs_second_factor": visitor_of(request).needs_second_factor and factor is None,
         "signs_in_weakly": visitor_of(request).needs_second_factor and factor is not None,
         "qr": _qr_code(shown.new_secret, user.name, request) if shown.new_secret else "",
