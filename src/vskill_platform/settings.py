@@ -126,6 +126,8 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
     keep_failed: timedelta = timedelta(days=90)
     keep_dead_letters: timedelta = timedelta(days=90)
     keep_audit: timedelta = timedelta(0)
+    #: Yanked versions; then their files are deleted, and the number stays taken.
+    keep_yanked: timedelta = timedelta(0)
 
     # Sources.
     #: The host of `owner/repo`.
@@ -342,7 +344,7 @@ def check_access(settings: Settings) -> None:
 
 def check_retention(settings: Settings) -> None:
     """Refuse a retention that looks like a mistake, such as `90` minutes or seconds."""
-    for name in ("keep_failed", "keep_dead_letters", "keep_audit"):
+    for name in ("keep_failed", "keep_dead_letters", "keep_audit", "keep_yanked"):
         if timedelta(0) < (kept := getattr(settings, name)) < timedelta(days=1):
             raise ConfigError(
                 f"{variable(name)} ({format_duration(kept)}) must be at least 1d, or 0s (no limit)"

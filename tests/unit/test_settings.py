@@ -164,7 +164,7 @@ def test_a_secret_that_is_set_twice_or_cannot_be_sent_is_named_and_not_shown() -
     assert "cret" not in str(refused.value).replace("secret", "")
 
 
-@pytest.mark.parametrize("name", ["KEEP_FAILED", "KEEP_DEAD_LETTERS", "KEEP_AUDIT"])
+@pytest.mark.parametrize("name", ["KEEP_FAILED", "KEEP_DEAD_LETTERS", "KEEP_AUDIT", "KEEP_YANKED"])
 def test_records_are_kept_for_a_day_at_least_or_for_ever(name: str) -> None:
     with pytest.raises(ConfigError, match=rf"VSKILL_{name} \(1m30s\) must be at least 1d, or 0s"):
         load_settings({f"VSKILL_{name}": "90s"})

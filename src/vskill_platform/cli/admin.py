@@ -36,6 +36,7 @@ ADMIN = {
         "backup": f"{_HERE}.backup:backup",
         "restore": f"{_HERE}.backup:restore",
         "copy": f"{_HERE}.copy:copy",
+        "prune": f"{_HERE}.prune:prune",
         "vacuum": f"{_HERE}.vacuum:vacuum",
         "config": f"{_HERE}.config:config",
     },
@@ -45,7 +46,7 @@ ALIASES = {
     name: place
     for section in ADMIN.values()
     for name, place in section.items()
-    if name not in {"vacuum", "copy", "mail", "featured", "mirrors"}
+    if name not in {"vacuum", "prune", "copy", "mail", "featured", "mirrors"}
 }
 
 

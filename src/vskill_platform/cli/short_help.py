@@ -69,6 +69,7 @@ SHORT_HELP = {
     f"{_HERE}.copy:copy": "Copy a registry to another database, such as from SQLite to PostgreSQL.",
     f"{_HERE}.backup:backup": "Copy the database to FILE and verify the copy.",
     f"{_HERE}.backup:restore": "Replace the database with the backup in FILE.",
+    f"{_HERE}.prune:prune": "Remove what the settings no longer keep.",
     f"{_HERE}.vacuum:vacuum": "Return the space of deleted records to the disk.",
     f"{_HERE}.config:config": "Show every setting, its value and where it came from.",
 }

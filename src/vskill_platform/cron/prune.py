@@ -9,9 +9,12 @@ from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import DeadLetter, Drop, Operation
+from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.fetch.private_folder import sweep_workspaces
 from vskill_platform.model.scanner import IN_FLIGHT
+from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.submission import TERMINAL_STATES, Submission, SubmissionState
+from vskill_platform.publish.moderation.delete_skill import delete_skill
 from vskill_platform.stores.audit_store import delete_audit_before
 from vskill_platform.stores.cron_store import get_cursor, put_cursor
 from vskill_platform.stores.db import bound_env, commit, get_now, get_queue, get_settings
@@ -19,6 +22,7 @@ from vskill_platform.stores.external_scan_store import delete_external_scans, ge
 from vskill_platform.stores.held_store import drop_held, get_held, list_held, release_held
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import delete_report, has_published_report
+from vskill_platform.stores.skill_store import get_versions, iterate_slugs, read_skills
 from vskill_platform.stores.submission_set_store import leave_set
 from vskill_platform.stores.submission_store import (
     delete_submission,
@@ -43,10 +47,12 @@ async def prune() -> str:
     letters = await prune_dead_letters()  # first: a submission that has one is kept
     failed = await prune_failed_submissions()
     audited = await prune_audit()
+    yanked = await prune_yanked()
     return (
         f"{count_of(removed, 'record')}, {count_of(swept, 'abandoned folder')}, "
         f"{count_of(held, 'held skill')}, {count_of(failed, 'failed submission')}, "
-        f"{count_of(letters, 'dead letter')} and {count_of(audited, 'audit record')} removed"
+        f"{count_of(letters, 'dead letter')}, {count_of(yanked, 'yanked version')} and "
+        f"{count_of(audited, 'audit record')} removed"
     )
 
 
@@ -84,11 +90,11 @@ async def prune_failed_submissions() -> int:
     before = _before(get_settings().keep_failed)
     if before is None:
         return 0
-    dead = {letter.key async for page in _dead_letters() for letter in page}
+    dead = {letter.key async for page in iterate_dead_letters() for letter in page}
     removed, after = 0, await get_cursor(_CURSOR)
     for _ in range(_PAGES):
         page, after = await list_submissions_after(after, limit=_PAGE)
-        old = [one for one in page if _is_old_failure(one.record, before)]
+        old = [one for one in page if is_old_failure(one.record, before)]
         removed += await _remove([one for one in old if one.record.id not in dead])
         if page and page[-1].record.created_at >= before:
             after = None  # all that follow are younger
@@ -98,7 +104,7 @@ async def prune_failed_submissions() -> int:
     return removed
 
 
-def _is_old_failure(submission: Submission, before: datetime) -> bool:
+def is_old_failure(submission: Submission, before: datetime) -> bool:
     has_failed = submission.state in _FAILED_STATES and submission.slug is None
     return has_failed and submission.updated_at < before
 
@@ -106,7 +112,7 @@ def _is_old_failure(submission: Submission, before: datetime) -> bool:
 async def _remove(old: Sequence[Stored[Submission]]) -> int:
     queued = await get_queue().pending([one.record.id for one in old])
     outcomes = await settle(
-        _how_to_remove,
+        removal_of,
         [one for one in old if one.record.id not in queued],
         at_once=_REMOVALS_AT_ONCE,
     )
@@ -131,7 +137,7 @@ async def _remove(old: Sequence[Stored[Submission]]) -> int:
     return removed
 
 
-async def _how_to_remove(stored: Stored[Submission]) -> tuple[Submission, list[Operation]]:
+async def removal_of(stored: Stored[Submission]) -> tuple[Submission, list[Operation]]:
     submission = stored.record
     scans = await get_external_scans(submission.id)
     is_scanned = any(scan.status in IN_FLIGHT for scan in scans)
@@ -151,7 +157,7 @@ async def prune_dead_letters() -> int:
     if before is None:
         return 0
     dropped = 0
-    async for page in _dead_letters():
+    async for page in iterate_dead_letters():
         old = [Drop(letter.message_id) for letter in page if letter.buried_at < before]
         if old and await commit(old) is not None:
             dropped += len(old)
@@ -168,7 +174,41 @@ async def prune_audit() -> int:
     return removed
 
 
-async def _dead_letters() -> AsyncIterator[list[DeadLetter]]:
+async def prune_yanked() -> int:
+    """Delete versions that were yanked before VSKILL_KEEP_YANKED; their numbers stay taken."""
+    settings = get_settings()
+    before = _before(settings.keep_yanked)
+    deleted = 0
+    for slug, version in await list_yanked_long_ago(before) if before else []:
+        try:
+            await delete_skill(
+                slug, version.version, actor=settings.node, reason="yanked long ago", is_admin=True
+            )
+            deleted += 1
+        except (InvalidInput, NotFound) as error:  # it changed meanwhile
+            log.warning("yanked version not pruned", slug=slug, error=str(error))
+    return deleted
+
+
+async def list_yanked_long_ago(before: datetime) -> list[tuple[str, SkillVersion]]:
+    """Return the versions that were yanked before that time; never the last one of a skill.
+
+    A skill that was taken down is evidence and keeps all of them.
+    """
+    found: list[tuple[str, SkillVersion]] = []
+    async for slugs in iterate_slugs():
+        for slug, skill in (await read_skills(slugs)).items():
+            old = {mark.number for mark in skill.yanked if mark.at < before}
+            if not old or skill.down:
+                continue
+            versions = await get_versions(slug)
+            due = [version for version in versions if version.number in old]
+            is_all = len(due) == len(versions)
+            found += [(slug, version) for version in (due[:-1] if is_all else due)]
+    return found
+
+
+async def iterate_dead_letters() -> AsyncIterator[list[DeadLetter]]:
     after = 0
     while page := await get_queue().dead_letters(after=after, limit=_LETTERS):
         yield page

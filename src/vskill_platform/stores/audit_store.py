@@ -10,7 +10,7 @@ from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.stores.db import get_kv, get_now
-from vskill_platform.stores.records import decode, encode, read_found
+from vskill_platform.stores.records import decode, encode, iterate_keys, read_found
 
 AUDIT = "audit:"
 #: Records that a search reads before it returns what it has found so far.
@@ -157,6 +157,18 @@ async def delete_audit_before(moment: datetime, *, limit: int) -> list[Operation
     page = await get_kv().list_keys(AUDIT, limit=limit)
     first_kept = AUDIT + _moment(moment)
     return [Delete(key) for key in page.keys if key < first_kept]
+
+
+async def measure_audit_before(moment: datetime) -> tuple[int, int]:
+    """Return how many records are from before *moment*, and their size."""
+    first_kept, count, size = AUDIT + _moment(moment), 0, 0
+    async for keys in iterate_keys(AUDIT):
+        old = [key for key in keys if key < first_kept]
+        sizes = await read_found(old, lambda _, value: len(value))
+        count, size = count + len(old), size + sum(sizes.values())
+        if len(old) < len(keys):
+            break
+    return count, size
 
 
 def _moment(at: datetime) -> str:

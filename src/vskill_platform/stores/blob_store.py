@@ -97,6 +97,12 @@ async def get_reference(key: str) -> BlobRef | None:
     return _parse(entry.value) if entry else None
 
 
+def size_of_kept(value: bytes) -> int:
+    """Return the size of the content that a record has or names."""
+    reference = _parse(value)
+    return reference.size if reference else len(value)
+
+
 async def get_archive_at(key: str, sha256: str) -> bytes | None:
     """Return stored content; bytes that differ from what was stored are an error."""
     kept = await get_kept(key, sha256)

@@ -3,9 +3,21 @@
 from datetime import datetime, timedelta
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
-from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept
+from vskill_platform.stores.blob_store import (
+    Kept,
+    get_archive_at,
+    get_kept,
+    put_kept,
+    size_of_kept,
+)
 from vskill_platform.stores.db import get_kv
-from vskill_platform.stores.records import encode, get_record, list_all_keys
+from vskill_platform.stores.records import (
+    encode,
+    get_record,
+    iterate_keys,
+    list_all_keys,
+    read_found,
+)
 from vskill_platform.stores.skill_store import get_kept_archive
 
 UPLOAD = "upload:"
@@ -42,6 +54,15 @@ async def _get_held_upload(sha256: str) -> Kept | None:
         if held is not None:
             return held
     return None
+
+
+async def measure_uploads() -> tuple[int, int]:
+    """Return how many uploads are stored, and their size."""
+    count = size = 0
+    async for keys in iterate_keys(UPLOAD):
+        found = await read_found(keys, lambda _, value: size_of_kept(value))
+        count, size = count + len(found), size + sum(found.values())
+    return count, size
 
 
 def write_upload(sha256: str, content: Kept, *, now: datetime) -> list[Operation]:

@@ -37,6 +37,7 @@ from vskill_platform.web.registry import (
     queue_health_api,
     reports,
     rescan,
+    retention,
     settings_page,
     trust_page,
 )
@@ -150,6 +151,7 @@ PAGES = [Route(*row) for row in (
     ("POST", "/admin/rename/{slug:path}", ACCOUNT, manage_page.rename_form),
     ("POST", "/admin/transfer/{slug:path}", ACCOUNT, manage_page.transfer_form),
     ("POST", "/admin/visibility/{slug:path}", ACCOUNT, manage_page.visibility_form),
+    ("GET", "/admin/retention", OPERATE, retention.retention_page),
     ("GET", "/admin/queue", OPERATE, manage_queue.admin_queue_page),
     ("POST", "/admin/queue/pause", OPERATE, manage_queue.pause_form),
     ("POST", "/admin/queue/resume", OPERATE, manage_queue.resume_form),
@@ -239,6 +241,7 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/skills/{slug:str}/versions/{version:str}", ANYONE, versions.show_version),
     ),
     "Queue": (
+        ("GET", "/api/v1/queue/retention", OPERATE, retention.show_retention),
         ("GET", "/api/v1/queue/stuck", OPERATE, manage_queue.list_stuck),
         ("POST", "/api/v1/queue/requeue", OPERATE, manage_queue.requeue_over_api),
         ("POST", "/api/v1/queue/pause", OPERATE, manage_queue.pause_over_api),

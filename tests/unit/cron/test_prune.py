@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,17 +12,22 @@ import pytest
 from tests.casts import a_submission
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, list_all
+from tests.unit.web.pages_cast import FILES, put_skill
 from vskill_platform.cron import prune as module
 from vskill_platform.cron.prune import (
+    prune,
     prune_audit,
     prune_dead_letters,
     prune_failed_submissions,
+    prune_yanked,
 )
+from vskill_platform.cron.prune_preview import preview_prune
 from vskill_platform.engines.ports import Acknowledge, Bury, Put
 from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Cause, Submission, SubmissionState
 from vskill_platform.model.verdict import Report, Verdict
+from vskill_platform.publish.moderation.yank_version import yank_version
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.audit_store import list_audit, write_audit
@@ -29,6 +35,7 @@ from vskill_platform.stores.db import commit, get_now, get_queue
 from vskill_platform.stores.end_submission import reject_submission, unverified
 from vskill_platform.stores.external_scan_dispatch import dispatch_external_scan
 from vskill_platform.stores.scan_store import write_report_of_published
+from vskill_platform.stores.skill_store import get_versions
 from vskill_platform.stores.submission_set_store import (
     SubmissionSet,
     get_submission_set,
@@ -244,3 +251,57 @@ async def test_old_audit_records_go_and_young_ones_stay(
 
     assert removed == 5
     assert [record.subject for record in (await list_audit()).records] == ["young"]
+
+
+async def test_the_preview_counts_what_goes_and_removes_nothing(
+    bound: WorkerEnv, clock: ManualClock, tmp_path: Path
+) -> None:
+    settings = msgspec.structs.replace(
+        bound.settings, keep_audit=timedelta(days=400), keep_yanked=timedelta(days=100)
+    )
+    env = replace(bound, settings=settings)
+    rejected = await a_rejected_submission()
+    await _has_a_dead_letter(await a_stored())
+    for files in (FILES, {**FILES, "more.md": "more"}):
+        await put_skill(bound, tmp_path, files=files)
+    await yank_version("ada/notes/tidy", "1.0.0", reason="it broke", actor="ada")
+    clock.advance(days=401)
+    await a_rejected_submission("b")
+
+    first = await run_with_worker_env(env, preview_prune)
+    second = await run_with_worker_env(env, preview_prune)
+    audited = len((await list_audit()).records)
+    await run_with_worker_env(env, prune)
+    after = await run_with_worker_env(env, preview_prune)
+
+    assert first == second
+    counts = {row.kind: row.count for row in first}
+    assert counts == {
+        "failed submissions": 1, "dead letters": 1, "audit records": audited,
+        "yanked versions": 1, "held files": 0, "stored uploads": 0,
+    }  # fmt: skip
+    assert all(row.bytes > 0 for row in first if row.count)
+    assert [row.count for row in after] == [0] * len(after)
+    assert await get_submission(rejected) is None
+
+
+async def test_versions_that_were_yanked_long_ago_are_deleted_but_never_the_last_one(
+    bound: WorkerEnv, clock: ManualClock, tmp_path: Path
+) -> None:
+    env = replace(
+        bound, settings=msgspec.structs.replace(bound.settings, keep_yanked=timedelta(days=100))
+    )
+    slug = "ada/notes/tidy"
+    for files in (FILES, {**FILES, "more.md": "more"}):
+        await put_skill(bound, tmp_path, files=files)
+    for version in ("1.0.0", "1.0.1"):
+        await yank_version(slug, version, reason="it broke", actor="ada")
+
+    young = await run_with_worker_env(env, prune_yanked)
+    clock.advance(days=101)
+    kept = await prune_yanked()  # by default they are kept
+    removed = await run_with_worker_env(env, prune_yanked)
+    again = await run_with_worker_env(env, prune_yanked)
+
+    assert (young, kept, removed, again) == (0, 0, 1, 0)
+    assert [version.version for version in await get_versions(slug)] == ["1.0.1"]

@@ -1,0 +1,36 @@
+"""`admin prune`: remove what the settings no longer keep, or show what that is."""
+
+import click
+
+from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.run_command import run_command
+from vskill_platform.cli.tables import show_table
+from vskill_platform.cli.terminal import echo, print_json
+from vskill_platform.cron.prune import prune as run_prune
+from vskill_platform.cron.prune_preview import preview_prune
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
+@json_option
+def prune(*, dry_run: bool, as_json: bool) -> None:
+    """Remove what the settings no longer keep.
+
+    The cron job does the same every hour. --dry-run counts it and removes nothing.
+    """
+    if not dry_run:
+        done = run_command(run_prune)
+        if as_json:
+            print_json({"removed": done})
+        else:
+            echo(f"{done}.")
+        return
+    rows = run_command(preview_prune, read_only=True)
+    if as_json:
+        print_json({"rows": rows})
+        return
+    show_table(
+        ("what", "count", "bytes", "removed"),
+        [(row.kind, f"{row.count:,}", f"{row.bytes:,}", row.rule) for row in rows],
+        keys=("what", "count", "bytes"),
+    )
