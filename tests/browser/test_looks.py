@@ -12,6 +12,8 @@ from tests.browser.registry import RISKY, STEALS, Registry, wait_for_state
 
 Theme = Literal["light", "dark"]
 _THEMES: list[tuple[Theme, Theme]] = [("light", "dark"), ("dark", "light")]
+#: A small phone, a phone, a laptop and a large screen.
+_WIDTHS = (320, 390, 1440, 1920)
 _GRAVE = {"serious", "critical"}
 #: Only violations leave the browser: what passes is most of the result, and takes most of the time.
 _RUN = """axe.run({resultTypes: ["violations"]}).then(
@@ -23,7 +25,8 @@ _PUBLIC = (
 _ADMIN = (
     "/account", "/account/security", "/device", "/admin", "/admin/queue", "/admin/reviews",
     "/admin/blocklist", "/admin/people", "/admin/audit", "/admin/tokens", "/admin/namespaces",
-    "/admin/policy", "/admin/rescan",
+    "/admin/policy", "/admin/policy?edit=text", "/admin/policy/versions", "/admin/settings",
+    "/admin/featured", "/admin/rescan",
 )  # fmt: skip
 
 
@@ -42,14 +45,20 @@ def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> l
         registry.submit(page, registry.repo("look-odd", run_dot_sh=RISKY))
         wait_for_state(page, "Needs review")
         waiting = page.url.rpartition("/")[2]
+        registry.submit(page, registry.repo(f"{name}-one", f"{name}-two"))
+        page.get_by_role("button", name="Submit selected").click()
+        page.wait_for_url("**/sets/**")
+        a_set = page.url
     parts = ("", "/files", "/files/script.py", "/versions", "/security")
     return [
         *_PUBLIC,
         *_ADMIN,
         *(f"/skills/{slug}{part}" for part in parts),
         f"/admin/skills/{slug}",
-        *(url.removeprefix(registry.url) for url in (published, stopped)),
+        *(url.removeprefix(registry.url) for url in (published, stopped, a_set)),
         f"/admin/reviews/{waiting}",
+        f"/publishers/{slug.rpartition('/')[0].rpartition('/')[0]}",
+        f"/admin/blocklist?publisher={slug.rpartition('/')[0].rpartition('/')[0]}",
     ]
 
 
@@ -77,7 +86,7 @@ def test_every_page_is_accessible_and_fits_narrow_and_wide_windows(
                 page.goto(path)
                 page.evaluate(AXE_SCRIPT)
                 violations += _violations(page, path, theme)
-            wide += [f"{path} at {width} px" for width in (320, 1600) if _sticks_out(page, width)]
+            wide += [f"{path} at {width} px" for width in _WIDTHS if _sticks_out(page, width)]
 
     assert violations == []
     assert wide == []

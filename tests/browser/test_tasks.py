@@ -6,7 +6,7 @@ from secrets import token_hex
 import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect
 
-from tests.browser.registry import STEALS, Registry, own_words, wait_for_state
+from tests.browser.registry import RISKY, STEALS, Registry, own_words, wait_for_state
 from tests.casts import a_skill_folder
 from tests.repos import commit_all
 
@@ -118,3 +118,140 @@ def test_somebody_says_why_a_skill_was_rejected_and_shares_the_finding(
     ben.goto("/")
     ben.goto(shared)
     expect(ben.locator(".finding:target")).to_contain_text("Runs code from an untrusted host")
+
+
+def test_a_reviewer_approves_the_oldest_review_and_those_after_it(
+    plain_cyd: Page, ben: Page, registry: Registry
+) -> None:
+    name = f"wait-{token_hex(4)}"
+    registry.submit(ben, registry.repo(name, run_dot_sh=RISKY))
+    wait_for_state(ben, "Needs review")
+    plain_cyd.goto("/admin")
+
+    plain_cyd.get_by_role("link", name="Reviews", exact=True).click()
+    plain_cyd.get_by_role("link", name="Start with the oldest").click()
+    expect(plain_cyd.get_by_label("Reviews")).to_contain_text("1 of ")
+    title = plain_cyd.get_by_role("heading", level=1)
+    while title.text_content() != name:  # other tests left theirs
+        plain_cyd.get_by_role("link", name="Next", exact=True).click()
+    plain_cyd.get_by_label("Reason").fill("our own tool")
+    plain_cyd.get_by_role("button", name="Approve and publish").click()
+
+    expect(plain_cyd.get_by_role("status")).to_contain_text(f"{name} is published")
+    ben.goto(f"/skills?q={name}")
+    expect(ben.locator("#results")).to_contain_text(name)
+
+
+def test_an_admin_blocks_a_publisher_and_a_visitor_says_why(
+    plain_cyd: Page, plain_ben: Page, ben: Page, registry: Registry
+) -> None:
+    name, why = f"gone-{token_hex(4)}", f"seen stealing {token_hex(4)}"
+    slug = registry.publish(ben, name)
+    plain_cyd.goto(f"/skills?q={name}")
+
+    plain_cyd.get_by_role("link", name=name).first.click()
+    plain_cyd.get_by_role("link", name="Manage").click()
+    plain_cyd.get_by_role("link", name="Everything by").click()
+    preview = plain_cyd.get_by_role("region", name="Block")
+    expect(preview).to_contain_text("1 skill would be taken down")
+    expect(preview).to_contain_text(slug)
+    plain_cyd.get_by_label("Reason", exact=True).fill(why)
+    plain_cyd.get_by_role("button", name="Block", exact=True).click()
+    expect(plain_cyd.get_by_role("status")).to_contain_text("1 skill taken down")
+
+    plain_ben.goto("/")
+    blocked = plain_ben.get_by_role("region", name="Recently blocked")
+    expect(blocked).to_contain_text(why, ignore_case=True)
+    blocked.get_by_role("link", name=name).click()
+    expect(plain_ben.locator("main")).to_contain_text(why, ignore_case=True)
+    plain_cyd.get_by_role("link", name="Audit log").click()
+    plain_cyd.get_by_label("Action").fill("block add")
+    plain_cyd.get_by_role("button", name="Filter").click()
+    expect(plain_cyd.locator("tbody tr", has_text=why)).to_contain_text("cyd")
+
+
+@pytest.mark.parametrize("admin", ["cyd", "plain_cyd"])
+def test_an_admin_changes_the_policy_after_seeing_whom_it_affects(
+    admin: str, request: pytest.FixtureRequest, growing: str
+) -> None:
+    page: Page = request.getfixturevalue(admin)
+    most = {"cyd": "900", "plain_cyd": "901"}[admin]
+    page.goto("/admin")
+
+    page.get_by_role("link", name="Policy", exact=True).click()
+    page.get_by_label("Files per skill").fill(most)
+    page.get_by_role("button", name="Preview changes").click()
+    expect(page.locator("tr.add")).to_contain_text([f"max_files = {most}"])
+    expect(page.locator("main")).to_contain_text("Nothing would change.")
+    page.get_by_label("Reason").fill("smaller skills")
+    page.get_by_role("button", name="Save", exact=True).click()
+
+    expect(page.get_by_role("status")).to_contain_text("is saved")
+    expect(page.get_by_label("Files per skill")).to_have_value(most)
+    page.get_by_role("button", name="Edit as text").click()
+    expect(page.get_by_label("Policy as TOML")).to_have_value(re.compile(f"max_files = {most}"))
+    page.get_by_role("link", name="Versions").click()
+    page.locator("tbody a").first.click()
+    expect(page.locator("main")).to_contain_text("Smaller skills")
+
+
+def test_staff_feature_a_skill_on_the_home_page(plain_cyd: Page, growing: str) -> None:
+    plain_cyd.goto(f"/skills?q={growing}")
+
+    plain_cyd.get_by_role("link", name=growing).first.click()
+    plain_cyd.get_by_role("link", name="Manage").click()
+    plain_cyd.get_by_role("button", name="Feature it").click()
+    expect(plain_cyd.get_by_role("status")).to_contain_text("is featured on the home page")
+
+    plain_cyd.goto("/")
+    expect(plain_cyd.get_by_role("region", name="Featured")).to_contain_text(growing)
+    plain_cyd.goto("/admin/featured")
+    row = plain_cyd.locator("tbody tr", has_text=growing)
+    row.get_by_role("button", name="Stop featuring").click()
+    expect(plain_cyd.get_by_role("status")).to_contain_text("is no longer featured")
+
+
+def test_text_that_was_not_saved_is_still_there_when_the_admin_comes_back(cyd: Page) -> None:
+    cyd.goto("/admin/policy?edit=text")
+    editor = cyd.get_by_label("Policy as TOML")
+    saved = editor.input_value()
+    editor.press_sequentially("# mine ")
+    cyd.goto("/admin/audit")
+
+    cyd.goto("/admin/policy?edit=text")
+    expect(editor).to_have_value(re.compile("# mine "))
+    cyd.get_by_role("button", name="Discard it").click()
+
+    expect(editor).to_have_value(saved)
+    cyd.reload()
+    expect(editor).to_have_value(saved)
+
+
+def test_the_review_desk_is_worked_through_with_the_keyboard(
+    cyd: Page, ben: Page, registry: Registry
+) -> None:
+    names = [f"keys-{token_hex(4)}" for _ in range(2)]
+    urls = []
+    for name in names:
+        registry.submit(ben, registry.repo(name, run_dot_sh=RISKY))
+        wait_for_state(ben, "Needs review")
+        urls.append("/admin/reviews/" + ben.url.rpartition("/")[2])
+    title = cyd.get_by_role("heading", level=1)
+    cyd.goto(urls[0])
+
+    cyd.keyboard.press("?")
+    shortcuts = cyd.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(shortcuts).to_contain_text("Write the reason")
+    cyd.keyboard.press("Escape")
+    cyd.keyboard.press("j")
+    expect(title).to_have_text(names[1])
+    cyd.keyboard.press("k")
+    expect(title).to_have_text(names[0])
+    cyd.keyboard.press("r")
+    expect(cyd.get_by_label("Reason")).to_be_focused()
+    cyd.keyboard.type("jk? as agreed")  # keys in a field are text
+    cyd.keyboard.press("Tab")
+    cyd.keyboard.press("Enter")
+
+    expect(cyd.get_by_role("status")).to_contain_text(f"{names[0]} is published")
+    expect(title).to_have_text(names[1])

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from vskill_platform.cli.search_filters import Filter, check_search
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.client.addresses import segment
@@ -18,8 +19,13 @@ _COLOURS = {"latest": "green", "yanked": "yellow", "blocked": "red", "taken down
 LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def search(registry: Registry, *, words: tuple[str, ...], limit: int, as_json: bool) -> None:
-    answer: FoundSkills = registry.get_json(_SKILLS, FoundSkills, q=" ".join(words), limit=limit)
+def search(
+    registry: Registry, *, words: tuple[str, ...], limit: int, as_json: bool, **filters: Filter
+) -> None:
+    query = check_search(words, filters)
+    answer: FoundSkills = registry.get_json(
+        _SKILLS, FoundSkills, q=" ".join(words), limit=limit, **query
+    )
     if as_json:
         print_json(answer)
         return

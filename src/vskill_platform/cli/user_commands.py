@@ -93,15 +93,27 @@ def follow() -> None:
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True)
+@click.argument("words", nargs=-1)
+@click.option("--can", multiple=True, metavar="CAPABILITY", help="Only skills that can do this.")
+@click.option(
+    "--cannot",
+    multiple=True,
+    metavar="CAPABILITY",
+    help="Only skills that cannot: network, secrets, shell, files or installs.",
+)
+@click.option("--tier", default="", metavar="TIER", help="Only skills of this tier, such as T2.")
+@click.option("--namespace", default="", help="Only skills of this publisher.")
+@click.option("--tag", default="", help="Only skills with this tag.")
+@click.option("--agent", default="", help="Only skills that work with this agent.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100))
 @json_option
 @near_or_far("search:search", "remote_skills:search")
 def search() -> None:
     """Search for published skills.
 
-    With the database of this machine it reads every skill, without the search index of `serve`:
-    all words must be in the slug or the description, as they are written.
+    WORDS can be left out if there is a filter. With the database of this machine it reads every
+    skill, without the search index of `serve`: all words must be in the slug or the description, as
+    they are written.
     """
 
 

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import pytest
@@ -199,3 +200,23 @@ def test_nobody_signs_in_where_others_can_listen() -> None:
 
     assert isinstance(done.exception, InvalidInput)
     assert "use https" in str(done.exception)
+
+
+def test_a_search_sends_its_filters_with_the_names_of_the_api(server: ScriptedServer) -> None:
+    found = {"skills": [], "pagination": {"total": 0}}
+    options = ("--can", "shell", "--cannot", "network", "--cannot", "secrets", "--tier", "T2",
+               "--namespace", "@acme", "--tag", "pdf", "--agent", "codex")  # fmt: skip
+
+    done = run(server, ("search", "pdf"), *options, answer=found)
+    sent = parse_qs(urlsplit(server.seen[-1].path).query)
+    count = len(server.seen)
+    nothing = run(server, ("search",), answer=found)
+
+    assert done.exit_code == 0, done.output
+    assert sent == {
+        "q": ["pdf"], "limit": ["20"], "can": ["shell"], "cannot": ["network,secrets"],
+        "tier": ["T2"], "namespace": ["@acme"], "tag": ["pdf"], "agent": ["codex"],
+    }  # fmt: skip
+    assert nothing.exit_code == 2
+    assert "give some words to search for, or a filter" in nothing.stderr
+    assert len(server.seen) == count

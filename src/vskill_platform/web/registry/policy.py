@@ -235,6 +235,7 @@ async def _show_preview(
     last = await current_version()
     diff = await compare_texts(last.text if last else "", typed.text)
     current, unavailable = await _current_policy()
+    result = await _try(policy, after)
     context = {
         "file": bound_env().settings.policy,
         "typed": typed,
@@ -245,7 +246,8 @@ async def _show_preview(
         "words": describe_policy(policy, get_now().date()),
         "old_words": set(describe_policy(current, get_now().date())),
         "unavailable": unavailable,
-        "result": await _try(policy, after),
+        "result": result,
+        "is_part": bool(after or result.cursor),
     }
     return admin_page(
         request, "admin/policy_preview.html", context | ({"problem": problem} if problem else {})

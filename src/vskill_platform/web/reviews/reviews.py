@@ -10,7 +10,9 @@ from litestar.response import Redirect, Template
 
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.errors import Busy, NotFound
+from vskill_platform.model.failure import results_in
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
+from vskill_platform.model.verdict import Finding
 from vskill_platform.publish.moderation.hold_skill import reopened
 from vskill_platform.publish.moderation.list_reviews import (
     Case,
@@ -27,6 +29,7 @@ from vskill_platform.publish.moderation.review_skill import (
 )
 from vskill_platform.publish.versions.version_files import text_of
 from vskill_platform.stores.submission_store import get_waiting_reviews
+from vskill_platform.web.html.findings import ShownFinding
 from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.html.highlight import Code, highlight, lexer_of_path
 from vskill_platform.web.html.numbered_lines import show_lines
@@ -43,6 +46,8 @@ from vskill_platform.web.submissions.shapes import ScanItem
 from vskill_platform.web.submissions.submission_json import scan_item
 
 _MAX_SHOWN_BYTES = 512 * 1024
+#: A finding below this line is linked with the part of the file that starts so many lines before.
+_MAX_FIRST_LINE, _LINES_BEFORE = 1_000, 20
 
 
 class RulingKind(StrEnum):
@@ -112,6 +117,10 @@ async def review_page(request: WebRequest, submission_id: FromPath[str]) -> Temp
         "known_bad": await find_known_bad(request, case) if waits else None,
         "decided": None if waits else _last_decision(case),
         "next": others[0] if others else None,
+        "findings": [
+            ShownFinding(item, link=_link(item))
+            for item in results_in(case.report.findings if case.report else ())
+        ],
         "file": await _read_file(case.submission, path, marked, start) if path else None,
     }
     return admin_page(request, "admin/review.html", context)
@@ -165,6 +174,15 @@ async def ruling_form(
         work,
         on_error=with_query(here, reason=fields.get("reason", "").strip()[:MAX_REASON]),
     )
+
+
+def _link(item: Finding) -> str:
+    """Return the address of the line on this page; a long file is shown in parts."""
+    if not item.file:
+        return ""
+    line = item.line or 1
+    start = line - _LINES_BEFORE if line > _MAX_FIRST_LINE else None
+    return with_query("", **{"file": item.file, "from": start}) + f"#L{line}"
 
 
 def _last_decision(case: Case) -> StateEvent | None:

@@ -136,6 +136,10 @@ function onKey(event) {
     document.getElementById("shortcuts").showModal();
   } else if (event.key === "j") moveSelection(1);
   else if (event.key === "k") moveSelection(-1);
+  else if (event.key.length === 1) {
+    const field = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (field) { event.preventDefault(); field.focus(); }
+  }
 }
 
 // --- copy, times, uploads -----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient
 
@@ -21,6 +22,7 @@ from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.block_store import write_block
 from vskill_platform.stores.db import commit
+from vskill_platform.stores.scan_store import get_report, write_report
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 
@@ -199,3 +201,22 @@ async def test_what_was_typed_is_kept_while_somebody_signs_in_again(
     assert after == f"{_page(waiting)}?reason=read+%26+fine"
     assert 'value="read &amp; fine"' in rae.text
     assert elsewhere.headers["location"] == "/sign-in"
+
+
+async def test_findings_at_one_line_are_one_card_that_leads_to_the_line(
+    registry: Registry, tmp_path: Path
+) -> None:
+    waiting = await put_review(tmp_path, line=2_000)
+    stored = await get_report(waiting.id)
+    assert stored
+    other = msgspec.structs.replace(stored.findings[0], rule="SKR-RUN-002", message="Another one.")
+    await commit(
+        [write_report(msgspec.structs.replace(stored, findings=(*stored.findings, other)))]
+    )
+    rae = await an_operator(registry, Role.REVIEWER)
+
+    page = await rae.see(_page(waiting))
+
+    assert page.count('<article class="finding') == 1
+    assert "1 more rule matches this line" in page
+    assert 'href="?file=run.sh&amp;from=1980#L2000"' in page

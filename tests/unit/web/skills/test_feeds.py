@@ -99,7 +99,10 @@ async def test_pages_name_their_feeds_and_what_other_sites_show(
 
     page = await site.get("/skills/ada/notes/tidy")
     home = await site.get("/")
+    picture = await site.get("/static/preview.png")
 
+    assert f'<meta property="og:image" content="{BASE}/static/preview.png">' in page.text
+    assert picture.headers["content-type"] == "image/png"
     assert '<meta property="og:title" content="tidy">' in page.text
     escaped = "Says &#34;hi&#34; &lt;now&gt;."
     assert f'<meta property="og:description" content="{escaped}">' in page.text
