@@ -58,6 +58,6 @@ class WorkerEnv:
     #: The third-party scanners that the policy names.
     scanners: tuple[ScannerInUse, ...] = ()
     #: What OpenID providers publish about themselves, by issuer; the settings name one at most.
-    providers: dict[str, Provider] = field(default_factory=dict)
+    providers: dict[str, Provider] = field(default_factory=dict, hash=False)
     #: The registries that this one mirrors.
     mirrors: tuple[Mirror, ...] = ()
