@@ -101,6 +101,8 @@ async def compare(
         found = await find_there(mirror, name, _short_reach())
     except NotFound as error:
         await _note_failure(known, f"it is no longer there: {error}", is_missing=True)
+        if known:
+            raise
         raise NotFound(f"there is no published skill {slug!r}: {error}") from error
     except SourceError as error:
         await _note_failure(known, str(error))

@@ -70,7 +70,8 @@ async def find_skill(client: Client, name: str, revision: str) -> Found:
         if listed.moderation and listed.moderation.is_malware_blocked:
             blocked = f"blocked: {shown(listed.moderation.summary or 'malware')}"
         if listed.latest_version is None:
-            raise NotFound(f"{name} has no version in {mirror.name} {blocked}".rstrip())
+            why = f" ({blocked})" if blocked else ""
+            raise NotFound(f"{mirror.name} has no version of {name}{why}")
         revision = listed.latest_version.version
     answer = await client.get_json(f"{path}/versions/{quote(revision, safe='')}", **of_owner)
     version = read_shape(mirror, answer, _VersionAnswer).version

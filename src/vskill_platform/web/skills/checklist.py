@@ -8,6 +8,7 @@ import msgspec
 from vskill_platform.base.show_text import count_of
 from vskill_platform.model.trust import SETTLED_AFTER, Evidence, TrustTier, derive_trust
 from vskill_platform.model.verdict import Verdict
+from vskill_platform.stores.mirror_store import MirroredSkill
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus
 
 _REPOS: dict[RepoStatus, tuple[str, str]] = {
@@ -45,11 +46,15 @@ def verdict_in_words(evidence: Evidence) -> Check:
 
 
 def checklist(
-    evidence: Evidence, health: RepoHealth | None, *, has_judge: bool
+    evidence: Evidence,
+    health: RepoHealth | None,
+    *,
+    has_judge: bool,
+    mirrored: MirroredSkill | None = None,
 ) -> tuple[Check, ...]:
     """Return each check and its result; without a judge, the judge is not mentioned.
 
-    *health* is of the source repository; None for uploads.
+    *health* is of the source repository; None for uploads and mirrored skills.
     """
     return (
         _scanned(evidence),
@@ -57,7 +62,7 @@ def checklist(
         Check("good", f"Reviewed by a person: {evidence.approved_by}")
         if evidence.is_reviewed
         else Check("", "Not reviewed by a person"),
-        _source(health),
+        _mirrored(mirrored) if mirrored else _source(health),
         *([Check("good", "Source commit is known")] if evidence.has_provenance else []),
         _age(evidence),
         *(
@@ -81,6 +86,12 @@ def _judged(evidence: Evidence) -> Check:
     if is_sure:
         return Check("good", "Judged: approved by the LLM judge")
     return Check("", "Not approved by the LLM judge")
+
+
+def _mirrored(skill: MirroredSkill) -> Check:
+    if skill.missing_since or skill.withdrawn_since:
+        return Check("warn", f"No longer offered by {skill.mirror}, from which it is mirrored")
+    return Check("good", f"Mirrored from {skill.mirror}: its digests matched")
 
 
 def _source(health: RepoHealth | None) -> Check:

@@ -77,7 +77,8 @@ async def skill_page(
     report = await get_report_on(version.submission_id, version.digest)
     evidence = await evidence_of_version(skill, version, report)
     listed = await list_versions(skill.slug)
-    health = await _health(opened)
+    health, mirrored = await _health(opened), await _mirrored(skill.slug)
+    has_judge = bool(get_settings().judge_url)
     return Template(
         template,
         context={
@@ -89,7 +90,7 @@ async def skill_page(
             "namespace": namespace_of_skill(skill),
             "trust": derive_trust(evidence),
             "verdict": verdict_in_words(evidence),
-            "checks": checklist(evidence, health, has_judge=bool(get_settings().judge_url)),
+            "checks": checklist(evidence, health, has_judge=has_judge, mirrored=mirrored),
             "health": health,
             "source_url": source_url(opened),
             "capabilities": await capabilities_of(version, report),
@@ -99,7 +100,7 @@ async def skill_page(
             ),
             "may_manage": await may_manage(visitor_of(request), skill),
             "tab": tab,
-            "mirrored": await _mirrored(skill.slug),
+            "mirrored": mirrored,
             **context,
         },
     )
