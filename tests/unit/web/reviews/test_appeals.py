@@ -22,8 +22,10 @@ async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
         yield opened
 
 
-async def a_failure() -> str:
-    stored = await moved(await submitted(), _S.TIER1_SCANNING, _S.TIER1_FAILED, reason="bad")
+async def a_rejection() -> str:
+    stored = await moved(
+        await submitted(), _S.TIER1_SCANNING, _S.NEEDS_REVIEW, _S.REJECTED, reason="bad"
+    )
     return stored.record.id
 
 
@@ -33,11 +35,11 @@ async def test_a_case_goes_from_the_page_of_the_submission_to_a_decision(
     ada = await an_operator(registry, Role.PUBLISHER)
     rae = await an_operator(registry, Role.REVIEWER)
     ben = await an_operator(registry, Role.READER)
-    subject = await a_failure()
+    subject = await a_rejection()
     before = await ada.see(f"/submissions/{subject}")
     others_see = await ben.see(f"/submissions/{subject}")
 
-    opened = await ada.post("/appeals", subject=subject, text="<b>why</b>?")
+    opened = await ada.post("/appeals", subject=subject, text="<b>why</b>?\nAnd how?")
     here = opened.headers["location"]
     case = await rae.see(here)
     hidden = await registry.get(here, headers=ben._headers)
@@ -50,7 +52,7 @@ async def test_a_case_goes_from_the_page_of_the_submission_to_a_decision(
     assert "Appeal this verdict" in before
     assert "Appeal this verdict" not in others_see
     assert opened.status_code == decided.status_code == 303
-    assert "&lt;b&gt;why&lt;/b&gt;?" in case
+    assert "&lt;b&gt;why&lt;/b&gt;?<br>And how?" in case
     assert "You made this verdict" in case
     assert (hidden.status_code, not_staff.status_code, empty.status_code) == (404, 404, 400)
     assert "It stays." in after
@@ -61,7 +63,7 @@ async def test_a_case_goes_from_the_page_of_the_submission_to_a_decision(
 async def test_the_api_opens_answers_lists_and_decides(registry: Registry) -> None:
     ada = await token_of(Role.PUBLISHER, Scope.MANAGE)
     rae = await token_of(Role.REVIEWER, Scope.REVIEW)
-    subject = await a_failure()
+    subject = await a_rejection()
 
     opened = await registry.post(API, json={"subject": subject, "text": "why"}, headers=ada)
     appeal = opened.json()["id"]
