@@ -10,12 +10,15 @@ from datetime import timedelta
 from vskill_platform.cli import stop_signals
 
 async def main():
+    printed, end_process = threading.Event(), stop_signals._end_process
     stop_signals.CLOSE_SECONDS = 0.1
+    stop_signals._end_process = lambda: (printed.wait(), end_process())
     stop = stop_signals.stop_on_signals(timedelta(0))
     stuck = asyncio.create_task(asyncio.to_thread(threading.Event().wait))
     print("ready", flush=True)
     await stop.wait()
     print("asked to stop", flush=True)
+    printed.set()
 
 asyncio.run(main())
 """

@@ -176,7 +176,7 @@ async def test_nodes_whose_clocks_differ_agree_on_leases(
     there = await open_engine(url)
 
     assert await there.queue.receive(1, lease=LEASE) == []
-    assert abs(there.clock.now() - here.clock.now()) < timedelta(seconds=1)
+    assert abs(there.clock.now() - here.clock.now()) < timedelta(minutes=1)
     await here.close()
     await there.close()
 

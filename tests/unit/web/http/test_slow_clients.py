@@ -104,8 +104,11 @@ async def test_a_request_without_end_is_disconnected(
 async def test_an_idle_client_is_disconnected_after_its_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(slow_clients, "HEAD_SECONDS", 1.0)
-    async with a_server() as address:
+    async def answer_and_hurry(scope: Any, receive: Any, send: Any) -> None:
+        monkeypatch.setattr(slow_clients, "HEAD_SECONDS", 0.1)
+        await app(scope, receive, send)
+
+    async with a_server(app=answer_and_hurry) as address:
         reader, writer = await asyncio.open_connection(*address)
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 
@@ -130,21 +133,32 @@ async def test_a_client_that_never_reads_is_disconnected(monkeypatch: pytest.Mon
 
 
 async def test_a_body_that_moves_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_clients, "BODY_SECONDS", 0.5)
     monkeypatch.setattr(slow_clients, "BODY_BYTES", 1)
-    loop = asyncio.get_running_loop()
+    deadlines: list[float] = []
+    noted = asyncio.Semaphore(0)
+    wait_on = TimeLimitedProtocol._wait_on
+
+    def note(protocol: TimeLimitedProtocol) -> None:
+        wait_on(protocol)
+        deadlines.append(protocol._reading.when() if protocol._reading else 0)
+        noted.release()
+
+    monkeypatch.setattr(TimeLimitedProtocol, "_wait_on", note)
     async with a_server() as address:
         reader, writer = await asyncio.open_connection(*address)
+        await noted.acquire()  # for the head
         writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-        answer = asyncio.create_task(reader.readline())
-        until = loop.time() + 1.2
-        while loop.time() < until:
+        for _ in range(3):
+            await noted.acquire()
             writer.write(b"1\r\nx\r\n")
-            await asyncio.wait([answer], timeout=0.1)
+        await noted.acquire()
         writer.write(b"0\r\n\r\n")
 
-        assert (await answer).startswith(b"HTTP/1.1 200")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
         writer.close()
+
+    of_body = deadlines[1:5]  # when the head had come, and at each piece
+    assert of_body == sorted(set(of_body))
 
 
 def _also(method: Any, event: asyncio.Event) -> Any:
