@@ -121,13 +121,20 @@ def _connect_read_only(path: Path) -> apsw.Connection:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     except UNWRITABLE:
         connection.close()
-        log_file = Path(f"{path.resolve()}-wal")
-        if log_file.exists() and log_file.stat().st_size:
+        if log_size(path):
             raise
         # SQLite cannot create its other files here. Without a log, the file alone is complete.
         uri = f"file:{quote(str(path.absolute()))}?immutable=1"
         connection = apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI)
     return connection
+
+
+def log_size(path: Path) -> int:
+    """Return the size of the write-ahead log; the process that closes last removes it."""
+    try:
+        return Path(f"{path.resolve()}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 @contextmanager

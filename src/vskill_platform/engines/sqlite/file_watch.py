@@ -125,7 +125,7 @@ def _is_open_elsewhere(path: Path) -> bool:
     """
     try:
         found = path.stat()
-        lines = [line.split() for line in _LOCKS.read_text(encoding="ascii").splitlines()]
+        lines = [line.split() for line in _LOCKS.read_text(encoding="utf-8").splitlines()]
     except OSError:  # no such file yet, or not on Linux
         return False
     file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"

@@ -8,8 +8,7 @@ import apsw
 
 from vskill_platform.engines.ports import Compacted
 from vskill_platform.engines.sqlite.checkpoint import empty_log
-from vskill_platform.engines.sqlite.connection import BUSY_TIMEOUT_MS
-from vskill_platform.engines.sqlite.file_watch import log_of
+from vskill_platform.engines.sqlite.connection import BUSY_TIMEOUT_MS, log_size
 from vskill_platform.errors import ConfigError
 
 #: How long the end waits for readers of the old pages; others continue meanwhile.
@@ -44,5 +43,4 @@ def _check_space(connection: apsw.Connection, path: Path) -> None:
 
 def _size(path: Path) -> int:
     """Return the size of the database and its log."""
-    log = log_of(path)
-    return path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+    return path.stat().st_size + log_size(path)
