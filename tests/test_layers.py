@@ -154,7 +154,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_keys_are_known_only_to_their_store() -> None:
     prefixes = re.compile(
-        r'"(?:sub|sub-source|hist|scan|skill|version|blob|extscan|repo-health|judge-said|judge-day|held|held-files|quota|reminder|sketch|like|block|block-hit|signing-key|audit|rescan|rescan-done|user|password|session|session-id|token|token-id|namespace|namespace-of|welcome|device|device-code|passkey|passkey-id|passkey-challenge|second-factor|second-factor-new|sign-in-step|oidc-login|oidc-link|oidc-link-of|oidc-session|oidc-sid|oidc-logout):'
+        r'"(?:sub|sub-source|hist|scan|skill|version|blob|extscan|repo-health|judge-said|judge-day|held|held-files|quota|reminder|sketch|like|block|block-hit|signing-key|audit|rescan|rescan-done|user|password|session|session-id|token|token-id|namespace|namespace-of|welcome|device|device-code|sign-up-link|passkey|passkey-id|passkey-challenge|second-factor|second-factor-new|sign-in-step|oidc-login|oidc-link|oidc-link-of|oidc-session|oidc-sid|oidc-logout):'
     )
     for path in SOURCES:
         if path.parent.name != "stores":

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from vskill_platform.errors import ConfigError
-from vskill_platform.mail_settings import MailFields
+from vskill_platform.mail_settings import MailFields, is_mail_address
 from vskill_platform.secret_settings import Secret
 from vskill_platform.setting_values import is_loopback, is_plain_url, listed
 
@@ -56,6 +56,8 @@ class SignOnFields(MailFields, frozen=True, kw_only=True):
     password_sign_in: bool = True
     #: Whether reviewers and admins need a second factor for their rights.
     second_factor: Literal["optional", "staff"] = "optional"
+    #: Mail domains whose users can create an account themselves, separated by commas.
+    sign_up_domains: str = ""
 
     # CI systems whose signed tokens a trusted publisher can use, by their issuers.
     github_actions_issuers: str = "https://token.actions.githubusercontent.com"
@@ -70,6 +72,7 @@ class NamespaceGroups(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 def check_sign_on(settings: SignOnFields) -> None:
     check_github(settings)
     check_oidc(settings)
+    sign_up_domains(settings)
     for name in ("github_actions_issuers", "gitlab_issuers"):
         for url in listed(getattr(settings, name)):
             if not is_safe_url(url):
@@ -133,6 +136,20 @@ def _check_claims(settings: SignOnFields) -> None:
     for name in ("oidc_groups_claim", "oidc_name_claim"):
         if not getattr(settings, name).strip():
             raise ConfigError(f"VSKILL_{name.upper()} must name a claim")
+
+
+def sign_up_domains(settings: SignOnFields) -> frozenset[str]:
+    """Return the mail domains whose users can create an account; empty if nobody can."""
+    domains = [text.strip().lower() for text in settings.sign_up_domains.split(",")]
+    found = frozenset(domain for domain in domains if domain)
+    for domain in found:
+        if not is_mail_address(f"x@{domain}") or "." not in domain:
+            raise ConfigError(f"VSKILL_SIGN_UP_DOMAINS: {domain!r} is not like acme.example")
+    if found and not settings.smtp_url:
+        raise ConfigError("VSKILL_SIGN_UP_DOMAINS needs VSKILL_SMTP_URL: addresses are confirmed")
+    if found and not settings.password_sign_in:
+        raise ConfigError("VSKILL_SIGN_UP_DOMAINS needs VSKILL_PASSWORD_SIGN_IN=true")
+    return found
 
 
 def is_safe_url(url: str) -> bool:

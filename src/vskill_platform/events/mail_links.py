@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from vskill_platform.access.mail_addresses import make_address_link
 from vskill_platform.access.one_time_links import make_mailed_link
+from vskill_platform.access.sign_up import make_sign_up_link
 from vskill_platform.stores.mail_address_store import get_mail_address
 from vskill_platform.stores.mail_store import Mail
 from vskill_platform.stores.user_store import get_user
@@ -25,10 +26,16 @@ async def _address_link(mail: Mail) -> dict[str, str] | None:
     return {"link": link} if link else None
 
 
+async def _sign_up_link(mail: Mail) -> dict[str, str] | None:
+    link = await make_sign_up_link(mail.to)
+    return {"link": link} if link else None
+
+
 _MAKERS: dict[str, _Maker] = {
     "invitation": _password_link,
     "password_reset": _password_link,
     "confirm_address": _address_link,
+    "sign_up": _sign_up_link,
 }
 
 

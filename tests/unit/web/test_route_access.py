@@ -133,6 +133,8 @@ def test_only_these_routes_take_something_from_anybody() -> None:
         "/sign-in",
         "/sign-in/second",  # needs the cookie of a sign-in whose password was right
         "/sign-in/passkey",  # needs a passkey
+        "/sign-up",  # mails a link
+        "/sign-up/confirm",  # needs the key of that link
         "/sign-in/passkey-options",  # gives a challenge
         "/sign-out",
         "/welcome",  # needs the key of an invitation

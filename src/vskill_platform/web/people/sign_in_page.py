@@ -18,6 +18,7 @@ from vskill_platform.access.second_factor.sign_in_step import open_session, sign
 from vskill_platform.access.sessions import end_session
 from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, SecondFactorNeeded, TooMany
+from vskill_platform.sign_on_settings import sign_up_domains
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.one_time_link_store import OneTimeLink
 from vskill_platform.web.http.bodies import read_fields
@@ -117,6 +118,7 @@ def show_sign_in(
         "problem": problem,
         "provider": settings.oidc_name if settings.oidc_issuer else "",
         "is_mail_on": is_mail_on(),
+        "is_sign_up_open": bool(sign_up_domains(settings)),
         "has_passwords": settings.password_sign_in,
     }
     return Template("pages/sign_in.html", context=context, status_code=status, headers=headers)
