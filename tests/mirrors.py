@@ -77,7 +77,6 @@ async def an_upstream(env: WorkerEnv, folder: Path, clock: ManualClock) -> Async
 async def _served(app: Any) -> AsyncIterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))
-        server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         task = asyncio.create_task(server._serve([listener]))
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -10,7 +10,9 @@ from litestar.status_codes import HTTP_404_NOT_FOUND, HTTP_410_GONE
 
 from vskill_platform.catalogue.query import SubmissionQuery, SubmissionSort
 from vskill_platform.errors import NotFound
+from vskill_platform.fetch.mirrors.fetch_mirrored import get_mirror
 from vskill_platform.model.failure import results_in
+from vskill_platform.model.mirror import parse_mirrored
 from vskill_platform.model.skill import PublishedSkill, TakenDown
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.verdict import Report, in_order
@@ -99,6 +101,12 @@ async def never_published(request: WebRequest, slug: str) -> Response[Any]:
     """Return the page of a skill that was submitted but not published; NotFound if it never was."""
     submission = await find_submission(request, slug)
     if submission is None:
+        named = parse_mirrored(slug)
+        if named and get_mirror(named.mirror):
+            raise NotFound(
+                f"{slug} is not here yet: it is fetched from {named.mirror} and checked when a "
+                "client installs it"
+            )
         raise NotFound(f"there is no skill {slug!r}", look_for=slug.rsplit("/", 1)[-1])
     state = submission.state
     gone = Gone(

@@ -255,6 +255,7 @@ async def test_a_page_starts_no_fetch(
     page = await registry.get(f"/skills/{SLUG}", headers={**reader, "Accept": "text/html"})
 
     assert page.status_code == 404
+    assert "is fetched from hub and checked when a client installs it" in page.text
     assert await get_mirrored(SLUG) is None
 
 
