@@ -1,5 +1,6 @@
 """The pages of the policy: a form and a text editor, a dry run before saving, and all versions."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -51,6 +52,8 @@ from vskill_platform.web.registry.policy_form import (
 from vskill_platform.web.skills.diff_page import show_page
 
 _HERE = "/admin/policy"
+#: The name of a table before an error, which a field need not repeat.
+_TABLE = re.compile(r"^\[\w+\]: ")
 FORM, TEXT = "form", "text"
 _RECENT = 5
 _PAGE = 30
@@ -205,6 +208,7 @@ async def _show_editor(
         "is_fresh": is_fresh,
         "form": form,
         "invalid": error,
+        "invalid_words": _TABLE.sub("", str(error)) if error else "",
         "invalid_field": ".".join(map(str, error.at)) if error else "",
         "excerpt": await _excerpt(typed.text, error) if error else (),
         "recent": page.versions,

@@ -12,7 +12,7 @@ from vskill_platform.web.http.requests import WebRequest
 
 async def settings_page(request: WebRequest) -> Template:
     settings = get_settings()
-    rows = [_without_arguments(row) for row in describe_settings(settings)]
+    rows = sorted(map(_without_arguments, describe_settings(settings)), key=_by_name)
     changed = [row for row in rows if row.origin != "default"]
     only_set = "set" in request.query_params
     context = {
@@ -23,6 +23,10 @@ async def settings_page(request: WebRequest) -> Template:
         "node": settings.node,
     }
     return admin_page(request, "admin/settings.html", context)
+
+
+def _by_name(row: SettingRow) -> str:
+    return row.variable
 
 
 def _without_arguments(row: SettingRow) -> SettingRow:
