@@ -60,7 +60,7 @@ def _take_all(browser: Browser, url: str, folder: Path) -> None:
     page.goto("/sign-in?next=/account")
     page.get_by_label("Name").fill(_ADMIN)
     page.locator("input[type=password]").fill(_PASSWORD)
-    page.locator("main form button").click()
+    page.get_by_role("main").get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("**/account**")
     context.storage_state(path=state)
     context.close()
