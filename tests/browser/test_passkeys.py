@@ -31,6 +31,7 @@ def test_a_passkey_is_added_and_signs_in_without_a_password(
         for field in page.locator("input[type=password]").all():
             field.fill(PASSWORD)
         page.locator("main form button").click()
+        page.wait_for_url("**/account?done=welcome")
         page.goto("/account/security")
         page.get_by_label("Name").fill("Laptop")
         page.locator("#passkey-password").fill("not the password")
@@ -41,6 +42,7 @@ def test_a_passkey_is_added_and_signs_in_without_a_password(
         expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
         expect(page.locator("main")).to_contain_text("Laptop")
         page.get_by_role("button", name="Sign out", exact=True).click()
+        page.wait_for_url(f"{url}/")
 
         page.goto("/sign-in?next=/account")
         page.get_by_role("button", name="Use a passkey").click()
@@ -52,6 +54,7 @@ def test_a_passkey_is_added_and_signs_in_without_a_password(
         page.get_by_label("Name").fill("pia")
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/sign-in/second")
         page.get_by_role("button", name="Use a passkey").click()
         page.wait_for_url("**/account")
         expect(page.get_by_role("heading", name="pia")).to_be_visible()
