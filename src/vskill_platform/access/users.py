@@ -18,8 +18,10 @@ from vskill_platform.stores.records import Stored
 from vskill_platform.stores.session_store import delete_sessions
 from vskill_platform.stores.user_store import (
     Password,
+    expect_not_deleted,
     get_admins_mark,
     get_user,
+    is_deleted_user,
     list_users,
     write_admins_mark,
     write_password,
@@ -56,8 +58,11 @@ async def prepare_user(
     """Return the operations that add a user; the commit fails if the name is taken."""
     checked = checked_user_name(name)
     user = User(name=checked, role=role, created_at=get_now(), is_break_glass=is_break_glass)
+    if await is_deleted_user(user.name):
+        raise InvalidInput(f"an account {user.name!r} was deleted, so nobody can use this name")
     operations = [
         write_user(user, expected=ABSENT),
+        expect_not_deleted(user.name),
         write_audit("user add", user.name, actor=actor, reason=reason, outcome=f"is {role}"),
     ]
     if password is not None:
@@ -190,7 +195,7 @@ async def _change(
             return PlannedChange(result=changed)
         action, outcome = audit
         operations = [
-            *await _keep_an_admin(stored, changed),
+            *await keep_an_admin(stored, changed),
             write_user(changed, expected=stored.revision),
             write_audit(action, changed.name, actor=actor, reason=reason, outcome=outcome),
             *(more or []),
@@ -200,7 +205,7 @@ async def _change(
     return await change(f"the user {name}", plan)
 
 
-async def _keep_an_admin(stored: Stored[User], changed: User) -> list[Operation]:
+async def keep_an_admin(stored: Stored[User], changed: User) -> list[Operation]:
     """Refuse to remove the last admin, even if two are removed concurrently."""
     was, will_be = (
         user.role is Role.ADMIN and not user.is_disabled for user in (stored.record, changed)

@@ -7,6 +7,11 @@ from collections.abc import Awaitable, Callable
 import click
 from rich.table import Table
 
+from vskill_platform.access.delete_account import (
+    AccountDeletion,
+    delete_account,
+    preview_account_deletion,
+)
 from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
 from vskill_platform.access.oidc.accounts import link_subject, unlink_account
 from vskill_platform.access.one_time_links import invite_admin, invite_user
@@ -129,6 +134,32 @@ def disable(*, name: str, reason: str, as_json: bool) -> None:
     Sign-in, sessions and tokens stop working.
     """
     _change(lambda: disable_user(name, actor=getpass.getuser(), reason=reason), as_json=as_json)
+
+
+@users.command("delete")
+@_name
+@_reason
+@click.option("--dry-run", is_flag=True, help="Only show what would happen.")
+@json_option
+def delete_command(*, name: str, reason: str, dry_run: bool, as_json: bool) -> None:
+    """Delete a user.
+
+    Tokens, sessions, addresses and links go; published skills stay, and so does the reserved name.
+    """
+
+    async def work() -> AccountDeletion:
+        if dry_run:
+            return await preview_account_deletion(name)
+        return await delete_account(name, actor=getpass.getuser(), reason=reason)
+
+    found = run_command(work, read_only=dry_run)
+    if as_json:
+        print_json(found)
+        return
+    did = "Would delete" if dry_run else "Deleted"
+    echo(f"{did} {found.name}: {found.tokens} tokens, {found.sessions} sessions.")
+    for namespace, count in found.ownerless.items():
+        echo(f"{namespace} has no other owner; {count} skills stay in it.")
 
 
 @users.command()

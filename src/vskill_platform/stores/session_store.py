@@ -49,6 +49,10 @@ def write_new_session(digest: str, session: Session) -> list[Operation]:
     ]
 
 
+def forget_sign_in(user_name: str) -> Operation:
+    return Delete(_SIGNED_IN + user_name)
+
+
 async def get_last_sign_in(user_name: str) -> datetime | None:
     """Return when a user last signed in; None if never, or before that was recorded."""
     found = await get_record(_SIGNED_IN + user_name, datetime)

@@ -127,6 +127,11 @@ async def has_skills_in(namespace: str) -> bool:
     return bool((await get_kv().list_keys(f"{_SKILL}{namespace}/", limit=1)).keys)
 
 
+async def count_skills_in(namespace: str) -> int:
+    """Return how many skills a namespace has, taken down or not."""
+    return len(await list_all_keys(f"{_SKILL}{namespace}/"))
+
+
 async def iterate_slugs() -> AsyncIterator[list[str]]:
     """Yield the slugs of all skills in order, page by page; a page may be empty."""
     async for keys in iterate_keys(_SKILL):

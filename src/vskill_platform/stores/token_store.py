@@ -59,6 +59,10 @@ def write_token(digest: str, token: ApiToken, *, expected: int) -> Operation:
     return _put(digest, token, expected=expected)
 
 
+def delete_tokens_mark(user_name: str) -> Operation:
+    return Delete(_TOKENS_MARK + user_name)
+
+
 async def delete_token(token: ApiToken) -> list[Operation]:
     """Return the operations that delete a token; empty if it is already gone."""
     way = await get_record(_id_key(token), str)

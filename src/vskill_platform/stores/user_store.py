@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.model.user import User
 from vskill_platform.stores.records import (
@@ -16,6 +16,7 @@ from vskill_platform.stores.records import (
 
 _USER = "user:"
 _ADMINS = "admins:taken"
+_DELETED = "deleted-user:"
 #: Not in the user's record, which is shown in pages and responses.
 _PASSWORD = "password:"  # noqa: S105 - a prefix of keys
 
@@ -38,6 +39,25 @@ async def list_users() -> list[User]:
 
 def write_user(user: User, *, expected: int) -> Operation:
     return Put(_USER + user.name, encode(user), expected=expected, due=NEVER)
+
+
+def delete_user(stored: Stored[User]) -> list[Operation]:
+    """Delete a user and the password; the name stays reserved."""
+    name = stored.record.name
+    return [
+        Delete(_USER + name, expected=stored.revision),
+        Delete(_PASSWORD + name),
+        Put(_DELETED + name, encode(name), due=NEVER),
+    ]
+
+
+async def is_deleted_user(name: str) -> bool:
+    return await get_record(_DELETED + name, str) is not None
+
+
+def expect_not_deleted(name: str) -> Operation:
+    """Make a commit fail if an account of this name was deleted."""
+    return Expect(_DELETED + name, ABSENT)
 
 
 async def get_admins_mark() -> int:

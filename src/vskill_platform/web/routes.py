@@ -12,6 +12,7 @@ from vskill_platform.web.live import events
 from vskill_platform.web.people import (
     account_page,
     audit,
+    delete_account_page,
     device_login,
     github_sign_in,
     mail_page,
@@ -103,6 +104,8 @@ PAGES = [Route(*row) for row in (
     ("GET", "/live/queue", ANYONE, events.live_queue),
     # sign-in and account
     ("GET", "/account", ACCOUNT, account_page.account_page),
+    ("GET", "/account/delete", ACCOUNT, delete_account_page.delete_page),
+    ("POST", "/account/delete", ACCOUNT, delete_account_page.delete_form),
     ("POST", "/account/password", ACCOUNT, account_page.change_password),
     ("POST", "/account/tokens", ACCOUNT, account_page.add_own_token),
     ("POST", "/account/tokens/{token_id:str}/revoke", ACCOUNT, account_page.revoke_own_token),
@@ -362,6 +365,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
     "Users": (
         ("GET", "/api/v1/users", ADMINISTER, people_api.users_over_api),
         ("POST", "/api/v1/users", ADMINISTER, people_api.add_user_over_api),
+        ("GET", "/api/v1/users/{name:str}/deletion", ADMINISTER, delete_account_page.preview_over_api),
+        ("POST", "/api/v1/users/{name:str}/delete", ADMINISTER, delete_account_page.delete_over_api),
         ("PATCH", "/api/v1/users/{name:str}", ADMINISTER, people_api.change_user),
     ),
     "Audit": (

@@ -1,0 +1,166 @@
+"""Delete an account: what would go first, then everything personal in one commit.
+
+Published skills stay with their namespace. The name stays reserved, because histories and the audit
+log keep it, and because a new account of that name would own its namespace.
+"""
+
+import msgspec
+
+from vskill_platform.access.sign_in import check_credentials
+from vskill_platform.access.users import find_user, keep_an_admin
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.user import User, own_namespace
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.followed_repo_store import delete_followed_repo, list_followed_by
+from vskill_platform.stores.github_link_store import delete_github_link, get_github_link_of
+from vskill_platform.stores.mail_address_store import delete_mail_address, get_mail_address
+from vskill_platform.stores.namespace_store import (
+    get_namespace,
+    list_namespaces_of,
+    write_namespace,
+)
+from vskill_platform.stores.oidc_store import (
+    delete_oidc_link,
+    delete_oidc_session,
+    get_oidc_link_of,
+    list_oidc_sessions,
+)
+from vskill_platform.stores.one_time_link_store import delete_one_time_links_for
+from vskill_platform.stores.second_factor_store import (
+    delete_new_totp,
+    delete_second_factor,
+    get_second_factor,
+)
+from vskill_platform.stores.session_store import delete_sessions, forget_sign_in, list_sessions
+from vskill_platform.stores.skill_store import count_skills_in
+from vskill_platform.stores.token_store import delete_token, delete_tokens_mark, list_tokens
+from vskill_platform.stores.transfer_store import delete_transfer, list_transfers
+from vskill_platform.stores.user_store import delete_user, get_password, get_user
+
+#: More than anybody follows.
+_MAX_FOLLOWED = 10_000
+
+
+class AccountDeletion(msgspec.Struct, frozen=True, kw_only=True):
+    """What the deletion of an account removes, and what stays without an owner."""
+
+    name: str
+    tokens: int
+    sessions: int
+    followed: int
+    #: Namespaces that no other user owns, with the number of skills that stay in each.
+    ownerless: dict[str, int]
+    #: Namespaces that other users own, too.
+    shared: tuple[str, ...]
+
+
+async def preview_account_deletion(name: str) -> AccountDeletion:
+    """Return what would happen, without changing anything."""
+    user = await find_user(name)
+    ownerless, shared = {}, []
+    for namespace in await list_namespaces_of(user.name):
+        found = (await get_namespace(namespace)).record
+        if not found.is_owner(user.name):
+            continue
+        if set(found.owners) - {user.name}:
+            shared.append(namespace)
+        else:
+            ownerless[namespace] = await count_skills_in(namespace)
+    return AccountDeletion(
+        name=user.name,
+        tokens=len(await list_tokens(user.name)),
+        sessions=len(await list_sessions(user.name)),
+        followed=len(await list_followed_by(user.name, limit=_MAX_FOLLOWED)),
+        ownerless=ownerless,
+        shared=tuple(shared),
+    )
+
+
+async def delete_own_account(user: User, password: str, confirm: str) -> AccountDeletion:
+    """Delete a user's own account, given the password and the name."""
+    if confirm.strip() != user.name:
+        raise InvalidInput(f"to confirm, type {user.name}")
+    if await get_password(user.name) is None:
+        raise InvalidInput("your account has no password; ask an admin to delete it")
+    if await check_credentials(user.name, password) is None:
+        raise InvalidInput("the password is wrong")
+    return await delete_account(user.name, actor=user.name, reason="own choice")
+
+
+async def delete_account(name: str, *, actor: str, reason: str) -> AccountDeletion:
+    """Delete an account with everything personal; the last admin cannot be deleted."""
+
+    async def plan() -> PlannedChange[AccountDeletion]:
+        stored = await get_user(name.strip().lower())
+        if stored is None:
+            raise NotFound(f"there is no user {name!r}")
+        user = stored.record
+        preview = await preview_account_deletion(user.name)
+        without = msgspec.structs.replace(user, is_disabled=True)
+        operations = [
+            *await keep_an_admin(stored, without),
+            *delete_user(stored),
+            *await _delete_credentials(user.name),
+            *await _delete_links(user.name),
+            *await _leave_namespaces(user.name),
+            write_audit(
+                "user delete", user.name, actor=actor, reason=reason,
+                outcome=f"{len(preview.ownerless)} namespaces without an owner",
+            ),
+        ]  # fmt: skip
+        return PlannedChange(operations=operations, result=preview)
+
+    return await change(f"the user {name}", plan)
+
+
+async def _delete_credentials(name: str) -> list[Operation]:
+    factor = await get_second_factor(name)
+    tokens = [await delete_token(token) for token in await list_tokens(name)]
+    return [
+        *(operation for operations in tokens for operation in operations),
+        delete_tokens_mark(name),
+        *await delete_sessions(name),
+        forget_sign_in(name),
+        *await delete_one_time_links_for(name),
+        *([delete_second_factor(factor)] if factor else []),
+        delete_new_totp(name),
+    ]
+
+
+async def _delete_links(name: str) -> list[Operation]:
+    """Delete what connects the account with other accounts, addresses and repositories."""
+    github, oidc = await get_github_link_of(name), await get_oidc_link_of(name)
+    address = await get_mail_address(name)
+    sessions = [delete_oidc_session(one) for one in await list_oidc_sessions(name)]
+    return [
+        *(delete_github_link(github) if github else []),
+        *(delete_oidc_link(oidc) if oidc else []),
+        *(operation for operations in sessions for operation in operations),
+        *([delete_mail_address(address)] if address else []),
+        *(
+            delete_followed_repo(one.name)
+            for one in await list_followed_by(name, limit=_MAX_FOLLOWED)
+        ),
+        *(
+            delete_transfer(one.id)
+            for one in await list_transfers()
+            if name in {one.by, one.to} or one.to == own_namespace(name)
+        ),
+    ]
+
+
+async def _leave_namespaces(name: str) -> list[Operation]:
+    operations: list[Operation] = []
+    for namespace in await list_namespaces_of(name):
+        stored = await get_namespace(namespace)
+        if name not in {*stored.record.owners, *stored.record.members}:
+            continue
+        left = msgspec.structs.replace(
+            stored.record,
+            owners=tuple(one for one in stored.record.owners if one != name),
+            members=tuple(one for one in stored.record.members if one != name),
+        )
+        operations += write_namespace(stored, left)
+    return operations
