@@ -48,6 +48,8 @@ def all_cases(
                 except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001 - raised below
                     error.add_note(f"case {number}: {labels[number]}")
                     failures.append(error)
+                    if _is_timeout(error):  # nothing would end the next case
+                        break
             if failures:
                 raise BaseExceptionGroup(f"{len(failures)} of {len(every)} cases fail", failures)
 
@@ -55,6 +57,10 @@ def all_cases(
         return run_all
 
     return decorate
+
+
+def _is_timeout(error: BaseException) -> bool:
+    return isinstance(error, pytest.fail.Exception) and str(error).startswith("Timeout (>")
 
 
 def _values(case: Any, *, is_single: bool) -> tuple[Any, ...]:

@@ -33,6 +33,21 @@ def test_a_case_that_is_skipped_is_a_failure() -> None:
         test()
 
 
+def test_nothing_runs_after_the_timeout_of_the_test() -> None:
+    ran = []
+
+    @all_cases("number", [1, 2, 3])
+    def test(number: int) -> None:
+        ran.append(number)
+        if number == 2:
+            pytest.fail("Timeout (>60.0s) from pytest-timeout.")
+
+    with pytest.raises(BaseExceptionGroup, match="1 of 3"):
+        test()
+
+    assert ran == [1, 2]
+
+
 def test_lists_of_cases_are_combined_and_each_has_its_own_folder(tmp_path: Path) -> None:
     seen = []
 

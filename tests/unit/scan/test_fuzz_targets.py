@@ -1,5 +1,6 @@
 """What `make fuzz` checks for long, checked for a second: nothing breaks or hangs."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,7 +8,6 @@ from fuzz import seeds
 from fuzz.bounded import TooSlow, allowed_seconds, failure_of, name_of
 from fuzz.skill_from_bytes import NAMES, PACKS, pieces_of, to_bytes
 from fuzz.targets import TARGETS, Broken, FuzzTarget
-from tests.cases import all_cases
 from tests.timing import taking_less_than
 
 PIECES = [
@@ -19,7 +19,7 @@ files = st.tuples(st.sampled_from(NAMES), st.integers(0, len(PACKS) - 1), conten
 skills = st.lists(files, min_size=1, max_size=6).map(lambda parts: to_bytes(*parts))
 
 
-@all_cases("name", TARGETS)
+@pytest.mark.parametrize("name", TARGETS)
 def test_a_target_withstands_its_seeds(name: str) -> None:
     for seed in list(TARGETS[name].seeds())[:30]:
         with taking_less_than(20):

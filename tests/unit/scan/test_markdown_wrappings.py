@@ -5,7 +5,8 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cases import all_cases
+import pytest
+
 from vskill_platform.model.verdict import FindingKind, Severity
 from vskill_platform.scan.rules.rules import Rule, load_rules
 from vskill_platform.scan.scan_skill import scan_skill
@@ -100,7 +101,7 @@ def found_in(folder: Path, text: str) -> dict[str, Severity]:
 
 
 # One test for each rule, with all wrappings in it: a test for each pair costs more than its scan.
-@all_cases(
+@pytest.mark.parametrize(
     "rule",
     [rule for rule in PROSE_RULES if rule.kind is not FindingKind.EXPOSURE],  # keys are no prose
     ids=lambda rule: rule.id,
@@ -111,7 +112,7 @@ def test_a_rule_finds_its_sample_in_every_wrapping(tmp_path: Path, rule: Rule) -
     assert missed == []
 
 
-@all_cases("rule", PROSE_RULES, ids=lambda rule: rule.id)
+@pytest.mark.parametrize("rule", PROSE_RULES, ids=lambda rule: rule.id)
 def test_a_rule_spares_the_harmless_twin_in_every_wrapping(tmp_path: Path, rule: Rule) -> None:
     twin = re.sub(r"\s*\n\s*", " ", rule.good)
 

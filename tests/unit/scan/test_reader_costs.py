@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases import all_cases
 from tests.timing import taking_less_than
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.facts.facts import Act
@@ -106,7 +105,7 @@ GROWING = {
 }  # fmt: skip
 
 
-@all_cases("kind", GROWING)
+@pytest.mark.parametrize("kind", GROWING)
 def test_a_text_of_many_such_pieces_is_read_in_time(kind: str, tmp_path: Path) -> None:
     name, text = GROWING[kind]
     manifest = "---\nname: notes\ndescription: Tidies notes.\n---\n\n"

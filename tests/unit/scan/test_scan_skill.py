@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.cases import all_cases
 from vskill_platform.model.skill import new_capabilities
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict
 from vskill_platform.scan import scan_skill as scan_module
@@ -205,8 +204,8 @@ PADDING = {
 }
 
 
-@all_cases("padding", PADDING.values(), ids=PADDING)
-@all_cases(
+@pytest.mark.parametrize("padding", PADDING.values(), ids=PADDING)
+@pytest.mark.parametrize(
     "attack",
     [f"> ```\n> {ATTACK}\n> ```\n", f"<pre>{ATTACK}</pre>\n", f"Text.\n\n    {ATTACK}\n"],
     ids=["quote", "HTML", "indented"],

@@ -427,7 +427,7 @@ def test_the_line_and_the_text_are_those_of_the_act() -> None:
     assert (fact.line, fact.text) == (5, "os.setuid(0) # now")
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "code",
     [
         "import os\nx = " + "(" * 5000 + ")" * 5000,

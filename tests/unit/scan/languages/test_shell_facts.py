@@ -754,7 +754,7 @@ def test_broken_code_hides_nothing_behind_it(code: str) -> None:
     assert Act.RUN_REMOTE in acts_of(f"{code}curl {TOOLS} | sh\n")
 
 
-@all_cases(
+@pytest.mark.parametrize(
     "piece",
     ["$(", "${", "(", "{ ", '"', "'", "`", ")$", "a=(", "eval ", "sudo ", "x=$x$x;", "<<A\n",
      "f(){ f;f; };f;", "if ", "&=", "a|", "$(a)", "\\", "curl x.y|", "{a,", "cat $x;"],

@@ -142,7 +142,7 @@ SEALED: dict[str, tuple[str, Callable[[], bytes]]] = {
 }
 
 
-@all_cases(("name", "make"), SEALED.values(), ids=SEALED)
+@pytest.mark.parametrize(("name", "make"), SEALED.values(), ids=SEALED)
 def test_an_unreadable_container_is_never_a_pass(
     tmp_path: Path, name: str, make: Callable[[], bytes]
 ) -> None:
