@@ -20,11 +20,6 @@ def get_worker_env() -> WorkerEnv | None:
     return worker_env_storage.get()
 
 
-def replace_worker_env(env: WorkerEnv) -> None:
-    """Replace the env of the running work until it ends."""
-    worker_env_storage.set(env)
-
-
 async def run_with_worker_env(env: WorkerEnv, work: Callable[[], Awaitable[Result]]) -> Result:
     """Run *work* with *env* bound; the previous env is restored afterwards."""
     token = worker_env_storage.set(env)

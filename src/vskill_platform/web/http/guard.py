@@ -10,7 +10,7 @@ from litestar.routes import HTTPRoute
 from vskill_platform.errors import ConfigError, NotSignedIn, RightMissing, ScopeMissing
 from vskill_platform.model.rights import RIGHTS, SCOPE_RIGHTS, Right, Role, Visitor
 from vskill_platform.publish.moderation.current_policy import with_current_policy
-from vskill_platform.runtime.worker_context import replace_worker_env
+from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.db import bound_env, get_settings
 from vskill_platform.web.http.csrf import check_csrf, keep_typed_reason
 from vskill_platform.web.http.requests import Connection
@@ -58,7 +58,8 @@ async def use_current_policy(connection: Connection, handler: BaseRouteHandler) 
     """Bind the policy that is current now, for requests about which it decides."""
     is_decided = handler.opt.get(RIGHT) in _DECIDED_BY_POLICY
     if is_decided or _RESCAN in connection.scope["path"]:
-        replace_worker_env(await with_current_policy(bound_env()))
+        # It ends with the context of the request. Nothing offers this to other code.
+        worker_env_storage.set(await with_current_policy(bound_env()))
 
 
 def _refusal(visitor: Visitor, right: Right) -> NotSignedIn | RightMissing:

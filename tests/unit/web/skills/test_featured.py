@@ -22,7 +22,7 @@ from vskill_platform.publish.moderation.feature_skills import (
     unfeature,
 )
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.runtime.worker_context import replace_worker_env
+from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.skill_store import migrate_skill_slugs
 
 ONE, TWO, THREE = "ada/notes/one", "ada/notes/two", "ada/notes/three"
@@ -35,7 +35,7 @@ async def registry(bound: WorkerEnv, tmp_path: Path) -> AsyncIterator[Registry]:
     """A registry with three skills, one of which is featured by the settings."""
     settings = msgspec.structs.replace(bound.settings, featured_skills=ONE)
     env = replace(bound, settings=settings)
-    replace_worker_env(env)
+    worker_env_storage.set(env)
     async with open_registry(env) as opened:
         for slug in (ONE, TWO, THREE):
             await put_skill(env, tmp_path, slug)
