@@ -13,7 +13,7 @@ import msgspec
 
 from tests.torture.nodes import Load, Node, Nodes
 from tests.torture.skills import Skill, unpacked_manifest
-from vskill_platform.engines.ports import Engine
+from vskill_platform.engines.ports import BackgroundStats, Engine
 
 _FINAL = {"PUBLISHED", "TIER1_FAILED", "REJECTED", "BLOCKED", "DEQUEUED", "NEEDS_REVIEW"}
 #: How long the search index of a node may take to catch up.
@@ -77,29 +77,66 @@ async def _check_published(nodes: Nodes, skill: Skill) -> list[str]:
 async def _check_records(engine: Engine) -> list[str]:
     submissions, skills = await _read(engine, "sub:"), await _read(engine, "skill:")
     skills = {slug: record for slug, record in skills.items() if not slug.startswith("alias:")}
-    versions = await _read(engine, "version:")
     found = [
-        f"{key} is {record['state']}, not final"
+        f"{key} is {record['state']}, not final, or has no reason"
         for key, record in submissions.items()
-        if record["state"] not in _FINAL
+        if record["state"] not in _FINAL or not record["reason"]
     ]
-    numbers = Counter(key.rpartition(":")[0] for key in versions)
-    if numbers != Counter({slug: record["versions"] for slug, record in skills.items()}):
-        found.append(f"versions {numbers} do not match the skills")
+    found += await _check_versions(engine, submissions, skills)
+    found += await _check_held(engine, submissions)
     if Counter((await _read(engine, "sub-source:")).values()) != Counter(list(submissions)):
         found.append("sources and submissions are not one to one")
+    sources = {(one["source"]["url"], one["source"]["path"]) for one in submissions.values()}
+    if len(sources) != len(submissions):
+        found.append("two submissions have the same source")
     events = Counter(key.rpartition(":")[0] for key in await _keys(engine, "hist:"))
     if events != Counter({key: record["events"] for key, record in submissions.items()}):
         found.append("histories do not have the number of events that the submissions name")
-    held = set(await _keys(engine, "held:"))
-    for key, record in submissions.items():
-        if (record["state"] == "NEEDS_REVIEW") != (key in held):
-            found.append(f"{key} is {record['state']}; files held for review: {key in held}")
     for prefix, owners in (("scan:", submissions), ("likeness:", skills), ("held:", submissions)):
         found += [f"{prefix}{key} without owner" for key in await _keys(engine, prefix, owners)]
+    found += [
+        f"{slug} is not indexed" for slug in set(skills) - {*await _keys(engine, "likeness:")}
+    ]
+    for one in (await _read(engine, "set:")).values():
+        found += [f"set of {sub}" for sub in one["submission_ids"] if sub not in submissions]
     stats = await engine.queue.stats()
     if stats.ready or stats.leased or stats.delayed or stats.dead:
         found.append(f"messages are left: {stats}")
+    if stats.background != BackgroundStats():
+        found.append(f"background messages are left: {stats.background}")
+    return found
+
+
+async def _check_versions(
+    engine: Engine, submissions: dict[str, Any], skills: dict[str, Any]
+) -> list[str]:
+    versions = await _read(engine, "version:")
+    numbers = Counter(key.rpartition(":")[0] for key in versions)
+    found = []
+    if numbers != Counter({slug: record["versions"] for slug, record in skills.items()}):
+        found.append(f"versions {numbers} do not match the skills")
+    for slug, skill in skills.items():
+        newest = versions.get(f"{slug}:{skill['versions']:06}", {})
+        if newest.get("digest") != skill["digest"]:
+            found.append(f"{slug} does not have the digest of its newest version")
+    reports = {*await _keys(engine, "published-scan:")}
+    for key, one in versions.items():
+        if one["submission_id"] not in submissions:
+            found.append(f"version {key} without its submission")
+        if f"{one['submission_id']}:{one['digest']}" not in reports:
+            found.append(f"version {key} without a report about its content")
+    named = {one["archive_sha256"] for one in versions.values()}
+    blobs = {*await _keys(engine, "blob:")}
+    found += [f"archive {sha256} of no version" for sha256 in blobs - named]
+    return found + [f"archive {sha256} is missing" for sha256 in named - blobs]
+
+
+async def _check_held(engine: Engine, submissions: dict[str, Any]) -> list[str]:
+    held, files = {*await _keys(engine, "held:")}, {*await _keys(engine, "held-files:")}
+    found = [f"files and record of {key} held for review do not match" for key in held ^ files]
+    for key, record in submissions.items():
+        if (record["state"] == "NEEDS_REVIEW") != (key in held):
+            found.append(f"{key} is {record['state']}; files held for review: {key in held}")
     return found
 
 
