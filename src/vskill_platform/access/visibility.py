@@ -40,8 +40,8 @@ async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSki
     # Asked also if there is no such skill: the time of an answer must not tell that one exists.
     namespace = namespace_of_skill(stored.record) if stored else namespace_in(slug)
     is_seen = await _sees_into(visitor, namespace)
-    gone = await get_deleted_skill(slug) if stored is None else None
-    if gone and (is_seen or not gone.record.is_private):
+    gone = await get_deleted_skill(slug)  # also for a private skill, for the same reason
+    if stored is None and gone and (is_seen or not gone.record.is_private):
         raise SkillDeleted(f"{slug} was deleted: {gone.record.reason}")
     if stored is None or not is_seen:
         raise NotFound(f"there is no published skill {slug!r}")
