@@ -259,6 +259,6 @@ def test_a_visitor_is_sent_to_the_sign_in_page_and_back(ben: Page, admin_state: 
     expect(ben.get_by_role("heading", level=1)).to_contain_text("Sign in")
     ben.get_by_label("Name").fill("cyd")
     ben.get_by_label("Password").fill("correct horse battery staple")
-    ben.locator("main form button").click()
+    ben.get_by_role("button", name="Sign in", exact=True).click()
 
     expect(ben.get_by_role("heading", name="Queue", exact=True)).to_be_visible()

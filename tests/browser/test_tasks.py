@@ -129,11 +129,13 @@ def test_a_reviewer_approves_the_oldest_review_and_those_after_it(
     plain_cyd.goto("/admin")
 
     plain_cyd.get_by_role("link", name="Reviews", exact=True).click()
-    plain_cyd.get_by_role("link", name="Start with the oldest").click()
+    with plain_cyd.expect_navigation():
+        plain_cyd.get_by_role("link", name="Start with the oldest").click()
     expect(plain_cyd.get_by_label("Reviews")).to_contain_text("1 of ")
     title = plain_cyd.get_by_role("heading", level=1)
     while title.text_content() != name:  # other tests left theirs
-        plain_cyd.get_by_role("link", name="Next", exact=True).click()
+        with plain_cyd.expect_navigation():
+            plain_cyd.get_by_role("link", name="Next", exact=True).click()
     plain_cyd.get_by_label("Reason").fill("our own tool")
     plain_cyd.get_by_role("button", name="Approve and publish").click()
 
@@ -155,8 +157,8 @@ def test_an_admin_blocks_a_publisher_and_a_visitor_says_why(
     preview = plain_cyd.get_by_role("region", name="Block")
     expect(preview).to_contain_text("1 skill would be taken down")
     expect(preview).to_contain_text(slug)
-    plain_cyd.get_by_label("Reason", exact=True).fill(why)
-    plain_cyd.get_by_role("button", name="Block", exact=True).click()
+    preview.get_by_label("Reason", exact=True).fill(why)
+    preview.get_by_role("button", name="Block", exact=True).click()
     expect(plain_cyd.get_by_role("status")).to_contain_text("1 skill taken down")
 
     plain_ben.goto("/")
