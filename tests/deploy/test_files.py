@@ -144,6 +144,8 @@ def test_the_registry_of_a_team_starts_with_settings_that_exist(tmp_path: Path) 
         "VSKILL_OIDC_ISSUER": "https://login.example/realms/acme",
         "VSKILL_OIDC_CLIENT_ID": "vskill",
         "VSKILL_OIDC_ROLE_GROUPS": '{"admin": ["skills-admins"]}',
+        "VSKILL_OIDC_GROUPS_CLAIM": "groups",
+        "VSKILL_OIDC_NAME_CLAIM": "preferred_username",
     }
     for name in registry["secrets"]:
         (tmp_path / name).write_text("a-long-random-secret-for-this-test\n")

@@ -1,4 +1,4 @@
-"""Create, look up and revoke API tokens.
+"""Create, check and revoke API tokens.
 
 Expiry is enforced by the engine: stores/token_store.py sets `expires_at`, and the engine hides
 expired records.

@@ -1,4 +1,4 @@
-"""Compute the rank of a skill: the tie-break of results that match equally well.
+"""Compute the rank of a skill: it orders search results that match equally well.
 
 Match quality is ordered in search.sql (best_fitting).
 """

@@ -1,6 +1,6 @@
-"""Match rules against facts: a rule matches where all facts it needs are close enough.
+"""Match rules against facts, and lower severities by the role of the file.
 
-The role of a file lowers a severity here. The judge can lower one too, in scan/judge/combine.py.
+A rule matches where all facts it needs are close enough. The judge can lower one too, in scan/judge/combine.py.
 """
 
 from bisect import bisect_left, bisect_right
