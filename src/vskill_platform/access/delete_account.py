@@ -28,6 +28,7 @@ from vskill_platform.stores.oidc_store import (
     list_oidc_sessions,
 )
 from vskill_platform.stores.one_time_link_store import delete_one_time_links_for
+from vskill_platform.stores.passkey_store import delete_passkey, list_passkeys
 from vskill_platform.stores.second_factor_store import (
     delete_new_totp,
     delete_second_factor,
@@ -116,7 +117,7 @@ async def delete_account(name: str, *, actor: str, reason: str) -> AccountDeleti
 
 
 async def _delete_credentials(name: str) -> list[Operation]:
-    factor = await get_second_factor(name)
+    factor, passkeys = await get_second_factor(name), await list_passkeys(name)
     tokens = [await delete_token(token) for token in await list_tokens(name)]
     return [
         *(operation for operations in tokens for operation in operations),
@@ -125,6 +126,7 @@ async def _delete_credentials(name: str) -> list[Operation]:
         forget_sign_in(name),
         *await delete_one_time_links_for(name),
         *([delete_second_factor(factor)] if factor else []),
+        *(operation for passkey in passkeys for operation in delete_passkey(passkey)),
         delete_new_totp(name),
     ]
 

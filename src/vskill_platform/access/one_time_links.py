@@ -152,6 +152,10 @@ async def _find(key: str) -> Stored[OneTimeLink]:
     stored = await get_one_time_link(digest_of(key))
     if stored is None or (stored.record.is_first and await has_admin()):
         raise NotFound(_GONE)
+    if stored.record.user and stored.record.mailed_to:
+        address = await get_mail_address(stored.record.user)
+        if address is None or address.record.address != stored.record.mailed_to:
+            raise NotFound(_GONE)  # the mailbox no longer belongs to the account
     return stored
 
 

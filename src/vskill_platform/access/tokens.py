@@ -37,7 +37,7 @@ MAX_LABEL_LENGTH = 100
 #: Maximum per user.
 MAX_TOKENS = 50
 #: Scopes that make sense in one namespace.
-_WITHIN = frozenset({Scope.READ, Scope.SUBMIT, Scope.MANAGE})
+_WITHIN = frozenset({Scope.READ, Scope.SUBMIT})
 #: Resolution of a token's "last used" time.
 _USED_EVERY = timedelta(minutes=1)
 
@@ -112,9 +112,7 @@ def _draft(
     if not timedelta(0) < lifetime <= MAX_LIFETIME:
         raise InvalidInput(f"a token is valid for {MAX_LIFETIME.days} days at most")
     if namespace and not _WITHIN.issuperset(wanted):
-        raise InvalidInput(
-            "a token for one namespace can have the scopes read, submit and manage only"
-        )
+        raise InvalidInput("a token for one namespace can have the scopes read and submit only")
     beyond = [scope for scope in wanted if scope not in SCOPES_OF[user.role]]
     if beyond:
         raise NotAllowed(f"the role {user.role} does not allow the scope {', '.join(beyond)}")

@@ -30,7 +30,6 @@ from vskill_platform.stores.trusted_publisher_store import (
     CiKind,
     TrustedPublisher,
     delete_trusted_publisher,
-    find_trusted_publishers,
     get_trusted_publisher,
     is_used_ci_token,
     list_trusted_publishers,
@@ -136,8 +135,11 @@ async def remove_trusted_publisher(publisher_id: str, *, actor: str) -> TrustedP
     return one
 
 
-async def exchange_ci_token(text: str, *, namespace: str = "") -> NewToken:
-    """Return a short token for the namespace whose trusted publisher made this signed token."""
+async def exchange_ci_token(text: str, *, namespace: str) -> NewToken:
+    """Return a short token for a namespace that trusts the job that this token was signed for.
+
+    The job names the namespace: others may trust its repository, too, and must not get its skills.
+    """
     issuer = read_unverified(text).get("iss")
     kind = issuers().get(issuer) if isinstance(issuer, str) else None
     if kind is None or not isinstance(issuer, str):
@@ -147,7 +149,7 @@ async def exchange_ci_token(text: str, *, namespace: str = "") -> NewToken:
     if not isinstance(token_id, str) or not 0 < len(token_id) <= _MAX_ID:
         raise NotSignedIn("the token of the CI system has no id")
     job = _read_job(kind, claims)
-    publisher = await _find_publisher(issuer, job, namespace)
+    publisher = await _find_publisher(issuer, job, checked_namespace(namespace))
     user = await _find_publishing_user(publisher)
     expires_at = datetime.fromtimestamp(float(claims["exp"]), UTC) + LEEWAY
 
@@ -188,19 +190,18 @@ def describe_conditions(publisher: TrustedPublisher) -> str:
 
 
 async def _find_publisher(issuer: str, job: Job, namespace: str) -> TrustedPublisher:
-    found = await find_trusted_publishers(issuer, job.repository)
     fitting = [
         one
-        for one in found
-        if one.workflow in {"", job.workflow}
+        for one in await list_trusted_publishers(namespace)
+        if (one.issuer, one.repository) == (issuer, job.repository)
+        and one.workflow in {"", job.workflow}
         and one.environment in {"", job.environment}
         and one.ref in {"", job.ref}
-        and (not namespace or one.namespace == namespace)
     ]
     if not fitting:
         raise NotSignedIn(
-            f"no trusted publisher matches this job ({job.shown()}). Add one for its repository on "
-            "your account page"
+            f"no trusted publisher of {namespace} matches this job ({job.shown()}). Add one for "
+            "its repository on your account page"
         )
     same = [one for one in fitting if one.repository_id in {"", job.repository_id}]
     if not same:
@@ -208,9 +209,6 @@ async def _find_publisher(issuer: str, job: Job, namespace: str) -> TrustedPubli
             f"{job.repository} is another repository than the one that was trusted: it was deleted "
             "and created again. Remove the trusted publisher and add it again"
         )
-    if len({one.namespace for one in same}) > 1:
-        names = ", ".join(sorted({one.namespace for one in same}))
-        raise NotSignedIn(f"this job may publish to several namespaces; name one of {names}")
     return same[0]
 
 

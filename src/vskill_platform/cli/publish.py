@@ -59,23 +59,22 @@ def publish(*, registry: str | None, **options: Any) -> None:
         _publish_near(wishes)
         return
     if not target.token:
-        target, wishes = _from_ci(target, wishes)
+        target = _from_ci(target, wishes)
     with target.open() as opened:
         _publish_far(opened, wishes)
 
 
-def _from_ci(target: Any, wishes: Wishes) -> tuple[Any, Wishes]:
-    """Sign in as the CI job that this is, if it is one, and publish to its namespace."""
+def _from_ci(target: Any, wishes: Wishes) -> Any:
+    """Sign in as the CI job that this is, if it is one and names the namespace."""
     from vskill_platform.client.ci_token import (  # noqa: PLC0415 - after --help
         has_ci_token,
         sign_in_from_ci,
     )
 
-    if not has_ci_token():
-        return target, wishes
+    if not has_ci_token() or not wishes.namespace:
+        return target
     made = sign_in_from_ci(target, namespace=wishes.namespace)
-    signed_in = msgspec.structs.replace(target, token=made["token"])
-    return signed_in, msgspec.structs.replace(wishes, namespace=made["namespace"])
+    return msgspec.structs.replace(target, token=made["token"])
 
 
 def _show_only(wishes: Wishes) -> None:

@@ -32,7 +32,7 @@ def has_ci_token(environ: Mapping[str, str] | None = None) -> bool:
 
 
 def sign_in_from_ci(
-    target: Target, *, namespace: str = "", environ: Mapping[str, str] | None = None
+    target: Target, *, namespace: str, environ: Mapping[str, str] | None = None
 ) -> CiPublishToken:
     """Exchange the token of this job for one of the registry."""
     environ = os.environ if environ is None else environ

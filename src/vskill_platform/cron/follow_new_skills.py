@@ -21,6 +21,7 @@ from vskill_platform.intake.follow_repo import follow_repo, list_skills_from
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import Source
+from vskill_platform.model.submission import Submission
 from vskill_platform.stores.followed_repo_store import (
     MAX_SKILLS_OF_A_REPO,
     FollowedRepo,
@@ -66,8 +67,10 @@ async def _submit_unknown(
 ) -> int:
     """Submit each valid skill of which there is no submission; return how many."""
     # Others of this repository are private: a new one must not be public by itself.
-    is_private = any(skill.is_private for skill in published)
-    known = await _list_known_paths(record.repo_url)
+    known = await _list_known(record.repo_url)
+    is_private = any(skill.is_private for skill in published) or any(
+        submission.is_private for submission in known.values()
+    )
     submitted = 0
     for skill in discovery.skills:
         offer = await discovery.offer(skill, is_private=is_private)
@@ -83,9 +86,10 @@ async def _submit_unknown(
     return submitted
 
 
-async def _list_known_paths(repo_url: str) -> set[str]:
+async def _list_known(repo_url: str) -> dict[str, Submission]:
+    """Return the submissions of a repository by the folder of the skill."""
     owners = await list_owners_of(repo_url, limit=MAX_SKILLS_OF_A_REPO)
-    return {submission.source.path for submission in (await read_submissions(owners)).values()}
+    return {one.source.path: one for one in (await read_submissions(owners)).values()}
 
 
 async def _follow_published(

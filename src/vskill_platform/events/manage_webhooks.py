@@ -15,11 +15,12 @@ from vskill_platform.events.sign_webhook import new_webhook_secret
 from vskill_platform.model.event import CHOICES, REGISTRY_ONLY, Event, EventData, EventType
 from vskill_platform.model.namespace import checked_namespace
 from vskill_platform.model.rights import RIGHTS, Right
-from vskill_platform.model.user import User
+from vskill_platform.model.user import Role, User
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.event_feed import begin_feed
+from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.webhook_store import (
     Delivery,
@@ -64,6 +65,8 @@ class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
 
 async def may_manage(user: User, namespace: str) -> bool:
     """Tell whether a user may manage webhooks of a namespace, or with "" of the registry."""
+    if user.role is not Role.ADMIN:  # the role of this session or token may be lower
+        return bool(namespace) and (await get_namespace(namespace)).record.is_owner(user.name)
     endpoint = Endpoint(
         id="", url="", namespace=namespace, owner=user.name, secret="", created_at=get_now()
     )

@@ -72,6 +72,8 @@ SCOPES_OF: dict[Role, frozenset[Scope]] = {
 }
 #: The roles for which the operator can require a second factor.
 STAFF = frozenset({Role.REVIEWER, Role.ADMIN})
+#: What a token for one namespace can be for.
+_IN_NAMESPACE = frozenset({Right.ANYONE, Right.SUBMIT})
 #: A token with one of these scopes sees the private skills that its user sees.
 _SEEING = frozenset({Scope.READ, Scope.REVIEW, Scope.ADMIN})
 
@@ -103,6 +105,8 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         return self.user.name if self.user else f"anonymous@{_label(self.address)}"
 
     def may(self, right: Right, settings: Settings) -> bool:
+        if self.only_in and right not in _IN_NAMESPACE:
+            return False
         if self.user is None:
             return right is Right.ANYONE or (
                 right is Right.SUBMIT and settings.submit_by == "anyone"

@@ -17,12 +17,11 @@ from vskill_platform.stores.records import (
 )
 
 _PUBLISHER = "trusted-publisher:"
-#: Prefixes of the marks under which they are found.
-_OF_REPO = "trusted-publisher-of "
+#: Prefix of the mark under which they are found.
 _IN_NAMESPACE = "trusted-publisher-in "
 #: Prefix for tokens of CI jobs that were exchanged.
 _USED = "ci-token-used:"
-#: How many of one repository or namespace are found.
+#: How many a namespace can have.
 MAX_PUBLISHERS = 100
 
 
@@ -59,18 +58,10 @@ async def get_trusted_publisher(publisher_id: str) -> Stored[TrustedPublisher] |
     return await get_record(_PUBLISHER + publisher_id, TrustedPublisher)
 
 
-async def find_trusted_publishers(issuer: str, repository: str) -> list[TrustedPublisher]:
-    return await _find(_repo_mark(issuer, repository))
-
-
 async def list_trusted_publishers(namespace: str) -> list[TrustedPublisher]:
-    found = await _find(_IN_NAMESPACE + namespace)
+    (keys,) = await get_kv().find_marked([_IN_NAMESPACE + namespace], limit=MAX_PUBLISHERS)
+    found = await read_each(keys, lambda key, value: decode(key, value, TrustedPublisher))
     return sorted(found, key=lambda one: (one.at, one.id))
-
-
-async def _find(mark: str) -> list[TrustedPublisher]:
-    (keys,) = await get_kv().find_marked([mark], limit=MAX_PUBLISHERS)
-    return await read_each(keys, lambda key, value: decode(key, value, TrustedPublisher))
 
 
 def write_trusted_publisher(publisher: TrustedPublisher, *, expected: int = ABSENT) -> Operation:
@@ -79,10 +70,7 @@ def write_trusted_publisher(publisher: TrustedPublisher, *, expected: int = ABSE
         encode(publisher),
         expected=expected,
         due=NEVER,
-        marks=(
-            _repo_mark(publisher.issuer, publisher.repository),
-            _IN_NAMESPACE + publisher.namespace,
-        ),
+        marks=(_IN_NAMESPACE + publisher.namespace,),
     )
 
 
@@ -101,7 +89,3 @@ async def is_used_ci_token(issuer: str, token_id: str) -> bool:
 
 def _used_key(issuer: str, token_id: str) -> str:
     return _USED + hashlib.sha256(f"{issuer} {token_id}".encode()).hexdigest()
-
-
-def _repo_mark(issuer: str, repository: str) -> str:
-    return f"{_OF_REPO}{issuer} {repository}"

@@ -99,7 +99,7 @@ async def test_a_trusted_job_gets_a_short_token_for_one_namespace(
 ) -> None:
     await trust(ci, ada, workflow="publish.yml", environment="release")
 
-    made = await exchange_ci_token(a_job(ci))
+    made = await exchange_ci_token(a_job(ci), namespace=SPACE)
 
     record = made.record
     assert (record.user, record.namespace, record.label) == (
@@ -116,7 +116,7 @@ async def test_the_token_works_in_its_namespace_and_nowhere_else(
 ) -> None:
     await trust(ci, ada)
 
-    visitor = await visitor_with(await exchange_ci_token(a_job(ci)))
+    visitor = await visitor_with(await exchange_ci_token(a_job(ci), namespace=SPACE))
 
     assert visitor.may(Right.SUBMIT, get_settings())
     assert await may_act_in(visitor, SPACE)
@@ -131,7 +131,7 @@ async def test_a_reviewer_trusts_no_more_than_the_namespace(ci: OidcProvider, ad
     jobs = JobFilter(issuer=ci.url, repository="acme/skills")
     await add_trusted_publisher("@rae", jobs, user=rae)
 
-    visitor = await visitor_with(await exchange_ci_token(a_job(ci)))
+    visitor = await visitor_with(await exchange_ci_token(a_job(ci), namespace="@rae"))
 
     assert not visitor.sees_all
     assert not await may_act_in(visitor, SPACE)
@@ -140,10 +140,10 @@ async def test_a_reviewer_trusts_no_more_than_the_namespace(ci: OidcProvider, ad
 async def test_a_token_of_a_job_is_exchanged_once(ci: OidcProvider, ada: User) -> None:
     await trust(ci, ada)
     text = a_job(ci)
-    await exchange_ci_token(text)
+    await exchange_ci_token(text, namespace=SPACE)
 
     with pytest.raises(NotSignedIn, match="used already"):
-        await exchange_ci_token(text)
+        await exchange_ci_token(text, namespace=SPACE)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ async def test_a_token_that_says_anything_else_is_refused(
     await trust(ci, ada, workflow="publish.yml", environment="release", ref="refs/heads/main")
 
     with pytest.raises(NotSignedIn):
-        await exchange_ci_token(a_job(ci, **claims))
+        await exchange_ci_token(a_job(ci, **claims), namespace=SPACE)
 
 
 async def test_a_token_with_another_signature_is_refused(ci: OidcProvider, ada: User) -> None:
@@ -178,23 +178,23 @@ async def test_a_token_with_another_signature_is_refused(ci: OidcProvider, ada: 
     ci.key = OTHER_KEY  # which it does not publish
 
     with pytest.raises(NotSignedIn, match="unknown key"):
-        await exchange_ci_token(a_job(ci))
+        await exchange_ci_token(a_job(ci), namespace=SPACE)
 
 
 @pytest.mark.parametrize("text", ["", "x", "a.b.c", "é.é.é", "e30.e30.", "x" * 70_000])
 async def test_what_is_no_token_is_refused(ci: OidcProvider, text: str) -> None:
     with pytest.raises(NotSignedIn):
-        await exchange_ci_token(text)
+        await exchange_ci_token(text, namespace=SPACE)
 
 
 async def test_a_repository_that_was_created_again_is_another_one(
     ci: OidcProvider, ada: User
 ) -> None:
     await trust(ci, ada)
-    await exchange_ci_token(a_job(ci))
+    await exchange_ci_token(a_job(ci), namespace=SPACE)
 
     with pytest.raises(NotSignedIn, match="created again"):
-        await exchange_ci_token(a_job(ci, repository_id="4712"))
+        await exchange_ci_token(a_job(ci, repository_id="4712"), namespace=SPACE)
 
 
 async def test_the_right_ends_with_that_of_the_owner(ci: OidcProvider, ada: User) -> None:
@@ -204,15 +204,15 @@ async def test_the_right_ends_with_that_of_the_owner(ci: OidcProvider, ada: User
     await disable_user("ada", actor="cyd")
 
     with pytest.raises(NotSignedIn, match="disabled"):
-        await exchange_ci_token(a_job(ci))
+        await exchange_ci_token(a_job(ci), namespace=SPACE)
 
 
 async def test_a_removed_publisher_is_no_longer_trusted(ci: OidcProvider, ada: User) -> None:
     made = await trust(ci, ada)
     await remove_trusted_publisher(made.id, actor="ada")
 
-    with pytest.raises(NotSignedIn, match="no trusted publisher matches"):
-        await exchange_ci_token(a_job(ci))
+    with pytest.raises(NotSignedIn, match="no trusted publisher of @ada matches"):
+        await exchange_ci_token(a_job(ci), namespace=SPACE)
 
     assert await list_trusted_publishers(SPACE) == []
     audited = {record.action for record in (await list_audit()).records}
@@ -244,9 +244,9 @@ async def test_a_job_of_gitlab_is_recognised_by_its_own_claims(ci: OidcProvider,
         "job_id": "7",
     }
 
-    made = await exchange_ci_token(a_job(ci, **claims))
+    made = await exchange_ci_token(a_job(ci, **claims), namespace=SPACE)
     with pytest.raises(NotSignedIn):
-        await exchange_ci_token(a_job(ci, **{**claims, "ref_type": "branch"}))
+        await exchange_ci_token(a_job(ci, **{**claims, "ref_type": "branch"}), namespace=SPACE)
 
     assert made.record.label == "CI of group/sub/skills job 7"
 
@@ -284,4 +284,17 @@ async def test_an_owner_who_left_the_namespace_is_trusted_no_longer(
     await remove_owner("acme", "ada", actor="test")
 
     with pytest.raises(NotSignedIn, match="may no longer publish"):
-        await exchange_ci_token(a_job(ci))
+        await exchange_ci_token(a_job(ci), namespace="acme")
+
+
+async def test_a_stranger_who_trusts_the_repository_gets_nothing_of_it(
+    ci: OidcProvider, ada: User
+) -> None:
+    ben = await a_user(Role.PUBLISHER, "ben")
+    await trust(ci, ada)
+    jobs = JobFilter(issuer=ci.url, repository="acme/skills")
+    await add_trusted_publisher("@ben", jobs, user=ben)
+
+    made = await exchange_ci_token(a_job(ci), namespace=SPACE)
+
+    assert (made.record.user, made.record.namespace) == ("ada", SPACE)

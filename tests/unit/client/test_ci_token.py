@@ -41,7 +41,7 @@ def test_a_job_of_github_asks_for_a_token_for_this_registry_and_exchanges_it(
 def test_a_job_of_gitlab_has_its_token_in_a_variable(server: ScriptedServer) -> None:
     server.replies = [Reply(body=msgspec.json.encode(MADE))]
 
-    sign_in_from_ci(target(server), environ={"VSKILL_ID_TOKEN": "signed"})
+    sign_in_from_ci(target(server), namespace="@acme", environ={"VSKILL_ID_TOKEN": "signed"})
 
     (exchanged,) = server.seen
     assert msgspec.json.decode(exchanged.body)["token"] == "signed"
@@ -52,7 +52,7 @@ def test_a_refusal_of_the_registry_is_shown_in_its_words(server: ScriptedServer)
     server.replies = [Reply(401, msgspec.json.encode(problem))]
 
     with pytest.raises((NotSignedIn, RegistryError), match="no trusted publisher matches this job"):
-        sign_in_from_ci(target(server), environ={"VSKILL_ID_TOKEN": "signed"})
+        sign_in_from_ci(target(server), namespace="@acme", environ={"VSKILL_ID_TOKEN": "signed"})
 
 
 @pytest.mark.parametrize("reply", [Reply(500), Reply(body=b"{}"), Reply(302)], ids=str)
@@ -62,7 +62,7 @@ def test_an_answer_of_github_without_a_token_is_an_error_that_names_no_secret(
     server.replies = [reply]
 
     with pytest.raises(RegistryUnavailable) as caught:
-        sign_in_from_ci(target(server), environ=github(server))
+        sign_in_from_ci(target(server), namespace="@acme", environ=github(server))
 
     assert "hush" not in str(caught.value)
 
@@ -70,7 +70,9 @@ def test_an_answer_of_github_without_a_token_is_an_error_that_names_no_secret(
 def test_elsewhere_there_is_no_token() -> None:
     assert not has_ci_token({})
     with pytest.raises(ConfigError, match="id-token: write"):
-        sign_in_from_ci(Target(name="x", url="https://skills.example"), environ={})
+        sign_in_from_ci(
+            Target(name="x", url="https://skills.example"), namespace="@acme", environ={}
+        )
 
 
 def test_the_secret_is_not_sent_without_tls() -> None:
@@ -80,4 +82,6 @@ def test_the_secret_is_not_sent_without_tls() -> None:
     }
 
     with pytest.raises(ConfigError, match="https"):
-        sign_in_from_ci(Target(name="x", url="https://skills.example"), environ=environ)
+        sign_in_from_ci(
+            Target(name="x", url="https://skills.example"), namespace="@acme", environ=environ
+        )

@@ -25,7 +25,7 @@ from vskill_platform.stores.oidc_store import (
     write_new_oidc_link,
 )
 from vskill_platform.stores.skill_store import has_skills_in
-from vskill_platform.stores.user_store import get_user
+from vskill_platform.stores.user_store import get_user, is_deleted_user
 
 log = get_logger(__name__)
 
@@ -134,6 +134,8 @@ async def _find_free_name(identity: Identity) -> str:
     wanted = _wanted_name(identity)
     for number in range(1, _MAX_NUMBER):
         name = wanted if number == 1 else f"{wanted}-{number}"
+        if await is_deleted_user(name):
+            continue
         if await get_user(name):
             other = await get_oidc_link_of(name)
             if other is None or other.record.issuer != identity.issuer:

@@ -14,6 +14,7 @@ from vskill_platform.access.second_factor.factors import (
 )
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.sign_in import check_credentials, has_password
+from vskill_platform.access.users import find_user
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
@@ -139,7 +140,7 @@ async def remove_passkey(user: User, key_id: str, password: str) -> Passkey:
         factor = await get_second_factor(user.name)
         operations = delete_passkey(passkey)
         if factor and not others and not factor.record.totp_secret:
-            operations.append(without_factor(user, factor))
+            operations.append(without_factor(await find_user(user.name), factor))
         said = {"reason": passkey.name, "outcome": "removed"}
         operations.append(write_audit("user passkey", user.name, actor=user.name, **said))
         return PlannedChange(operations=operations, result=passkey)

@@ -1,6 +1,7 @@
 """Match rules against facts, and lower severities by the role of the file.
 
-A rule matches where all facts it needs are close enough. The judge can lower one too, in scan/judge/combine.py.
+A rule matches where all facts it needs are close enough. The judge can lower a severity, too, in
+scan/judge/combine.py.
 """
 
 from bisect import bisect_left, bisect_right

@@ -124,6 +124,7 @@ async def add_own_token(request: WebRequest) -> Template:
     """Create a token and show it, once."""
     user, fields = signed_in_user(request), await read_fields(request)
     try:
+        check_no_factor_missing(request)
         token = await add_token(
             user.name,
             fields.get("label", ""),
@@ -234,6 +235,22 @@ def browser_name(said: str) -> str:
     if not program:
         return said[:40] or "unknown"
     return f"{program} on {system}" if system else program
+
+
+async def check_strong_session(request: WebRequest) -> None:
+    """Raise if the user has a second factor and this session began without it.
+
+    Otherwise whoever has an old session and the password could replace the second factor.
+    """
+    visitor = visitor_of(request)
+    if not visitor.has_second_factor and await get_second_factor(signed_in_user(request).name):
+        raise NotAllowed("sign out, and sign in again with your second factor first")
+
+
+def check_no_factor_missing(request: WebRequest) -> None:
+    """Raise if the role needs a second factor: a token would have all rights of the role."""
+    if visitor_of(request).needs_second_factor:
+        raise NotAllowed("sign in with a second factor first: your role needs one here")
 
 
 def signed_in_user(request: WebRequest) -> User:

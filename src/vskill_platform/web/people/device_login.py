@@ -27,7 +27,12 @@ from vskill_platform.web.http.rate_limits import address_key, quota_key, take_si
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.people.account_page import WHAT_SCOPES_MEAN, browser_name, signed_in_user
+from vskill_platform.web.people.account_page import (
+    WHAT_SCOPES_MEAN,
+    browser_name,
+    check_no_factor_missing,
+    signed_in_user,
+)
 
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _DONE = {
@@ -111,6 +116,8 @@ async def device_form(request: WebRequest) -> Response[Any]:
     if ruling not in {"approve", "deny"}:
         raise InvalidInput("choose Approve or Deny")
     try:
+        if ruling == "approve":
+            check_no_factor_missing(request)
         decide = approve_device if ruling == "approve" else deny_device
         login = await decide(code, user)
     except NotFound as error:

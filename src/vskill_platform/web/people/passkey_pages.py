@@ -30,7 +30,7 @@ from vskill_platform.web.http.visitor import (
     step_secret_of,
     visitor_of,
 )
-from vskill_platform.web.people.account_page import signed_in_user
+from vskill_platform.web.people.account_page import check_strong_session, signed_in_user
 from vskill_platform.web.people.second_factor_pages import Shown, show_security
 from vskill_platform.web.people.sign_in_page import count_attempt, show_sign_in
 
@@ -42,6 +42,7 @@ async def passkey_options(request: WebRequest) -> Response[Any]:
     user, fields = signed_in_user(request), await read_fields(request)
     await count_attempt(request, user.name)
     try:
+        await check_strong_session(request)
         party = _relying_party(request)
         options = await begin_passkey(user, fields.get("password", ""), party)
     except (InvalidInput, NotAllowed) as error:
@@ -54,6 +55,7 @@ async def passkey_form(request: WebRequest) -> Response[Any]:
     user, fields = signed_in_user(request), await read_fields(request)
     await count_attempt(request, user.name)
     try:
+        await check_strong_session(request)
         if fields.get("act") == "remove":
             gone = await remove_passkey(user, fields.get("id", ""), fields.get("password", ""))
             return await show_security(request, Shown(done=f"{gone.name} was removed."))

@@ -19,6 +19,7 @@ from vskill_platform.access.users import (
     sign_out_everywhere,
 )
 from vskill_platform.errors import NotSignedIn
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import ApiToken, Role, Scope, User
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.token_store import list_tokens
@@ -28,6 +29,7 @@ from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.people.account_page import check_no_factor_missing
 
 
 class WhoAmI(Shape, frozen=True, kw_only=True):
@@ -116,8 +118,14 @@ async def who_am_i(request: WebRequest) -> WhoAmI:
         role=user.role if user else None,
         via=visitor.via,
         scopes=sorted(visitor.scopes),
-        namespaces=await list_namespaces_of(user.name) if user else [],
+        namespaces=await _namespaces_of(visitor),
     )
+
+
+async def _namespaces_of(visitor: Visitor) -> list[str]:
+    """Return the namespaces of the caller; a token for one of them sees no other."""
+    names = await list_namespaces_of(visitor.user.name) if visitor.user else []
+    return [name for name in names if visitor.only_in in {"", name}]
 
 
 async def revoke_this_token(request: WebRequest) -> Ok:
@@ -131,11 +139,12 @@ async def revoke_this_token(request: WebRequest) -> Ok:
 
 async def list_tenants(request: WebRequest) -> Tenants:
     """List the namespaces that the caller owns or is a member of."""
-    user = visitor_of(request).user
+    visitor = visitor_of(request)
+    user = visitor.user
     if user is None:
         raise NotSignedIn("sign in to list your namespaces")
     tenants = []
-    for name in await list_namespaces_of(user.name):
+    for name in await _namespaces_of(visitor):
         namespace = (await get_namespace(name)).record
         role = "owner" if namespace.is_owner(user.name) else "member"
         tenants.append(Tenant(tenant_id=name, slug=name, name=name, role=role))
@@ -158,6 +167,7 @@ async def list_own_tokens(request: WebRequest) -> TokenList:
 async def make_token(request: WebRequest, data: JSONBody[NewToken]) -> TokenMade:
     """Create a token. It is shown only in this response."""
     user, lifetime = _user(request), timedelta(days=data.days)
+    check_no_factor_missing(request)
     made = await add_token(
         user.name,
         data.label,

@@ -35,7 +35,7 @@ from vskill_platform.web.http.visitor import (
     step_secret_of,
     visitor_of,
 )
-from vskill_platform.web.people.account_page import signed_in_user
+from vskill_platform.web.people.account_page import check_strong_session, signed_in_user
 from vskill_platform.web.people.sign_in_page import count_attempt, show_sign_in
 
 _HERE = "/account/security"
@@ -133,12 +133,14 @@ async def security_form(request: WebRequest) -> Response[Any]:
 
 
 async def _begin(request: WebRequest, user: User, fields: dict[str, str]) -> Template:
+    await check_strong_session(request)
     secret = await begin_totp(user, fields.get("password", ""))
     return await show_security(request, Shown(new_secret=secret))
 
 
 async def _confirm(request: WebRequest, user: User, fields: dict[str, str]) -> Template:
     """Turn it on; this session then counts as one with a second factor."""
+    await check_strong_session(request)
     codes = await confirm_totp(user, fields.get("code", ""))
     await add_second_factor_to(user.name, visitor_of(request).credential)
     done = "The second factor is on. You need a code at the next sign-in."

@@ -22,7 +22,7 @@ from vskill_platform.access.trusted_publishing import (
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.namespace import checked_namespace
 from vskill_platform.model.rights import Visitor
-from vskill_platform.model.user import User
+from vskill_platform.model.user import Scope, User
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.trusted_publisher_store import (
@@ -52,8 +52,8 @@ _EXCHANGES = ConcurrencyQuota(
 class CiToken(Shape, frozen=True, kw_only=True):
     #: The signed token of the CI job, requested for the URL of this registry.
     token: Annotated[str, msgspec.Meta(max_length=_MAX_TOKEN)]
-    #: Needed only if the job may publish to several.
-    namespace: Text = ""
+    #: Where the job wants to publish.
+    namespace: Text
 
 
 class PublishToken(Shape, frozen=True, kw_only=True):
@@ -182,6 +182,8 @@ async def remove_form(request: WebRequest, publisher_id: FromPath[str]) -> Redir
 async def _add(visitor: Visitor, namespace: str, jobs: JobFilter) -> TrustedPublisher:
     if visitor.user is None:
         raise InvalidInput("sign in first")
+    if visitor.via == "token" and not {Scope.READ, Scope.SUBMIT} <= visitor.scopes:
+        raise NotAllowed("the jobs get the scopes read and submit, so the token needs them, too")
     name = checked_namespace(namespace)
     await _check_may_manage(visitor, name)
     return await add_trusted_publisher(name, jobs, user=visitor.user)

@@ -8,7 +8,7 @@ from litestar import Response
 from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.status_codes import HTTP_201_CREATED, HTTP_202_ACCEPTED
 
-from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
 from vskill_platform.events.manage_webhooks import (
     EndpointChange,
     add_endpoint,
@@ -22,7 +22,7 @@ from vskill_platform.events.manage_webhooks import (
     send_test_event,
 )
 from vskill_platform.model.rights import Right
-from vskill_platform.model.user import User
+from vskill_platform.model.user import Role, User
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.webhook_store import (
     Delivery,
@@ -228,10 +228,19 @@ def _check_registry_right(request: WebRequest, namespace: str) -> None:
 
 
 def user_of(request: WebRequest) -> User:
-    user = visitor_of(request).user
-    if user is None:
+    """Return the user, with no more rights than this session or token has."""
+    visitor = visitor_of(request)
+    if visitor.user is None:
         raise NotSignedIn("sign in to manage webhooks")
-    return user
+    if not visitor.sees_own or visitor.only_in:
+        raise NotAllowed("webhooks show private skills, so the token also needs the scope read")
+    if not visitor.may(Right.ADMINISTER, get_settings()):
+        return msgspec.structs.replace(visitor.user, role=min_role(visitor.user.role))
+    return visitor.user
+
+
+def min_role(role: Role) -> Role:
+    return Role.PUBLISHER if role in {Role.REVIEWER, Role.ADMIN} else role
 
 
 def _item(one: Endpoint) -> WebhookItem:

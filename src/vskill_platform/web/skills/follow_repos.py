@@ -263,4 +263,6 @@ def _signed_in(request: WebRequest) -> Visitor:
     visitor = visitor_of(request)
     if visitor.user is None:
         raise NotSignedIn("following a repository requires signing in")
+    if visitor.only_in:
+        raise NotAllowed("a token for one namespace cannot follow repositories")
     return visitor

@@ -223,7 +223,8 @@ async def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
     namespace = (await get_namespace(namespace_of(submission.source))).record
     if namespace.is_owned:
         return visitor.may_act_in(namespace, settings)
-    return visitor.user.name == submission.submitter
+    is_own = visitor.user.name == submission.submitter
+    return is_own and visitor.may_act_in(namespace, settings)
 
 
 async def of_set(set_id: str) -> dict[str, Any]:

@@ -169,7 +169,7 @@ async def test_a_user_links_an_account_and_signs_in_with_it(sign_on: SignOn) -> 
     ada = await a_user(Role.REVIEWER, "ada")
     browser = sign_on.browser()
     await let_in(browser, ada)
-    form = {"csrf_token": csrf_in(await browser.get("/account"))}
+    form = {"csrf_token": csrf_in(await browser.get("/account")), "password": PASSWORD}
 
     page = await browser.post("/account/oidc", data=form)
     url = page.headers["refresh"].removeprefix("0; url=")
@@ -210,7 +210,7 @@ async def test_nobody_links_an_account_to_another_user_or_from_another_browser(
     ada, cyd = await a_user(Role.PUBLISHER, "ada"), await a_user(Role.ADMIN, "cyd")
     browser = sign_on.browser()
     await let_in(browser, ada)
-    form = {"csrf_token": csrf_in(await browser.get("/account"))}
+    form = {"csrf_token": csrf_in(await browser.get("/account")), "password": PASSWORD}
     page = await browser.post("/account/oidc", data=form)
     back = sign_on.provider.authorize(page.headers["refresh"].removeprefix("0; url="))
     await let_in(browser, cyd)
@@ -555,7 +555,7 @@ async def test_starts_are_limited_like_sign_ins(sign_on: SignOn) -> None:
 async def test_signing_out_here_signs_out_at_the_provider(sign_on: SignOn) -> None:
     browser = sign_on.browser()
     await sign_in(sign_on, browser)
-    form = {"csrf_token": csrf_in(await browser.get("/account"))}
+    form = {"csrf_token": csrf_in(await browser.get("/account")), "password": PASSWORD}
 
     answer = await browser.post("/sign-out", data=form)
 
@@ -570,7 +570,7 @@ async def test_signing_out_here_signs_out_at_the_provider(sign_on: SignOn) -> No
 async def test_somebody_with_a_password_is_signed_out_here_only(sign_on: SignOn) -> None:
     browser = sign_on.browser()
     await let_in(browser, await a_user())
-    form = {"csrf_token": csrf_in(await browser.get("/account"))}
+    form = {"csrf_token": csrf_in(await browser.get("/account")), "password": PASSWORD}
 
     answer = await browser.post("/sign-out", data=form)
 
@@ -582,7 +582,7 @@ async def test_an_outage_of_the_provider_does_not_prevent_signing_out(
 ) -> None:
     browser = sign_on.browser()
     await sign_in(sign_on, browser)
-    form = {"csrf_token": csrf_in(await browser.get("/account"))}
+    form = {"csrf_token": csrf_in(await browser.get("/account")), "password": PASSWORD}
     clock.advance(minutes=6)
     sign_on.provider.status = 503
 

@@ -334,7 +334,7 @@ async def test_staff_without_a_second_factor_have_the_rights_of_publishers(
 
     assert (refused.status_code, "second factor" in refused.text) == (403, True)
     assert "Your role needs a second factor" in page.text
-    assert (token.status_code, "does not allow the scope" in token.text) == (400, True)
+    assert (token.status_code, "with a second factor first" in token.text) == (400, True)
     assert allowed.status_code == 200
     assert (kept.status_code, "your role needs" in kept.text) == (400, True)
     assert (await find_user("cyd")).role is Role.ADMIN
@@ -353,3 +353,23 @@ async def test_staff_who_sign_in_with_it_have_their_rights(
     await reset_second_factor("ada", actor="operator")
 
     assert (done.headers["location"], page.status_code) == ("/admin/people", 200)
+
+
+async def test_an_older_session_and_the_password_cannot_replace_the_second_factor(
+    office: Office, clock: ManualClock
+) -> None:
+    ada, mine, stolen = await a_user(Role.PUBLISHER), office.browser(), office.browser()
+    await let_in(stolen, ada)
+    await let_in(mine, ada)
+    app, _ = await set_up(mine, clock)
+
+    page = await stolen.get(SECURITY)
+    refused = await post(stolen, SECURITY, page, act="begin", password=PASSWORD)
+    key = await post(stolen, "/account/passkeys", page, act="remove", id="x", password=PASSWORD)
+
+    assert (refused.status_code, key.status_code) == (400, 400)
+    assert "sign in again with your second factor first" in refused.text
+    assert "sign in again with your second factor first" in key.text
+    factor = await get_second_factor("ada")
+    assert factor
+    assert factor.record.totp_secret == app.secret

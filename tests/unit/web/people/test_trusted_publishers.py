@@ -23,17 +23,21 @@ async def registry(tmp_path: Path, bound: object) -> AsyncIterator[Registry]:
 
 
 async def test_owners_add_list_and_remove_over_the_api(registry: Registry) -> None:
-    ada = await token_of(Role.PUBLISHER, Scope.MANAGE, name="ada")
-    ben = await token_of(Role.PUBLISHER, Scope.MANAGE, name="ben")
+    scopes = (Scope.READ, Scope.SUBMIT, Scope.MANAGE)
+    ada = await token_of(Role.PUBLISHER, *scopes, name="ada")
+    ben = await token_of(Role.PUBLISHER, *scopes, name="ben")
+    weaker = await token_of(Role.PUBLISHER, Scope.MANAGE, name="ada")
 
     made = await registry.post(WHERE, json=NEW, headers=ada)
     stranger = await registry.post(WHERE, json=NEW, headers=ben)
+    less = await registry.post(WHERE, json=NEW, headers=weaker)
     listed = await registry.json("/trusted-publishers?namespace=@ada", headers=ada)
     hidden = await registry.get(f"{WHERE}?namespace=@ada", headers=ben)
     not_his = await registry.ask("DELETE", f"{WHERE}/{made.json()['id']}", headers=ben)
     gone = await registry.ask("DELETE", f"{WHERE}/{made.json()['id']}", headers=ada)
 
-    assert (made.status_code, stranger.status_code, hidden.status_code) == (201, 403, 403)
+    found = [answer.status_code for answer in (made, stranger, less, hidden)]
+    assert found == [201, 403, 403, 403]
     assert [one["repository"] for one in listed["publishers"]] == ["acme/skills"]
     assert GITHUB in listed["issuers"]
     assert (not_his.status_code, gone.status_code) == (404, 200)
@@ -41,7 +45,8 @@ async def test_owners_add_list_and_remove_over_the_api(registry: Registry) -> No
 
 
 async def test_a_token_that_no_ci_system_signed_is_refused(registry: Registry) -> None:
-    answer = await registry.post("/api/v1/trusted-publishing/token", json={"token": "a.b.c"})
+    sent = {"token": "a.b.c", "namespace": "@ada"}
+    answer = await registry.post("/api/v1/trusted-publishing/token", json=sent)
 
     assert answer.status_code == 401
 

@@ -102,7 +102,7 @@ async def test_others_find_no_webhook_of_a_namespace(
     ada = await an_operator(registry, Role.PUBLISHER)
     await ada.post("/admin/webhooks/add", url=receiver.url, namespace="@ada")
     (endpoint,) = await list_endpoints()
-    ben = await token_of(Role.READER, Scope.MANAGE)
+    ben = await token_of(Role.READER, Scope.READ, Scope.MANAGE)
 
     answers = [
         await registry.get(f"{API}/{endpoint.id}", headers=ben),
@@ -124,7 +124,7 @@ async def test_a_token_for_less_manages_no_webhook_of_the_registry(
     registry: Registry, receiver: Receiver
 ) -> None:
     admin = await token_of(Role.ADMIN, Scope.ADMIN)
-    narrow = await token_of(Role.ADMIN, Scope.MANAGE)
+    narrow = await token_of(Role.ADMIN, Scope.READ, Scope.MANAGE)
     made = await registry.post(API, json={"url": receiver.url}, headers=admin)
     webhook = made.json()["webhook"]["id"]
 
@@ -140,7 +140,7 @@ async def test_the_api_adds_changes_tries_replays_and_removes(
     registry: Registry, receiver: Receiver
 ) -> None:
     await a_user(Role.PUBLISHER)
-    ada = await token_of(Role.PUBLISHER, Scope.MANAGE)
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE)
     body = {"url": receiver.url, "namespace": "@ada", "types": ["version.yanked"]}
 
     made = await registry.post(API, json=body, headers=ada)
@@ -171,7 +171,7 @@ async def test_the_api_adds_changes_tries_replays_and_removes(
 
 async def test_a_private_address_is_refused_with_a_hint(registry: Registry) -> None:
     await a_user(Role.PUBLISHER)
-    ada = await token_of(Role.PUBLISHER, Scope.MANAGE)
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE)
 
     answer = await registry.post(
         API, json={"url": "https://10.0.0.1/x", "namespace": "@ada"}, headers=ada
@@ -179,3 +179,19 @@ async def test_a_private_address_is_refused_with_a_hint(registry: Registry) -> N
 
     assert answer.status_code == 400
     assert "VSKILL_WEBHOOK_PRIVATE_HOSTS" in answer.text
+
+
+async def test_a_token_for_less_than_administration_manages_no_namespace_of_others(
+    registry: Registry,
+) -> None:
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE)
+    narrow = await token_of(Role.ADMIN, Scope.READ, Scope.MANAGE)
+    blind = await token_of(Role.PUBLISHER, Scope.MANAGE)
+    body = {"url": "https://hooks.example/x", "namespace": "@ada"}
+
+    found = [
+        (await registry.post("/api/v1/webhooks", json=body, headers=headers)).status_code
+        for headers in (ada, narrow, blind)
+    ]
+
+    assert found == [201, 404, 403]
