@@ -387,7 +387,8 @@ async def test_the_settings_are_shown_with_their_origin_and_without_secrets(
     rows = {
         name: (unescape(value), origin)
         for name, value, origin in re.findall(
-            r'<tr><td class="mono">(\w+)</td><td[^>]*>(.*?)</td><td[^>]*><span[^>]*>(\w+)<', page
+            r'<tr><td class="mono">(\w+)</td><td[^>]*>(.*?)</td><td[^>]*><div><span[^>]*>(\w+)<',
+            page,
         )
     }
     assert rows["VSKILL_MAX_RETRIES"] == ("7", "Environment")
