@@ -204,8 +204,12 @@ def check_follow_options(repo: str, *, ref: str, is_list: bool, stop: bool) -> N
 
 
 def show_followed(rows: Sequence[tuple[str, str, str, str, str]]) -> None:
+    """Print what is followed: skill, repo, branch or tag, status and problem of each."""
     if not rows:
         echo("You follow no repository.", err=True)
         return
-    shown = [(slug or "(all, and new ones)", *rest) for slug, *rest in rows]
-    show_table(("skill", "repo", "branch", "status", "problem"), shown, keys=("skill",))
+    shown = [
+        (slug or "(all, and new ones)", repo, ref or "commits and version tags", *rest)
+        for slug, repo, ref, *rest in rows
+    ]
+    show_table(("skill", "repo", "follows", "status", "problem"), shown, keys=("skill",))

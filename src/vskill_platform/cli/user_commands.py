@@ -79,16 +79,17 @@ def withdraw() -> None:
 
 @click.command()
 @click.argument("repo", required=False, default="")
-@click.option("--ref", default="", metavar="REF", help="The branch or tag to follow.")
+@click.option("--ref", default="", metavar="REF", help="Follow this branch or tag alone.")
 @click.option("--list", "is_list", is_flag=True, help="List the repositories that you follow.")
 @click.option("--stop", is_flag=True, help="Stop following it.")
 @json_option
 @near_or_far("follow:follow", "remote_skills:follow")
 def follow() -> None:
-    """Submit new commits of a repo automatically.
+    """Submit new commits and version tags of a repo automatically.
 
-    REPO is owner/repo or a git URL. A commit that changes one of its skills is submitted in your
-    name, and so is every skill that is new in it, now and later.
+    REPO is owner/repo or a git URL. A commit of its default branch that changes one of its skills
+    is submitted in your name, and so are a new tag such as v1.2.0 and every skill that is new in
+    the repo, now and later.
     """
 
 

@@ -7,6 +7,7 @@ submissions and the record of the commit costs only a repeated check.
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.cron.follow_changes import newest_tag
 from vskill_platform.cron.followed_results import (
     check_rights,
     mark_failed,
@@ -16,6 +17,7 @@ from vskill_platform.cron.followed_results import (
 )
 from vskill_platform.errors import NotAllowed, SourceError, VskillError
 from vskill_platform.fetch.reach import Reach
+from vskill_platform.fetch.repo import Refs
 from vskill_platform.intake.discover import Discovery, discovered
 from vskill_platform.intake.follow_repo import follow_repo, list_skills_from
 from vskill_platform.intake.submit import submit
@@ -35,10 +37,10 @@ log = get_logger(__name__)
 
 
 async def take_new_skills(
-    followed: Stored[FollowedRepo], source: Source, sha: str, reach: Reach
+    followed: Stored[FollowedRepo], source: Source, refs: Refs, reach: Reach
 ) -> int:
     """Submit the skills that nobody has submitted yet; return how many."""
-    record = followed.record
+    record, sha = followed.record, refs.commit_sha
     published = await list_skills_from(record.repo_url)
     submitted = 0
     if record.commit_sha != sha:
@@ -53,7 +55,8 @@ async def take_new_skills(
             await mark_failed(followed, str(error))
             return 0
     skills = await _follow_published(record, published)
-    seen = msgspec.structs.replace(mark_seen(record, sha), skills=skills)
+    tag = newest_tag(refs) if record.follows_tags else None
+    seen = msgspec.structs.replace(mark_seen(record, sha), skills=skills, tag=tag)
     await put_checked(followed, seen)
     return submitted
 
@@ -105,6 +108,8 @@ async def _follow_published(
                 actor=record.by,
                 is_by_operator=record.is_by_operator,
                 may_replace=False,
+                # Tags since the last check may have content that is newer than what is published.
+                tag=record.tag,
             )
         once.add(skill.slug)
     return tuple(sorted(once))

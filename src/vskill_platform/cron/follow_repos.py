@@ -1,12 +1,10 @@
-"""Cron job: look for new commits in followed repositories, and submit the skills they changed.
+"""Cron job: look for new commits and tags in followed repositories, and submit changed skills.
 
 A commit is recorded as seen in the same database commit that queues its submission. So a commit is
 submitted once, also by two nodes and after a crash.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,33 +13,23 @@ from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.cron.follow_changes import DueRepo, check_commits, check_tags
 from vskill_platform.cron.follow_new_skills import take_new_skills
-from vskill_platform.cron.followed_results import (
-    check_rights,
-    mark_failed,
-    mark_seen,
-    put_checked,
-    stop_following,
-    write_checked,
-)
-from vskill_platform.engines.ports import Operation
-from vskill_platform.errors import NotAllowed, Overtaken, SourceError
-from vskill_platform.fetch.probe_repo import RepoAnswer, is_missing, probe_repo
-from vskill_platform.fetch.reach import Reach, reach_of
-from vskill_platform.fetch.repo import find_commit
-from vskill_platform.intake.offer import Offer
-from vskill_platform.intake.submit import submit
+from vskill_platform.cron.followed_results import mark_failed, postpone, stop_following
+from vskill_platform.errors import RecordMalformed, SourceError
+from vskill_platform.fetch.probe_repo import is_missing
+from vskill_platform.fetch.reach import reach_of
+from vskill_platform.fetch.repo import find_refs
+from vskill_platform.model.skill import version_of_tag
 from vskill_platform.model.source import Source, SourceKind, git_source
-from vskill_platform.model.submission import STUCK_STATES, Submission
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
     get_followed_repo,
     list_due_followed_repos,
 )
-from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import find_skill
-from vskill_platform.stores.submission_store import get_source_owner, get_submission
+from vskill_platform.stores.submission_store import get_submission
 
 log = get_logger(__name__)
 
@@ -52,20 +40,10 @@ _HOSTS_AT_ONCE, _READS_AT_ONCE = 4, 8
 _SECONDS_A_RUN = 25.0
 #: The longest time of each of the up to three fetches of one check, for the same reason.
 _SECONDS_A_FETCH = 25.0
-#: The wait while an earlier commit of the skill is being processed.
-_WHILE_PENDING = timedelta(minutes=5)
-
-
-class _Due(NamedTuple):
-    followed: Stored[FollowedRepo]
-    source: Source
-    #: The git tree id of the latest version.
-    published_tree: str | None
-    is_private: bool
 
 
 #: The skills of each repository and branch.
-_Repos = dict[tuple[str, str], list[_Due]]
+_Repos = dict[tuple[str, str], list[DueRepo]]
 
 
 async def follow_repos() -> str:
@@ -73,7 +51,7 @@ async def follow_repos() -> str:
     repos, errors = await _list_due_repos()
     stopwatch, looked_at, submitted = Stopwatch(), 0, 0
 
-    async def check_in_time(skills: list[_Due]) -> None:
+    async def check_in_time(skills: list[DueRepo]) -> None:
         nonlocal looked_at, submitted
         if stopwatch.total_seconds < _SECONDS_A_RUN:
             looked_at += 1
@@ -98,11 +76,14 @@ async def _list_due_repos() -> tuple[dict[str, _Repos], int]:
     """Return the repositories of each host, and how many records could not be read."""
     repos: dict[str, _Repos] = {}
     errors = 0
-    records = await list_due_followed_repos(get_now(), limit=SKILLS_A_RUN)
-    for due in await settle(_find_due, [one.name for one in records], at_once=_READS_AT_ONCE):
+    names = await list_due_followed_repos(get_now(), limit=SKILLS_A_RUN)
+    outcomes = await settle(_find_due, names, at_once=_READS_AT_ONCE)
+    for name, due in zip(names, outcomes, strict=True):
         if isinstance(due, Exception):  # of one damaged record, which must not stop the others
             errors += 1
-            log.error("followed repo not checked", error=repr(due))
+            log.error("followed repo not checked", slug=name, error=repr(due))
+            if isinstance(due, RecordMalformed):
+                await postpone(name, due)
         elif due:
             key = (due.source.url, due.source.ref)
             host = urlsplit(due.source.url).netloc
@@ -110,14 +91,14 @@ async def _list_due_repos() -> tuple[dict[str, _Repos], int]:
     return repos, errors
 
 
-async def _find_due(name: str) -> _Due | None:
+async def _find_due(name: str) -> DueRepo | None:
     """Return what to check; None, and following stops, if a skill is not there anymore."""
     followed = await get_followed_repo(name)
     if followed is None:
         return None
     if not followed.record.slug:
         source = git_source(followed.record.repo_url, ref=followed.record.ref)
-        return _Due(followed, source, None, is_private=False)
+        return DueRepo(followed, source, None, is_private=False)
     slug = followed.record.slug
     _, skill = await find_skill(slug)
     stored = await get_submission(skill.record.submission_id) if skill else None
@@ -130,16 +111,25 @@ async def _find_due(name: str) -> _Due | None:
             followed, f"{slug} is no longer published from {followed.record.repo_url}"
         )
         return None
-    source = msgspec.structs.replace(source, ref=followed.record.ref or source.ref)
-    return _Due(followed, source, stored.record.tree_sha, skill.record.is_private)
+    source = msgspec.structs.replace(source, ref=_ref_of(followed.record, source))
+    return DueRepo(followed, source, stored.record.tree_sha, skill.record.is_private)
 
 
-async def _check_repo(skills: Sequence[_Due]) -> int:
+def _ref_of(followed: FollowedRepo, published: Source) -> str:
+    """Return the branch to check: after a tag was published, the one that was followed before."""
+    if followed.ref:
+        return followed.ref
+    is_tag = version_of_tag(published.ref) is not None
+    return followed.branch if is_tag and followed.branch is not None else published.ref
+
+
+async def _check_repo(skills: Sequence[DueRepo]) -> int:
     """Check one branch of a repository for all that is followed; return how many were submitted."""
     source, reach = skills[0].source, reach_of(get_settings())
     reach = msgspec.structs.replace(reach, seconds=min(reach.seconds, _SECONDS_A_FETCH))
     try:
-        sha = await find_commit(source, reach)
+        with_tags = any(due.followed.record.follows_tags for due in skills)
+        refs = await find_refs(source, reach, with_tags=with_tags)
     except SourceError as error:
         for due in skills:
             await mark_failed(due.followed, str(error), is_gone=is_missing(error, source))
@@ -147,99 +137,7 @@ async def _check_repo(skills: Sequence[_Due]) -> int:
     submitted = 0
     for due in skills:
         if not due.followed.record.slug:
-            submitted += await take_new_skills(due.followed, due.source, sha, reach)
-    return submitted + await _check_skills(
-        [due for due in skills if due.followed.record.slug], sha, reach
-    )
-
-
-async def _check_skills(skills: Sequence[_Due], sha: str, reach: Reach) -> int:
-    """Submit the skills whose folder has changed; return how many."""
-    changed = [due for due in skills if due.followed.record.commit_sha != sha]
-    for due in skills:
-        if due not in changed:
-            # A skill that left the repository is still missing at the same commit.
-            await put_checked(
-                due.followed, mark_seen(due.followed.record, sha, due.followed.record.problem)
-            )
-    if not changed:
-        return 0
-    look = await probe_repo(changed[0].source, {due.source.path for due in changed}, reach)
-    if look.answer is not RepoAnswer.THERE:
-        for due in changed:
-            is_gone = look.answer is RepoAnswer.MISSING
-            await mark_failed(due.followed, look.note, is_gone=is_gone)
-        return 0
-    return sum([await _take_commit(due, sha, look.trees.get(due.source.path)) for due in changed])
-
-
-async def _take_commit(due: _Due, sha: str, tree_sha: str | None) -> bool:
-    """Submit a skill at a new commit unless its folder is unchanged; return whether it was."""
-    followed, source = due.followed, due.source
-    if tree_sha is None:
-        problem = f"the folder {source.path!r} is no longer in the repository"
-        await put_checked(followed, mark_seen(followed.record, sha, problem))
-        return False
-    owner = await get_source_owner(source)
-    known = await get_submission(owner) if owner else None
-    if known and known.record.state in STUCK_STATES:
-        await put_checked(
-            followed, mark_seen(followed.record, followed.record.commit_sha), _WHILE_PENDING
-        )
-        return False
-    if tree_sha == (known.record.tree_sha if known else due.published_tree):
-        await put_checked(followed, mark_seen(followed.record, sha))
-        return False
-    try:
-        may_replace_ref = await check_rights(followed.record, source)
-    except NotAllowed as error:
-        await stop_following(followed, str(error))
-        return False
-    offer = Offer(source=source, tree_sha=tree_sha, is_private=due.is_private)
-    return await _submit(followed, offer, sha, may_replace_ref=may_replace_ref)
-
-
-async def _submit(
-    followed: Stored[FollowedRepo], offer: Offer, sha: str, *, may_replace_ref: bool
-) -> bool:
-    record = followed.record
-
-    async def note_commit() -> list[Operation]:
-        now = await get_followed_repo(record.slug)
-        if now is None or now.revision != followed.revision:
-            raise Overtaken(f"another node has checked the repository of {record.slug}")
-        return [write_checked(followed, mark_seen(record, sha))]
-
-    try:
-        result = await submit(
-            offer, submitter=record.by, may_replace_ref=may_replace_ref, also=note_commit
-        )
-    except Overtaken:  # the other node submits it, or the user stopped following
-        return False
-    except NotAllowed as error:  # the policy's limit per day, which ends with the day
-        await mark_failed(followed, str(error))
-        return False
-    is_noted = await _has_changed(followed)
-    if not is_noted:
-        await _note_nothing_new(followed, result.submission, sha)
-    log.info("followed repo has a new commit", slug=record.slug, commit=sha, result=result.kind)
-    return is_noted
-
-
-async def _note_nothing_new(
-    followed: Stored[FollowedRepo], submission: Submission, sha: str
-) -> None:
-    """Record the commit after a submission that stored nothing.
-
-    While an older commit is processed, the new one is not seen: the worker may have fetched before.
-    """
-    if submission.state in STUCK_STATES:
-        pending = mark_seen(followed.record, followed.record.commit_sha)
-        await put_checked(followed, pending, _WHILE_PENDING)
-    else:
-        await put_checked(followed, mark_seen(followed.record, sha))
-
-
-async def _has_changed(followed: Stored[FollowedRepo]) -> bool:
-    now = await get_followed_repo(followed.record.slug)
-    return now is None or now.revision != followed.revision
+            submitted += await take_new_skills(due.followed, due.source, refs, reach)
+    of_skills = [due for due in skills if due.followed.record.slug]
+    tags, rest = await check_tags(of_skills, refs, reach)
+    return submitted + tags + await check_commits(rest, refs.commit_sha, reach)

@@ -8,13 +8,18 @@ import msgspec
 from vskill_platform.access.namespaces import check_may_act_in, check_may_publish_ref
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import NEVER, Operation
-from vskill_platform.errors import NotAllowed
+from vskill_platform.errors import NotAllowed, RecordMalformed
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import Source
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_settings
-from vskill_platform.stores.followed_repo_store import FollowedRepo, write_followed_repo
+from vskill_platform.stores.followed_repo_store import (
+    FollowedRepo,
+    get_followed_repo,
+    postpone_damaged,
+    write_followed_repo,
+)
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.user_store import get_user
 
@@ -65,6 +70,21 @@ async def mark_failed(
     )
     log.info("followed repo not readable", slug=record.name, error=failed.problem)
     await put_checked(followed, failed, back_off(failed.failures))
+
+
+async def postpone(name: str, error: RecordMalformed) -> None:
+    """Check it later, because a record is damaged: its own, or one of its skill.
+
+    Otherwise damaged records would be due for ever, and in the way of all others.
+    """
+    try:
+        followed = await get_followed_repo(name)
+    except RecordMalformed:
+        put = await postpone_damaged(name, due=_after(MAX_BACK_OFF))
+        await commit([put] if put else [])
+        return
+    if followed:
+        await mark_failed(followed, f"a record in the database is damaged: {error}")
 
 
 def back_off(failures: int) -> timedelta:

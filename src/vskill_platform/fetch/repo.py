@@ -29,9 +29,18 @@ from vskill_platform.model.source import Source, git_source
 _LINK, _MODULE, _TREE = "120000", "160000", "040000"
 _EXECUTABLE = "100755"
 _FETCHED = "refs/fetched"
+_TAGS = "refs/tags/"
 _SHA = re.compile(r"[0-9a-f]{40}")
 Answer = TypeVar("Answer")
 _QUIETLY = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
+
+
+class Refs(msgspec.Struct, frozen=True):
+    """What a host says about a repo without sending any of it."""
+
+    commit_sha: str
+    #: The names of all tags; empty if nobody asked for them.
+    tags: frozenset[str]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -55,10 +64,10 @@ class Repo:
         await self._git.run("init", "--quiet", "--bare", "--template=")
         await self._under_its_name(partial(self._fetch_ref, ref, with_files=with_files))
 
-    async def find_commit(self, ref: str) -> str:
+    async def find_refs(self, ref: str, *, with_tags: bool) -> Refs:
         """Return the commit of a branch or tag, of the default branch if *ref* is empty."""
         await self._git.run("init", "--quiet", "--bare", "--template=")
-        return await self._under_its_name(partial(self._ask_commit, ref))
+        return await self._under_its_name(partial(self._ask_refs, ref, with_tags=with_tags))
 
     async def _under_its_name(self, ask: Callable[[], Awaitable[Answer]]) -> Answer:
         try:
@@ -163,17 +172,17 @@ class Repo:
                 return name.removesuffix("^{}")  # `^{}` marks the commit an annotated tag points to
         raise SourceRefused(f"the repo has no branch or tag {ref!r}")
 
-    async def _ask_commit(self, ref: str) -> str:
-        if not ref:
-            if sha := (await self._list_refs("HEAD")).get("HEAD"):
-                return sha
-            raise SourceRefused("the repo has no commit on its default branch")
-        name = await self._find_ref(ref)
-        found = await self._list_refs(name, f"{name}^{{}}")
+    async def _ask_refs(self, ref: str, *, with_tags: bool) -> Refs:
+        name = await self._find_ref(ref) if ref else "HEAD"
+        wanted = (name, f"{name}^{{}}") if ref else (name,)
+        found = await self._list_refs(*wanted, *((f"{_TAGS}*",) if with_tags else ()))
         sha = found.get(f"{name}^{{}}") or found.get(name)
-        if sha is None:
+        if sha is None and ref:
             raise SourceRefused(f"the repo has no branch or tag {ref!r}")
-        return sha
+        if sha is None:
+            raise SourceRefused("the repo has no commit on its default branch")
+        tags = (one.removeprefix(_TAGS) for one in found if one.startswith(_TAGS))
+        return Refs(sha, frozenset(tag for tag in tags if not tag.endswith("^{}")))
 
     async def _list_refs(self, *patterns: str) -> dict[str, str]:
         """Return the names that match and what they point to."""
@@ -195,13 +204,13 @@ async def open_repo(
         yield repo
 
 
-async def find_commit(source: Source, reach: Reach) -> str:
-    """Ask the host which commit a branch or tag points to now; nothing is fetched."""
+async def find_refs(source: Source, reach: Reach, *, with_tags: bool = False) -> Refs:
+    """Ask the host which commit a branch or tag points to now, and its tags; fetch nothing."""
     async with (
         open_workspace() as workspace,
         _connected(source, workspace, reach) as repo,
     ):
-        return await repo.find_commit(source.ref)
+        return await repo.find_refs(source.ref, with_tags=with_tags)
 
 
 @asynccontextmanager

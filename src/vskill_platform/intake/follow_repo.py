@@ -20,27 +20,32 @@ from vskill_platform.stores.source_submissions import list_owners_of
 from vskill_platform.stores.submission_store import read_submissions
 
 
+def check_repo_of(skill: PublishedSkill, repo_url: str) -> None:
+    """Refuse to follow another repository than the one that a skill is published from."""
+    if repo_url and read_remote_source(repo_url, settings=get_settings()).url != skill.repo_url:
+        raise InvalidInput(
+            f"{skill.slug} is published from {skill.repo_url}, not from {repo_url}; follow that "
+            "repository, or submit the skill of the other one"
+        )
+
+
 async def follow_repo(
     skill: PublishedSkill,
-    repo_url: str = "",
     *,
     ref: str = "",
     actor: str,
     is_by_operator: bool = False,
     may_replace: bool = True,
+    tag: str | None = None,
 ) -> FollowedRepo:
     """Follow the repository that a skill is published from; doing so twice changes nothing.
 
-    *may_replace* is the right to change what another user follows, such as the branch.
+    *may_replace* is the right to change what another user follows, such as the branch. *tag* is the
+    newest one that is known already; without it, all tags of the first check are.
     """
     if not skill.repo_url.startswith(("https://", "http://")):
         raise InvalidInput(
             f"{skill.slug} is not published from a repository; publish its next version instead"
-        )
-    if repo_url and read_remote_source(repo_url, settings=get_settings()).url != skill.repo_url:
-        raise InvalidInput(
-            f"{skill.slug} is published from {skill.repo_url}, not from {repo_url}; follow that "
-            "repository, or submit the skill of the other one"
         )
     wanted = FollowedRepo(
         slug=skill.slug,
@@ -49,6 +54,7 @@ async def follow_repo(
         by=actor,
         is_by_operator=is_by_operator,
         at=get_now(),
+        tag=tag,
     )
     return await _start(wanted, may_replace=may_replace)
 

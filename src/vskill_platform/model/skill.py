@@ -11,6 +11,8 @@ from vskill_platform.model.record import Reasoned, Record
 _SEMVER = re.compile(r"(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})", re.ASCII)
 #: A requested version with more digits is ignored: not every client can parse it.
 _MAX_REQUESTED = 10**9
+#: A tag that names a version; others, such as `nightly`, `20270101` or `v2.0.0-rc.1`, do not.
+_VERSION_TAG = re.compile(r"(?:v|(?=\d+\.))(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?", re.ASCII)
 FIRST_VERSION = "1.0.0"
 #: What a skill can do, by kind: the hosts that it contacts, the commands that it runs, ….
 Capabilities = dict[str, tuple[str, ...]]
@@ -216,16 +218,26 @@ def known_version(
     return None
 
 
-def next_version(newest: str | None, requested: str | None) -> str:
-    """Number new content: the author's version if it is higher, else the next patch version."""
+def next_version(newest: str | None, *requested: str | None) -> str:
+    """Number new content: the first requested version that is higher, else the next patch one."""
     known = parse_version(newest) if newest else None
-    parsed = parse_version(requested) if requested else None
-    if requested and parsed and max(parsed) < _MAX_REQUESTED and (known is None or parsed > known):
-        return requested
+    for version in requested:
+        parsed = parse_version(version) if version else None
+        is_valid = parsed is not None and max(parsed) < _MAX_REQUESTED
+        if version and parsed and is_valid and (known is None or parsed > known):
+            return version
     if known is None:
         return FIRST_VERSION
     major, minor, patch = known
     return f"{major}.{minor}.{patch + 1}"
+
+
+def version_of_tag(ref: str) -> str | None:
+    """Return the version that a tag names: 1.2.0 for `v1.2.0`, `1.2.0` or `v1.2`; else None."""
+    found = _VERSION_TAG.fullmatch(ref)
+    if not found:
+        return None
+    return ".".join(str(int(part or 0)) for part in found.groups())
 
 
 def newest_version(versions: Sequence[SkillVersion], skill: PublishedSkill | None) -> str | None:

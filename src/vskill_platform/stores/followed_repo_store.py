@@ -33,7 +33,8 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     slug: str
     #: The canonical URL, as in a source of kind git.
     repo_url: str
-    #: The branch or tag, "" for the one that the latest version was published from.
+    #: The branch or tag, "" for the one that the latest version was published from, and for tags
+    #: that name a new version.
     ref: str = ""
     #: The user who asked for it; new commits are submitted in this name.
     by: str
@@ -44,6 +45,11 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     checked_at: datetime | None = None
     #: The commit that was last seen; "" before the first one.
     commit_sha: str = ""
+    #: The tag with the highest version that was seen; "" if there was none, None before the first
+    #: check. Tags that are there at the first check are not submitted.
+    tag: str | None = None
+    #: The branch that was followed when a tag was first submitted; its commits are still followed.
+    branch: str | None = None
     #: The failed checks in a row, and why the last one failed or found no skill.
     failures: int = 0
     problem: str = ""
@@ -59,6 +65,10 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     def name(self) -> str:
         """What is followed: a skill, or the URL of a repository."""
         return self.slug or self.repo_url
+
+    @property
+    def follows_tags(self) -> bool:
+        return not self.ref
 
     @property
     def status(self) -> FollowStatus:
@@ -84,10 +94,16 @@ async def list_followed_repos(*, after: str | None = None, limit: int = 100) -> 
     return FollowedPage(await _read(page.keys), page.cursor)
 
 
-async def list_due_followed_repos(now: datetime, *, limit: int) -> list[FollowedRepo]:
-    """Return what is due for a look at its repository, most overdue first."""
+async def list_due_followed_repos(now: datetime, *, limit: int) -> list[str]:
+    """Return the names of what is due for a check, most overdue first; damaged records too."""
     page = await get_kv().list_keys(_FOLLOWED, limit=limit, due_before=now)
-    return await _read(page.keys)
+    return [key.removeprefix(_FOLLOWED) for key in page.keys]
+
+
+async def postpone_damaged(name: str, *, due: datetime) -> Operation | None:
+    """Return the operation that makes a record due later without reading it; None if it is gone."""
+    entry = await get_kv().get(_FOLLOWED + name)
+    return Put(_FOLLOWED + name, entry.value, expected=entry.revision, due=due) if entry else None
 
 
 async def find_followed_in(repo_url: str) -> list[FollowedRepo]:

@@ -18,7 +18,7 @@ from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.users import disable_user
 from vskill_platform.cron.follow_repos import follow_repos
 from vskill_platform.cron.followed_results import back_off
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.ports import Engine, Put
 from vskill_platform.errors import ConfigError
 from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo
 from vskill_platform.intake.submit import submit
@@ -157,7 +157,7 @@ async def test_a_node_that_was_overtaken_submits_nothing(
         await unfollow_repo(SLUG, actor="ada")
         return await submit(*args, **options)  # type: ignore[arg-type]  # as it was called
 
-    monkeypatch.setattr("vskill_platform.cron.follow_repos.submit", stop_then_submit)
+    monkeypatch.setattr("vskill_platform.cron.follow_changes.submit", stop_then_submit)
 
     outcome = await follow_repos()
 
@@ -377,7 +377,25 @@ async def test_a_damaged_record_does_not_stop_the_others(source: Source, repo: P
     outcome = await follow_repos()
 
     assert outcome == "1 of 1 repo checked, 1 submitted, 1 failed"
-    assert (await followed(slug)).record.stopped_at is None
+    record = (await followed(slug)).record
+    assert (record.status, record.failures) == (FollowStatus.FAILING, 1)
+    assert record.problem.startswith("a record in the database is damaged: sub:sub_damaged")
+
+
+async def test_a_damaged_record_is_due_again_only_after_a_day(
+    engine: Engine, clock: ManualClock
+) -> None:
+    key = "followed-repo:ada/notes/damaged"
+    await commit([Put(key, b"{", due=get_now())])
+
+    outcome = await follow_repos()
+
+    assert outcome == "0 of 0 repos checked, 0 submitted, 1 failed"
+    entry = await engine.kv.get(key)
+    assert entry
+    assert (entry.value, await is_due()) == (b"{", False)
+    clock.advance(hours=24)
+    assert await is_due()
 
 
 async def test_an_annotated_tag_is_followed_to_its_commit(

@@ -15,6 +15,7 @@ from vskill_platform.model.skill import (
     known_version,
     next_version,
     parse_version,
+    version_of_tag,
 )
 
 SEMVER = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
@@ -42,6 +43,36 @@ def test_a_wish_counts_if_it_is_a_step_forward(
     latest: str | None, requested: str | None, expected: str
 ) -> None:
     assert next_version(latest, requested) == expected
+
+
+def test_the_first_requested_version_that_is_a_step_forward_counts() -> None:
+    requested = [
+        next_version("1.2.0", *wishes) for wishes in (("1.1.0", "1.3.0"), ("2.0.0", "3.0.0"))
+    ]
+
+    assert requested == ["1.3.0", "2.0.0"]
+
+
+@all_cases(
+    ("tag", "expected"),
+    [
+        ("v1.2.0", "1.2.0"),
+        ("1.2.0", "1.2.0"),
+        ("v1.2", "1.2.0"),
+        ("v2", "2.0.0"),
+        ("v01.2.3", "1.2.3"),
+        ("2", None),
+        ("20270101", None),
+        ("v1.2.0-rc.1", None),
+        ("v1.2.0.1", None),
+        ("v1.2.\u0663", None),
+        ("notes-v1.2.0", None),
+        ("main", None),
+        ("", None),
+    ],
+)
+def test_a_tag_names_a_version(tag: str, expected: str | None) -> None:
+    assert version_of_tag(tag) == expected
 
 
 @given(newest=VERSIONS, requested=REQUESTED)

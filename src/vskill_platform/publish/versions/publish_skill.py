@@ -20,8 +20,9 @@ from vskill_platform.model.skill import (
     known_version,
     newest_version,
     next_version,
+    version_of_tag,
 )
-from vskill_platform.model.source import Source
+from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.artifact_digests import parent_commit, with_digests
@@ -154,12 +155,13 @@ async def prepare_publication(
     always += _stored_once(submission, archive.sha256)
     newest = newest_version(versions, target.skill) or target.deleted_version
     requested = submission.requested_version or manifest.metadata.get("version")
+    tagged = version_of_tag(source.ref) if source.kind is SourceKind.GIT else None
     version = _version(snapshot, archive.sha256, submission, now)
     version = msgspec.structs.replace(
         version,
         slug=target.slug,
         number=target.next_number,
-        version=next_version(newest, requested),
+        version=next_version(newest, requested, tagged),
         capabilities=sketch.capabilities,
     )
     parent = await parent_commit(versions, target.skill)

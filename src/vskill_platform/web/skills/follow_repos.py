@@ -13,6 +13,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.schedule import ask_to_follow_repos
 from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn
 from vskill_platform.intake.follow_repo import (
+    check_repo_of,
     follow_repo,
     follow_whole_repo,
     list_skills_from,
@@ -69,6 +70,10 @@ class FollowedItem(Shape, frozen=True, kw_only=True):
     checked_at: datetime | None
     #: The commit that was last seen; null before the first check.
     commit_sha: str | None
+    #: Whether tags that name a new version are submitted: unless a branch or tag was chosen.
+    follows_tags: bool
+    #: The tag with the highest version that was seen; null if there is none.
+    tag: str | None
     status: FollowStatus
     #: Why the last check failed, or why following stopped; empty if all is well.
     problem: str
@@ -95,9 +100,9 @@ async def follow_over_api(
     limits_of(request).take_hourly(
         "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
     )
+    check_repo_of(skill, data.repo_url)
     followed = await follow_repo(
         skill,
-        data.repo_url,
         ref=data.branch or "",
         actor=visitor.name,
         may_replace=await _may_replace(visitor, namespace_of_skill(skill)),
@@ -254,6 +259,8 @@ def _fields(one: FollowedRepo) -> dict[str, Any]:
         "followed_at": one.at,
         "checked_at": one.checked_at,
         "commit_sha": one.commit_sha or None,
+        "follows_tags": one.follows_tags,
+        "tag": one.tag or None,
         "status": one.status,
         "problem": one.problem,
     }

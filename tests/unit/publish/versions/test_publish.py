@@ -15,7 +15,7 @@ from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.model.lookalike import name_marks
 from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import SkillManifest
-from vskill_platform.model.source import Source, folder_source
+from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.versions.publish_skill import Publication, prepare_publication
 from vskill_platform.publish.versions.version_files import package_skill
@@ -27,15 +27,22 @@ MANIFEST = SkillManifest(name="tidy-notes", description="Tidies notes.")
 
 
 async def publish(
-    folder: Path, env: WorkerEnv, *, requested: str | None = None, by_submitter: str = ""
+    folder: Path,
+    env: WorkerEnv,
+    *,
+    requested: str | None = None,
+    by_submitter: str = "",
+    tag: str = "",
 ) -> Publication:
-    source = folder_source(str(folder))
+    """Publish a folder; with *tag*, as if it came from a repository."""
+    place = folder_source(str(folder))
+    source = git_source("https://git.example/ada/notes", ref=tag) if tag else place
     manifest = SkillManifest(
         name="tidy-notes",
         description="Tidies notes.",
         metadata={"version": requested} if requested else {},
     )
-    async with fetched(source) as snapshot:
+    async with fetched(place) as snapshot:
         publication = await prepare_publication(
             msgspec.structs.replace(submitted(source), requested_version=by_submitter),
             snapshot,
@@ -94,6 +101,20 @@ async def test_changed_content_makes_the_next_version(bound: WorkerEnv, tmp_path
     stored = await get_skill("@local/tidy-notes")
     assert stored
     assert (stored.record.version, stored.record.versions) == ("2.0.0", 3)
+
+
+async def test_a_tag_gives_the_number_unless_the_manifest_does(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    first = await publish(folder, bound, tag="v0.4.0")
+    (folder / "more.md").write_text("more")
+    second = await publish(folder, bound, tag="v0.5", requested="0.7.0")
+    (folder / "more.md").write_text("even more")
+
+    third = await publish(folder, bound, tag="v0.8.0", requested="0.7.0")
+
+    assert [first.version, second.version, third.version] == ["0.4.0", "0.7.0", "0.8.0"]
 
 
 async def test_the_version_that_the_submitter_asks_for_precedes_the_manifest(

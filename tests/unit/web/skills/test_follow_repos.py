@@ -49,7 +49,7 @@ async def test_a_followed_repo_is_found_by_slug_by_repo_and_as_due(registry: Reg
     assert stored
     assert (stored.record.repo_url, stored.record.by, stored.record.ref) == (REPO, "ben", "")
     assert await find_followed_in(REPO) == [stored.record]
-    assert await list_due_followed_repos(get_now(), limit=10) == [stored.record]
+    assert await list_due_followed_repos(get_now(), limit=10) == [stored.record.name]
     assert [item for item in await audited() if item[1] == "repo follow"] == [
         ("ben", "repo follow", "ada/notes/tidy")
     ]

@@ -40,6 +40,20 @@ GITHUB = msgspec.json.encode(
         "repository": {"clone_url": "https://github.com/Ada/Notes.git", "html_url": REPO},
     }
 )
+#: A webhook about a tag, as GitHub and Gitea send it.
+TAG = msgspec.json.encode(
+    {"ref": "refs/tags/v1.2.0", "after": "f" * 40, "repository": {"html_url": REPO}}
+)
+CREATED_TAG = msgspec.json.encode(
+    {"ref": "v1.2.0", "ref_type": "tag", "repository": {"clone_url": f"{REPO}.git"}}
+)
+GITLAB_TAG = msgspec.json.encode(
+    {
+        "object_kind": "tag_push",
+        "ref": "refs/tags/v1.2.0",
+        "project": {"git_http_url": f"{REPO}.git", "web_url": REPO},
+    }
+)
 GITLAB = msgspec.json.encode(
     {"object_kind": "push", "project": {"git_http_url": f"{REPO}.git", "web_url": REPO}}
 )
@@ -77,7 +91,7 @@ def digest(body: bytes, secret: str = SECRET) -> str:
 
 
 async def due() -> list[str]:
-    return [one.slug for one in await list_due_followed_repos(get_now(), limit=10)]
+    return await list_due_followed_repos(get_now(), limit=10)
 
 
 async def send(registry: Registry, kind: str, body: bytes, **headers: str) -> int:
@@ -92,6 +106,10 @@ async def send(registry: Registry, kind: str, body: bytes, **headers: str) -> in
         ("github", GITHUB, {"X_Hub_Signature_256": f"sha256={digest(GITHUB)}"}),
         ("gitlab", GITLAB, {"X_Gitlab_Token": SECRET}),
         ("gitea", GITHUB, {"X_Gitea_Signature": digest(GITHUB)}),
+        ("github", TAG, {"X_Hub_Signature_256": f"sha256={digest(TAG)}"}),
+        ("github", CREATED_TAG, {"X_Hub_Signature_256": f"sha256={digest(CREATED_TAG)}"}),
+        ("gitlab", GITLAB_TAG, {"X_Gitlab_Token": SECRET}),
+        ("gitea", TAG, {"X_Gitea_Signature": digest(TAG)}),
     ],
 )
 async def test_a_signed_push_makes_the_followed_skills_due_and_trusts_no_commit(
