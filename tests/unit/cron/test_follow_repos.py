@@ -18,7 +18,7 @@ from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.users import disable_user
 from vskill_platform.cron.follow_repos import follow_repos
 from vskill_platform.cron.followed_results import back_off
-from vskill_platform.engines.ports import Engine, Put
+from vskill_platform.engines.ports import Put
 from vskill_platform.errors import ConfigError
 from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo
 from vskill_platform.intake.submit import submit
@@ -27,6 +27,7 @@ from vskill_platform.model.policy import Limits, Policy
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
+from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.settings import load_settings
 from vskill_platform.stores.db import bound_env, commit, get_now
@@ -383,7 +384,7 @@ async def test_a_damaged_record_does_not_stop_the_others(source: Source, repo: P
 
 
 async def test_a_damaged_record_is_due_again_only_after_a_day(
-    engine: Engine, clock: ManualClock
+    bound: WorkerEnv, clock: ManualClock
 ) -> None:
     key = "followed-repo:ada/notes/damaged"
     await commit([Put(key, b"{", due=get_now())])
@@ -391,7 +392,7 @@ async def test_a_damaged_record_is_due_again_only_after_a_day(
     outcome = await follow_repos()
 
     assert outcome == "0 of 0 repos checked, 0 submitted, 1 failed"
-    entry = await engine.kv.get(key)
+    entry = await bound.engine.kv.get(key)
     assert entry
     assert (entry.value, await is_due()) == (b"{", False)
     clock.advance(hours=24)
