@@ -75,7 +75,7 @@ async def mark_failed(
 async def postpone(name: str, error: RecordMalformed) -> None:
     """Check it later, because a record is damaged: its own, or one of its skill.
 
-    Otherwise damaged records would be due for ever, and in the way of all others.
+    Otherwise damaged records would always be the most overdue ones, and delay all others.
     """
     try:
         followed = await get_followed_repo(name)
