@@ -10,7 +10,8 @@ VskillError
 ├── InvalidTransition      a submission cannot move to that state        409
 ├── ChangedSinceSeen       the reviewed content was replaced             409
 ├── NotFound               nothing has that id or slug                   404
-│   └── SkillDeleted       it was deleted and does not come back          410
+│   ├── LinkExpired        a link that works once was used or is old     404
+│   └── SkillDeleted       it was deleted and does not come back         410
 ├── NotSignedIn            the caller is not authenticated               401
 │   └── SecondFactorNeeded the password was right, a code is missing     401
 ├── NotAllowed             the caller may not do this                    403
@@ -114,6 +115,10 @@ class NotFound(VskillError):
         super().__init__(message)
         #: A skill name to search for instead; empty if there is none.
         self.look_for = look_for
+
+
+class LinkExpired(NotFound):
+    pass
 
 
 class SkillDeleted(NotFound):

@@ -15,7 +15,7 @@ from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.access.users import find_user, prepare_user
 from vskill_platform.engines.ports import ABSENT, Operation
-from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.errors import InvalidInput, LinkExpired
 from vskill_platform.mail_settings import is_mail_address
 from vskill_platform.model.user import Role, User
 from vskill_platform.settings import Settings
@@ -155,7 +155,7 @@ async def read_address_link(key: str) -> AddressLink:
     """Return what a link confirms, without using it."""
     stored = await get_address_link(digest_of(key))
     if stored is None:
-        raise NotFound(_GONE)
+        raise LinkExpired(_GONE)
     return stored.record
 
 
@@ -167,7 +167,7 @@ async def confirm_address(key: str) -> MailAddress:
         link = await get_address_link(digest)
         stored = await get_mail_address(link.record.user) if link else None
         if link is None or stored is None or stored.record.address != link.record.address:
-            raise NotFound(_GONE)
+            raise LinkExpired(_GONE)
         confirmed = msgspec.structs.replace(stored.record, is_confirmed=True)
         operations = [
             delete_address_link(digest, link),

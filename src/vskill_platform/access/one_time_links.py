@@ -8,7 +8,7 @@ from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.sign_in import may_use_password
 from vskill_platform.access.users import find_user, has_admin, prepare_password, prepare_user
 from vskill_platform.engines.ports import Operation
-from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
+from vskill_platform.errors import InvalidInput, LinkExpired, NotAllowed
 from vskill_platform.mail_settings import mail_server
 from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.settings import Settings
@@ -151,11 +151,11 @@ async def _confirm_mailed(link: OneTimeLink) -> list[Operation]:
 async def _find(key: str) -> Stored[OneTimeLink]:
     stored = await get_one_time_link(digest_of(key))
     if stored is None or (stored.record.is_first and await has_admin()):
-        raise NotFound(_GONE)
+        raise LinkExpired(_GONE)
     if stored.record.user and stored.record.mailed_to:
         address = await get_mail_address(stored.record.user)
         if address is None or address.record.address != stored.record.mailed_to:
-            raise NotFound(_GONE)  # the mailbox no longer belongs to the account
+            raise LinkExpired(_GONE)  # the mailbox no longer belongs to the account
     return stored
 
 

@@ -11,7 +11,7 @@ from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.users import prepare_user
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT
-from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.errors import InvalidInput, LinkExpired
 from vskill_platform.model.user import Role, User, checked_user_name, own_namespace
 from vskill_platform.sign_on_settings import sign_up_domains
 from vskill_platform.stores.db import commit, get_now, get_settings
@@ -99,9 +99,9 @@ async def sign_up(key: str, *, name: str, password: str) -> User:
 async def _find(key: str) -> Stored[SignUpLink]:
     stored = await get_sign_up_link(digest_of(key))
     if stored is None or not _is_allowed(stored.record.address):
-        raise NotFound(_GONE)
+        raise LinkExpired(_GONE)
     if await list_users_with_address(stored.record.address):  # by another link
-        raise NotFound(_GONE)
+        raise LinkExpired(_GONE)
     return stored
 
 

@@ -150,9 +150,9 @@ def _stop(
     ]
     first = in_order((*decision.deciding, *blocking) or report.findings)[0]
     others = len(blocking) - (first in blocking)
-    more = f" (and {others} more)" if others else ""
+    why = f"{first.message.removesuffix('.')} (and {others} more)" if others else first.message
     waits = "needs review: " if state is SubmissionState.NEEDS_REVIEW else ""
-    cause = _by_this_node("check", f"{waits}{first.message}{more}", current.record.timings)
+    cause = _by_this_node("check", f"{waits}{why}", current.record.timings)
     stopped, event = move(current.record, state, cause, now=report.checked_at)
     operations = write_submission(stopped, [event], expected=current.revision)
     return Conclusion(stopped, [*operations, write_report(report)])

@@ -1,6 +1,7 @@
 """Jinja templates and their filters: times, sizes, states, tiers."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -62,6 +63,8 @@ _UNITS = (
     (30 * _DAY, "month", 11),
     (365 * _DAY, "year", math.inf),
 )
+_THRESHOLD = re.compile(r"\b(review_at|reject_at) = (\w+)")
+_FOR = {"review_at": "review", "reject_at": "rejection"}
 _KIB = 1024
 #: Page links on each side of the current page.
 _NEIGHBOURS = 2
@@ -101,6 +104,8 @@ def build_templates() -> JinjaTemplateEngine:
         "risk_words": risk_words,
         "shown": shown,
         "sentence": sentence,
+        "decision_words": decision_words,
+        "without_state": lambda text: text.removeprefix("needs review: "),
         "places": lambda finding: [*finding.evidence[:1], *other_places(finding)],
         "skill_url": skill_url,
         "line_url": line_url,
@@ -125,6 +130,11 @@ def sentence(text: str, limit: int = 1000) -> Markup:
         return Markup("`").join(parts)
     code = Markup("<code>{}</code>")
     return Markup().join(code.format(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def decision_words(clause: str) -> str:
+    """Say the thresholds in a recorded decision in words: visitors do not know their names."""
+    return _THRESHOLD.sub(lambda found: f"{found[2]}, the level for {_FOR[found[1]]}", clause)
 
 
 def ago(moment: datetime) -> str:

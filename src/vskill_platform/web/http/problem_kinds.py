@@ -14,6 +14,7 @@ from vskill_platform.errors import (
     GithubUnavailable,
     InvalidInput,
     InvalidTransition,
+    LinkExpired,
     MirrorPending,
     MirrorRefused,
     NotAllowed,
@@ -113,6 +114,9 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     NotAllowed: Kind(
         403, "not_allowed", "Not allowed", "Ask an owner of the namespace or an admin."
+    ),
+    LinkExpired: Kind(
+        404, "not_found", "Link not valid", "If you got several links, use the newest one."
     ),
     SkillDeleted: Kind(410, "deleted", "Deleted", "Look for another skill or version."),
     NotFound: Kind(404, "not_found", "Not found", "Check the spelling, or search for it."),

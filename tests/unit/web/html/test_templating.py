@@ -4,7 +4,13 @@ import pytest
 
 from tests.clocks import NOON
 from vskill_platform.model.submission import StateEvent, SubmissionState
-from vskill_platform.web.html.templating import ago_in_words, group_runs, in_duration, risk_words
+from vskill_platform.web.html.templating import (
+    ago_in_words,
+    decision_words,
+    group_runs,
+    in_duration,
+    risk_words,
+)
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
@@ -64,3 +70,12 @@ def test_risk_is_told_in_words(score: int | None, words: str) -> None:
 )  # fmt: skip
 def test_a_duration_has_one_unit_in_the_right_number(seconds: float, words: str) -> None:
     assert in_duration(seconds) == words
+
+
+def test_a_decision_is_said_without_the_names_of_thresholds() -> None:
+    said = decision_words("SKR-RUN-002 (medium, risky, run.sh:1) reaches reject_at = medium")
+
+    assert said == "SKR-RUN-002 (medium, risky, run.sh:1) reaches medium, the level for rejection"
+    assert decision_words("no finding reaches review_at = high, 1 suppressed") == (
+        "no finding reaches high, the level for review, 1 suppressed"
+    )

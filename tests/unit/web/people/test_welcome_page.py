@@ -94,3 +94,12 @@ async def test_a_link_cannot_be_guessed_all_day(browser: AsyncClient, bound: Wor
     answers = [(await browser.post("/welcome", data=form)).status_code for _ in range(11)]
 
     assert answers == [404] * 10 + [429]
+
+
+async def test_a_used_link_is_not_called_a_misspelling(browser: AsyncClient) -> None:
+    page = await browser.get("/welcome?key=used")
+
+    assert page.status_code == 404
+    assert "<h1>Link not valid</h1>" in page.text
+    assert "already used or is older than 24 hours" in page.text
+    assert "Check the spelling" not in page.text
