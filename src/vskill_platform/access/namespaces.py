@@ -28,7 +28,7 @@ async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
 
     def change(found: Namespace) -> Namespace:
         owners = _with(found.owners, user.name)
-        return msgspec.structs.replace(found, owners=owners, is_managed=False)
+        return msgspec.structs.replace(found, owners=owners, is_managed=False, deleted=None)
 
     return await _change("namespace add-owner", namespace, user.name, change, actor=actor)
 
@@ -80,8 +80,10 @@ async def transfer_namespace(
     def change(found: Namespace) -> Namespace:
         if by and by not in found.owners:
             raise NotAllowed(f"{by} does not own {found.name} any more")
+        if by and found.deleted:
+            raise NotAllowed(f"{found.name} was deleted")
         kept = _without(found.owners, by) if by else ()
-        return msgspec.structs.replace(found, owners=_with(kept, user.name))
+        return msgspec.structs.replace(found, owners=_with(kept, user.name), deleted=None)
 
     return await _change(
         "namespace transfer", namespace, user.name, change, actor=actor, accepted=accepted
@@ -117,6 +119,8 @@ async def check_may_act_in(visitor: Visitor, namespace: str) -> None:
     if not await may_act_in(visitor, namespace):
         if is_mirror_namespace(namespace):
             raise NotAllowed(f"{namespace} belongs to a mirror; only reviewers can act there")
+        if (await get_namespace(namespace)).record.deleted:
+            raise NotAllowed(f"{namespace} was deleted; only an admin can open it again")
         raise NotAllowed(f"{namespace} has other owners; ask one of them")
 
 

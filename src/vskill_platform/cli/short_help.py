@@ -16,7 +16,7 @@ SHORT_HELP = {
     f"{_HERE}.user_commands:unyank": "Make a yanked version available again.",
     f"{_HERE}.user_commands:deprecate": "Deprecate a skill or a version.",
     f"{_HERE}.user_commands:undeprecate": "End the deprecation of a skill or a version.",
-    f"{_HERE}.user_commands:delete": "Delete a skill or a version.",
+    f"{_HERE}.user_commands:delete": "Delete a skill, a version or a namespace.",
     f"{_HERE}.user_commands:rename": "Give a skill another name in its namespace.",
     f"{_HERE}.user_commands:transfer": "Transfer a skill to a namespace, or a namespace to a user.",
     f"{_HERE}.user_commands:transfers": "List, accept or end transfers.",

@@ -197,13 +197,14 @@ def undeprecate() -> None:
 @click.command()
 @_slug
 @_one_version
+@click.option("--namespace", "is_namespace", is_flag=True, help="SLUG is a namespace.")
 @click.option("--reason", default="", metavar="TEXT", help="Reason, which stays visible.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @near_or_far("delete_skill:delete", "remote_delete:delete")
 def delete() -> None:
-    """Delete a skill or a version.
+    """Delete a skill, a version or a namespace.
 
     Its files and reports go; its name and version numbers cannot be used by others. Owners can
     delete private skills, skills that were never installed, and what is at most 72 hours old.

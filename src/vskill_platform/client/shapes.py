@@ -123,6 +123,25 @@ class Deletion(TypedDict):
     refused: str | None
 
 
+class DeletedSkill(TypedDict):
+    slug: str
+    versions: int
+    installs: int
+
+
+class NamespaceDeletion(TypedDict):
+    namespace: str
+    skills: list[DeletedSkill]
+    owners: list[str]
+    members: list[str]
+    webhooks: int
+    trustedPublishers: int
+    tokens: int
+    installs: int
+    bytes: int
+    refused: str | None
+
+
 class Done(TypedDict):
     ok: bool
 

@@ -9,13 +9,11 @@ import msgspec
 from vskill_platform.base.show_text import show
 from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import InvalidInput, NotFound, TooMany
-from vskill_platform.events.fan_out import owner_may
 from vskill_platform.events.post_webhook import checked_webhook_url
 from vskill_platform.events.sign_webhook import new_webhook_secret
 from vskill_platform.model.event import CHOICES, REGISTRY_ONLY, Event, EventData, EventType
 from vskill_platform.model.namespace import checked_namespace
-from vskill_platform.model.rights import RIGHTS, Right
-from vskill_platform.model.user import Role, User
+from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now, get_settings
@@ -29,12 +27,14 @@ from vskill_platform.stores.webhook_store import (
     delete_endpoint,
     get_delivery,
     get_endpoint,
+    get_endpoints_mark,
     list_deliveries,
     list_endpoints,
     new_delivery,
     new_endpoint_id,
     write_delivery,
     write_endpoint,
+    write_endpoints_mark,
 )
 
 #: How long the old secret signs, too, after a rotation.
@@ -63,38 +63,33 @@ class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
     secret: str
 
 
-async def may_manage(user: User, namespace: str) -> bool:
-    """Tell whether a user may manage webhooks of a namespace, or with "" of the registry."""
-    if user.role is not Role.ADMIN:  # the role of this session or token may be lower
-        return bool(namespace) and (await get_namespace(namespace)).record.is_owner(user.name)
-    endpoint = Endpoint(
-        id="", url="", namespace=namespace, owner=user.name, secret="", created_at=get_now()
-    )
-    return await owner_may(endpoint)
+async def may_manage(visitor: Visitor, namespace: str) -> bool:
+    """Tell whether a visitor may manage webhooks of a namespace, or with "" of the registry."""
+    if visitor.may(Right.ADMINISTER, get_settings()):
+        return True
+    return bool(namespace) and visitor.owns((await get_namespace(namespace)).record)
 
 
-async def list_manageable(user: User) -> list[Endpoint]:
-    """Return the endpoints that a user may manage, ordered by namespace."""
-    found = [one for one in await list_endpoints() if await may_manage(user, one.namespace)]
+async def list_manageable(visitor: Visitor) -> list[Endpoint]:
+    """Return the endpoints that a visitor may manage, ordered by namespace."""
+    found = [one for one in await list_endpoints() if await may_manage(visitor, one.namespace)]
     return sorted(found, key=lambda one: (one.namespace, one.created_at, one.id))
 
 
-async def find_endpoint(endpoint_id: str, user: User | None) -> Endpoint:
-    """Return an endpoint; one that the user may not manage is not found. None is the operator."""
+async def find_endpoint(endpoint_id: str, visitor: Visitor) -> Endpoint:
+    """Return an endpoint; one that the visitor may not manage is not found."""
     stored = await get_endpoint(endpoint_id)
-    if stored is None or (user and not await may_manage(user, stored.record.namespace)):
+    if stored is None or not await may_manage(visitor, stored.record.namespace):
         raise NotFound(f"there is no webhook {endpoint_id!r}")
     return stored.record
 
 
 async def add_endpoint(
-    url: str, *, namespace: str, owner: User, actor: str, chosen: EndpointChange
+    url: str, *, namespace: str, owner: Visitor, chosen: EndpointChange
 ) -> NewSecret:
     """Add an endpoint; its secret is shown once."""
     name = checked_namespace(namespace) if namespace else ""
     if not await may_manage(owner, name):
-        raise NotFound(_no_right(name))
-    if not name and Right.ADMINISTER not in RIGHTS[owner.role]:
         raise NotFound(_no_right(name))
     first = Endpoint(
         id=new_endpoint_id(),
@@ -107,6 +102,7 @@ async def add_endpoint(
     endpoint = _apply(first, msgspec.structs.replace(chosen, url=None))
 
     async def plan() -> PlannedChange[NewSecret]:
+        mark = await get_endpoints_mark(name)  # before counting, to detect concurrent ones
         others = [one for one in await list_endpoints() if one.namespace == name]
         if len(others) >= MAX_ENDPOINTS:
             raise TooMany(
@@ -115,8 +111,9 @@ async def add_endpoint(
             )
         operations = [
             write_endpoint(endpoint, expected=ABSENT),
+            write_endpoints_mark(name, expected=mark),
             write_audit(
-                "webhook add", endpoint.id, actor=actor, reason="", outcome=_where(endpoint)
+                "webhook add", endpoint.id, actor=owner.name, reason="", outcome=_where(endpoint)
             ),
             *await begin_feed(),
         ]

@@ -117,13 +117,19 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
             return True
         return right in RIGHTS[self.user.role]
 
+    def owns(self, namespace: Namespace) -> bool:
+        """Tell whether this visitor acts as an owner; a token for another namespace does not."""
+        if self.only_in not in {"", namespace.name}:
+            return False
+        return self.user is not None and namespace.is_owner(self.user.name)
+
     def may_act_in(self, namespace: Namespace, settings: Settings) -> bool:
         """Tell whether this visitor may submit, withdraw, yank and hide in this namespace."""
-        if self.only_in not in {"", namespace.name}:
+        if self.only_in not in {"", namespace.name} or namespace.deleted:
             return False
         if not namespace.is_owned or self.may(Right.REVIEW, settings):
             return True
-        return self.user is not None and namespace.is_owner(self.user.name)
+        return self.owns(namespace)
 
     @property
     def sees_all(self) -> bool:

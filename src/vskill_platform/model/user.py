@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.record import Record
+from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.model.source import LOCAL_NAMESPACE
 
 _NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){1,38}")
@@ -75,6 +75,12 @@ class Session(Record, frozen=True, kw_only=True):
     has_second_factor: bool = False
 
 
+class DeletedNamespace(Reasoned, Record, frozen=True, kw_only=True):
+    by: str
+    at: datetime
+    reason: str
+
+
 class Namespace(Record, frozen=True, kw_only=True):
     """The first part of a slug, with its owners and members."""
 
@@ -84,11 +90,18 @@ class Namespace(Record, frozen=True, kw_only=True):
     members: tuple[str, ...] = ()
     #: Its owners come from groups of the sign-on provider: it stays closed even without any.
     is_managed: bool = False
+    #: Nobody can submit to it until an admin adds an owner.
+    deleted: DeletedNamespace | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Tell whether it has owners or members, or gets them from the sign-on provider."""
+        return bool(self.owners or self.members) or self.is_managed
 
     @property
     def is_owned(self) -> bool:
         """Tell whether it has an owner; a namespace of uploads always belongs to its user."""
-        is_closed = bool(self.owners) or self.is_managed
+        is_closed = bool(self.owners) or self.is_managed or self.deleted is not None
         return is_closed or (self.name.startswith("@") and self.name != LOCAL_NAMESPACE)
 
     def is_owner(self, user_name: str) -> bool:

@@ -132,6 +132,11 @@ async def count_skills_in(namespace: str) -> int:
     return len(await list_all_keys(f"{_SKILL}{namespace}/"))
 
 
+async def list_slugs_in(namespace: str) -> list[str]:
+    """Return the slugs of a namespace, taken down or not."""
+    return [key.removeprefix(_SKILL) for key in await list_all_keys(f"{_SKILL}{namespace}/")]
+
+
 async def iterate_slugs() -> AsyncIterator[list[str]]:
     """Yield the slugs of all skills in order, page by page; a page may be empty."""
     async for keys in iterate_keys(_SKILL):

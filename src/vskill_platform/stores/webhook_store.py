@@ -22,6 +22,8 @@ from vskill_platform.stores.records import (
 
 _ENDPOINT = "webhook:"
 _DELIVERY = "webhook-delivery:"
+#: Changes with every new endpoint of a namespace.
+_ADDED = "webhook-added:"
 #: Prefixes of the marks under which the deliveries of an endpoint, and the failed ones, are found.
 _OF = "webhook-deliveries "
 _FAILED_OF = "webhook-failed "
@@ -100,6 +102,17 @@ async def list_endpoints() -> list[Endpoint]:
 
 def write_endpoint(endpoint: Endpoint, *, expected: int) -> Operation:
     return Put(_ENDPOINT + endpoint.id, encode(endpoint), expected=expected, due=NEVER)
+
+
+async def get_endpoints_mark(namespace: str) -> int:
+    """Return the revision of the mark that changes with every new endpoint of a namespace."""
+    entry = await get_kv().get(_ADDED + namespace)
+    return entry.revision if entry else ABSENT
+
+
+def write_endpoints_mark(namespace: str, *, expected: int) -> Operation:
+    """Return the operation that fails if another endpoint was added since the mark was read."""
+    return Put(_ADDED + namespace, b"", expected=expected, due=NEVER)
 
 
 def delete_endpoint(stored: Stored[Endpoint]) -> Operation:

@@ -45,6 +45,7 @@ from vskill_platform.web.registry import (
 )
 from vskill_platform.web.reviews import appeals, blocklist, check_block, reviews
 from vskill_platform.web.skills import (
+    delete_namespace,
     delete_skill,
     featured,
     feeds,
@@ -104,6 +105,8 @@ PAGES = [Route(*row) for row in (
     ("GET", "/live/queue", ANYONE, events.live_queue),
     # sign-in and account
     ("GET", "/account", ACCOUNT, account_page.account_page),
+    ("GET", "/account/namespaces/delete", ACCOUNT, delete_namespace.delete_page),
+    ("POST", "/account/namespaces/delete", ACCOUNT, delete_namespace.delete_form),
     ("GET", "/account/delete", ACCOUNT, delete_account_page.delete_page),
     ("POST", "/account/delete", ACCOUNT, delete_account_page.delete_form),
     ("POST", "/account/password", ACCOUNT, account_page.change_password),
@@ -317,6 +320,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/transfer-offers", MANAGE, transfers.list_over_api),
         ("POST", "/api/v1/transfer-offers/{transfer_id:str}/accept", MANAGE, transfers.accept_over_api),
         ("DELETE", "/api/v1/transfer-offers/{transfer_id:str}", MANAGE, transfers.end_over_api),
+        ("GET", "/api/v1/namespaces/deletion", MANAGE, delete_namespace.preview_over_api),
+        ("POST", "/api/v1/namespaces/delete", MANAGE, delete_namespace.delete_over_api),
         ("POST", "/api/v1/namespaces/transfer", MANAGE, transfers.transfer_namespace_over_api),
     ),
     "Webhooks": (

@@ -16,9 +16,10 @@ from tests.webhook_receiver import Receiver, answering
 from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.users import disable_user, set_role
 from vskill_platform.cron.schedule import JOBS, run_due_jobs
-from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.errors import InvalidInput, NotFound, TooMany
 from vskill_platform.events.deliver import has_events_to_send, send_events
 from vskill_platform.events.manage_webhooks import (
+    MAX_ENDPOINTS,
     EndpointChange,
     add_endpoint,
     change_endpoint,
@@ -32,6 +33,7 @@ from vskill_platform.events.manage_webhooks import (
 )
 from vskill_platform.events.post_webhook import checked_webhook_url
 from vskill_platform.model.block import BlockKind, BlockSubject
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role, User
 from vskill_platform.publish.moderation.block_skill import block, unblock
@@ -62,11 +64,15 @@ async def ada(calling: WorkerEnv) -> User:
     return ada
 
 
+def signed_in(user: User) -> Visitor:
+    return Visitor(user=user, via="session")
+
+
 async def an_endpoint(
     receiver: Receiver, owner: User, namespace: str = "ada", chosen: EndpointChange = VERDICTS
 ) -> Endpoint:
     made = await add_endpoint(
-        receiver.url, namespace=namespace, owner=owner, actor=owner.name, chosen=chosen
+        receiver.url, namespace=namespace, owner=signed_in(owner), chosen=chosen
     )
     return made.endpoint
 
@@ -303,7 +309,7 @@ async def test_an_endpoint_that_fails_for_days_is_switched_off(
     await published()
     await send_events()
 
-    off = await find_endpoint(endpoint.id, ada)
+    off = await find_endpoint(endpoint.id, signed_in(ada))
     assert (off.is_enabled, off.problem) == (False, "every delivery has failed for 5 days")
     assert len(await log_of(endpoint)) == 1
 
@@ -317,7 +323,7 @@ async def test_a_receiver_that_is_gone_is_switched_off_at_once(
 
     await send_events()
 
-    off = await find_endpoint(endpoint.id, ada)
+    off = await find_endpoint(endpoint.id, signed_in(ada))
     assert (off.is_enabled, off.problem) == (False, "it answered 410 Gone")
 
 
@@ -425,11 +431,11 @@ async def test_only_owners_and_admins_can_add_and_see_endpoints(
         with pytest.raises(NotFound):
             await an_endpoint(receiver, user, namespace)
 
-    assert [one.id for one in await list_manageable(ada)] == [endpoint.id]
-    assert [one.id for one in await list_manageable(cyd)] == [endpoint.id]
-    assert await list_manageable(ben) == []
+    assert [one.id for one in await list_manageable(signed_in(ada))] == [endpoint.id]
+    assert [one.id for one in await list_manageable(signed_in(cyd))] == [endpoint.id]
+    assert await list_manageable(signed_in(ben)) == []
     with pytest.raises(NotFound):
-        await find_endpoint(endpoint.id, ben)
+        await find_endpoint(endpoint.id, signed_in(ben))
 
 
 async def test_a_test_event_is_queued_and_delivered(receiver: Receiver, ada: User) -> None:
@@ -547,3 +553,17 @@ async def test_the_job_runs_as_soon_as_something_happens(
 
     assert idle == []
     assert run.outcome == "2 events, 1 delivered, 0 will be retried"
+
+
+async def test_endpoints_that_are_added_at_once_stay_within_the_limit(
+    receiver: Receiver, ada: User
+) -> None:
+    for _ in range(MAX_ENDPOINTS - 1):
+        await an_endpoint(receiver, ada)
+
+    added = await asyncio.gather(
+        *(an_endpoint(receiver, ada) for _ in range(4)), return_exceptions=True
+    )
+
+    assert len([one for one in added if isinstance(one, TooMany)]) == 3
+    assert len(await list_manageable(signed_in(ada))) == MAX_ENDPOINTS

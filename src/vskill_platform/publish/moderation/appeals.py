@@ -116,7 +116,7 @@ async def may_appeal(visitor: Visitor, verdict: Verdict) -> bool:
     name = visitor.user.name
     if verdict.words == "yanked" and verdict.decided_by == name:
         return False  # one's own decision; unyank it instead
-    is_owner = (await get_namespace(verdict.namespace)).record.is_owner(name)
+    is_owner = visitor.owns((await get_namespace(verdict.namespace)).record)
     return is_owner or (verdict.submitter == name and not verdict.is_private)
 
 
@@ -162,7 +162,7 @@ async def sees_appeal(visitor: Visitor, appeal: Appeal) -> bool:
         return False
     if visitor.may(Right.REVIEW, get_settings()) or appeal.by == visitor.user.name:
         return True
-    return (await get_namespace(appeal.namespace)).record.is_owner(visitor.user.name)
+    return visitor.owns((await get_namespace(appeal.namespace)).record)
 
 
 async def find_appeal(visitor: Visitor, appeal_id: str) -> Appeal:

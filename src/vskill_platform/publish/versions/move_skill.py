@@ -111,6 +111,8 @@ async def transfer_skill(
         if namespace_of_skill(skill) == namespace:
             raise InvalidInput(f"{skill.slug} already belongs to {namespace}")
         receiver = await get_namespace(namespace)
+        if receiver.record.deleted:
+            raise SlugTaken(f"the namespace {namespace} was deleted; add an owner to open it again")
         if skill.is_private and not receiver.record.is_owned:
             raise NotAllowed(f"{namespace} has no owner, so nobody could see its private skills")
         planned = await _plan(

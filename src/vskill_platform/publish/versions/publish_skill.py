@@ -11,6 +11,7 @@ from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.block import former_subjects
 from vskill_platform.model.labels import agents_of, tags_of
+from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import (
     DeletedVersion,
@@ -37,6 +38,7 @@ from vskill_platform.stores.deleted_skill_store import (
     replace_deleted_skill,
 )
 from vskill_platform.stores.end_submission import why_blocked
+from vskill_platform.stores.namespace_store import expect_namespace, get_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report_of_published
 from vskill_platform.stores.similarity_store import (
@@ -132,10 +134,12 @@ async def prepare_publication(
     The commit fails if it was blocked, or published by somebody else, in the meantime.
     """
     source = submission.source
+    is_open = await _expect_open_namespace(source)
     target = await _find_target(submission, manifest.name)
     is_private = target.is_private or submission.is_private
     record = _similarity_of(target, source, sketch, now)
     always = [
+        is_open,
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
         *await _expect_former_unblocked(target.skill),
         *await _write_similarity(record, target, is_private=is_private),
@@ -175,6 +179,14 @@ async def prepare_publication(
     return Publication(
         slug=target.slug, version=version.version, operations=operations, is_private=is_private
     )
+
+
+async def _expect_open_namespace(source: Source) -> Operation:
+    """Refuse a namespace that was deleted while the skill was checked."""
+    stored = await get_namespace(namespace_of(source))
+    if stored.record.deleted:
+        raise SlugTaken(f"the namespace {stored.record.name} was deleted")
+    return expect_namespace(stored)
 
 
 def _version(

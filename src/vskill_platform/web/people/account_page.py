@@ -46,6 +46,7 @@ _DONE = {
     "token": "The token was revoked.",
     "session": "The session was signed out.",
     "namespace": "The namespace members were changed.",
+    "namespace-deleted": "The namespace was deleted.",
     "accepted": "You accepted the transfer.",
     "ended": "The transfer has ended.",
     "offered": "The namespace was offered. The user can accept it on their account page.",

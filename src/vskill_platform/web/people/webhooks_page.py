@@ -29,7 +29,7 @@ from vskill_platform.web.html.flash import act, act_and_show, admin_page
 from vskill_platform.web.http.bodies import read_choices, read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.people.webhooks_api import find_webhook, queue_test, user_of
+from vskill_platform.web.people.webhooks_api import find_webhook, manager_of, queue_test
 
 _HERE = "/admin/webhooks"
 _MAX_ROWS = 100
@@ -42,10 +42,10 @@ async def webhooks_page(request: WebRequest) -> Template:
 
 
 async def _show_all(request: WebRequest, *, secret: str = "", made: str = "") -> Template:
-    user = user_of(request)
-    names = await list_namespaces_of(user.name)
-    owned = [one for one in names if (await get_namespace(one)).record.is_owner(user.name)]
-    webhooks = await list_manageable(user)
+    visitor = manager_of(request)
+    names = await list_namespaces_of(visitor.name)
+    owned = [one for one in names if visitor.owns((await get_namespace(one)).record)]
+    webhooks = await list_manageable(visitor)
     context = {
         "webhooks": webhooks,
         "without_right": {one.id for one in webhooks if not await owner_may(one)},
@@ -60,15 +60,14 @@ async def _show_all(request: WebRequest, *, secret: str = "", made: str = "") ->
 
 
 async def add_webhook_form(request: WebRequest) -> Response[Any]:
-    fields, user = await read_fields(request), user_of(request)
+    fields, visitor = await read_fields(request), manager_of(request)
     types = await read_choices(request, "type")
 
     async def work() -> Template:
         made = await add_endpoint(
             fields.get("url", ""),
             namespace=fields.get("namespace", ""),
-            owner=user,
-            actor=user.name,
+            owner=visitor,
             chosen=_chosen(fields, types),
         )
         return await _show_all(request, secret=made.secret, made=made.endpoint.id)

@@ -114,8 +114,7 @@ async def _own(visitor: Visitor, skill: PublishedSkill) -> tuple[PublishedSkill,
     if visitor.may(Right.ADMINISTER, settings):
         return skill, True
     namespace = (await get_namespace(namespace_of_skill(skill))).record
-    is_owner = visitor.user is not None and namespace.is_owner(visitor.user.name)
-    if not is_owner or not visitor.may(Right.MANAGE, settings):
+    if not visitor.owns(namespace) or not visitor.may(Right.MANAGE, settings):
         raise NotAllowed(f"only an owner of its namespace or an admin can delete {skill.slug}")
     return skill, False
 

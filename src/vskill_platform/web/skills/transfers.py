@@ -92,7 +92,7 @@ async def transfer(visitor: Visitor, skill: PublishedSkill, namespace: str, reas
     namespace = checked_namespace(namespace)
     receiver = (await get_namespace(namespace)).record
     is_admin = visitor.may(Right.ADMINISTER, get_settings())
-    owns_both = visitor.user is not None and receiver.is_owner(visitor.user.name)
+    owns_both = visitor.owns(receiver)
     if not is_admin and not await has_receiver(namespace):
         raise NotFound(f"{namespace} has no owner who could accept the skill; ask an admin")
     if is_admin or owns_both:
@@ -111,10 +111,11 @@ async def give_namespace(visitor: Visitor, namespace: str, user_name: str) -> Mo
     if visitor.may(Right.ADMINISTER, get_settings()):
         changed = await transfer_namespace(namespace, user_name, actor=visitor.name)
         return Moved(subject=changed.name, is_done=True)
-    if visitor.name not in (await get_namespace(namespace)).record.owners:
-        await check_transferable(namespace)
-        raise NotAllowed(f"you do not own {namespace}")
     await check_transferable(namespace)
+    if not visitor.owns((await get_namespace(namespace)).record):
+        raise NotAllowed(f"you do not own {namespace}")
+    if visitor.via == "token":
+        raise NotAllowed("a namespace cannot be offered with a token; use your account page")
     user = await find_user(user_name)
     if user.name == visitor.name:
         raise InvalidInput(f"you already own {namespace}")
@@ -187,7 +188,7 @@ async def _concerns(visitor: Visitor, offer: Transfer) -> bool:
     if visitor.name == offer.by or await _may_accept(visitor, offer):
         return True
     if offer.is_namespace:
-        return visitor.name in (await get_namespace(offer.subject)).record.owners
+        return visitor.owns((await get_namespace(offer.subject)).record)
     try:
         skill = (await find_visible_skill(visitor, offer.subject)).record
         await check_may_manage(visitor, skill)
@@ -201,7 +202,7 @@ async def _may_accept(visitor: Visitor, offer: Transfer) -> bool:
         return False
     if offer.is_namespace:
         return visitor.user.name == offer.to
-    return (await get_namespace(offer.to)).record.is_owner(visitor.user.name)
+    return visitor.owns((await get_namespace(offer.to)).record)
 
 
 async def _could_offer(user_name: str, skill: PublishedSkill) -> bool:

@@ -104,3 +104,43 @@ async def test_the_page_shows_what_goes_and_asks_for_the_name(
     assert (one.status_code, version.status_code) == (303, 410)
     assert (done.status_code, done.headers["location"]) == (303, f"/skills/{SLUG}")
     assert await get_skill(SLUG) is None
+
+
+async def test_a_namespace_is_deleted_over_the_api_by_its_owner(registry: Registry) -> None:
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE, name="ada")
+    ben = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE, name="ben")
+    await add_owner("ada", "ada", actor="test")
+    path, body = "/api/v1/namespaces", {"namespace": "ada", "reason": "we moved"}
+
+    stranger = await registry.post(f"{path}/delete", json=body, headers=ben)
+    preview = await registry.get(f"{path}/deletion?namespace=ada", headers=ada)
+    done = await registry.post(f"{path}/delete", json=body, headers=ada)
+    again = await registry.post(f"{path}/delete", json=body, headers=ada)
+
+    assert (stranger.status_code, again.status_code) == (403, 403)
+    assert preview.json()["skills"] == [{"slug": SLUG, "versions": 1, "installs": 0}]
+    assert (preview.json()["refused"], preview.json()["owners"]) == (None, ["ada"])
+    assert (done.status_code, done.json()) == (200, preview.json())
+    assert (await registry.get(f"/api/v1/skills/{SLUG}")).status_code == 410
+
+
+async def test_the_page_of_a_namespace_shows_what_goes_and_asks_for_its_name(
+    registry: Registry,
+) -> None:
+    ada = Operator(registry, await browser_of(Role.PUBLISHER, name="ada"))
+    cyd = Operator(registry, await browser_of(Role.ADMIN, name="cyd"))
+    await add_owner("ada", "ada", actor="test")
+    path = "/account/namespaces/delete"
+
+    account = await ada.see("/account")
+    shown = await ada.see(f"{path}?namespace=ada")
+    unsure = await ada.post(path, namespace="ada", reason="we moved", confirm="yes")
+    done = await ada.post(path, namespace="ada", reason="we moved", confirm="ada")
+    listed = await cyd.see("/admin/namespaces")
+
+    assert f'href="{path}?namespace=ada"' in account
+    assert f"{SLUG}: 1 version" in shown
+    assert (unsure.status_code, "To confirm, type ada." in unsure.text) == (400, True)
+    assert (done.status_code, done.headers["location"]) == (303, "/account?done=namespace-deleted")
+    assert await get_skill(SLUG) is None
+    assert '<span class="badge warn">deleted</span>' in listed

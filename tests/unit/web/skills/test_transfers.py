@@ -144,15 +144,21 @@ async def test_a_namespace_goes_to_the_user_who_accepts_it(registry: Registry) -
     own = await registry.post(
         "/api/v1/namespaces/transfer", json={"namespace": "@ada", "user": "ben"}, headers=ada
     )
-    offered = await registry.post(
+    leaked = await registry.post(
         "/api/v1/namespaces/transfer", json={"namespace": "acme", "user": "ben"}, headers=ada
+    )
+    offered = await registry.post(
+        "/api/v1/namespaces/transfer",
+        json={"namespace": "acme", "user": "ben"},
+        headers=await browser_of(Role.PUBLISHER, name="ada"),
     )
     before = (await get_namespace("acme")).record.owners
     done = await registry.post(
         f"/api/v1/transfer-offers/{offered.json()['transfer']['id']}/accept", headers=ben
     )
 
-    assert [one.status_code for one in (stranger, own)] == [403, 403]
+    assert [one.status_code for one in (stranger, own, leaked)] == [403, 403, 403]
+    assert "cannot be offered with a token" in leaked.text
     assert "belongs to the account of that name" in own.text
     assert before == ("ada",)
     assert done.status_code == 200

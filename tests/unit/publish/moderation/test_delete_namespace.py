@@ -1,0 +1,107 @@
+"""Deleting a namespace: what goes, what stays taken, and who opens it again."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.casts import add_installs
+from tests.clocks import ManualClock
+from tests.people import a_user
+from tests.unit.publish.versions.test_move_skill import prepare
+from tests.unit.web.pages_cast import put_skill
+from vskill_platform.access.namespaces import add_member, add_owner, check_may_act_in
+from vskill_platform.access.tokens import TokenLimits, add_token
+from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, SlugTaken
+from vskill_platform.model.rights import Visitor
+from vskill_platform.model.source import git_source
+from vskill_platform.model.user import Role, Scope
+from vskill_platform.publish.moderation.delete_namespace import (
+    delete_namespace,
+    preview_namespace_deletion,
+)
+from vskill_platform.publish.moderation.delete_skill import SECOND_THOUGHTS
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.audit_store import list_audit
+from vskill_platform.stores.deleted_skill_store import get_deleted_skill
+from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
+from vskill_platform.stores.skill_store import get_skill, list_slugs_in
+from vskill_platform.stores.token_store import list_tokens
+
+TIDY, OTHER = "ada/notes/tidy", "ada/lists/sort"
+
+
+@pytest.fixture
+async def ada(bound: WorkerEnv, tmp_path: Path) -> Visitor:
+    """Ada owns the namespace ada, which has two skills, a member, and a token of its own."""
+    ada = await a_user(Role.PUBLISHER)
+    await a_user(Role.READER)
+    await add_owner("ada", "ada", actor="test")
+    await add_member("ada", "ben", actor="ada")
+    await put_skill(bound, tmp_path)
+    await put_skill(bound, tmp_path, OTHER)
+    await put_skill(bound, tmp_path, "adamant/notes/tidy")
+    return Visitor(user=ada, via="session")
+
+
+async def test_everything_in_it_goes_and_its_names_stay_taken(
+    ada: Visitor, bound: WorkerEnv, tmp_path: Path
+) -> None:
+    limits = TokenLimits(namespace="ada")
+    await add_token("ada", "ci", [Scope.SUBMIT], actor="ada", limits=limits)
+    under_way = await prepare(
+        tmp_path / "under-way", git_source("https://github.com/ada/notes", "new"), "new"
+    )
+    preview = await preview_namespace_deletion("ada")
+
+    done = await delete_namespace("ada", actor="ada", reason="we moved")
+
+    assert [one.slug for one in done.skills] == sorted([TIDY, OTHER])
+    assert (preview, preview.tokens, preview.members) == (done, 1, ("ben",))
+    assert await list_slugs_in("ada") == []
+    assert await get_skill("adamant/notes/tidy")
+    assert await list_tokens("ada") == []
+    assert [await list_namespaces_of(name) for name in ("ada", "ben")] == [["@ada"], ["@ben"]]
+    mark = await get_deleted_skill(TIDY)
+    assert mark
+    assert mark.record.reason == "we moved"
+    assert await bound.engine.commit(under_way.operations) is None
+    with pytest.raises(NotAllowed, match="ada was deleted; only an admin can open it again"):
+        await check_may_act_in(ada, "ada")
+    with pytest.raises(SlugTaken, match="the namespace ada was deleted"):
+        await prepare(tmp_path / "late", git_source("https://github.com/ada/new"), "new")
+    with pytest.raises(NotFound):
+        await preview_namespace_deletion("ada")
+    (audit,) = [one for one in (await list_audit()).records if one.action == "namespace delete"]
+    assert (audit.subject, audit.actor, audit.outcome) == ("ada", "ada", "2 skills deleted")
+
+
+async def test_an_admin_opens_it_again_by_adding_an_owner(ada: Visitor) -> None:
+    await delete_namespace("ada", actor="ada", reason="we moved")
+
+    await add_owner("ada", "ada", actor="cyd")
+
+    await check_may_act_in(ada, "ada")
+    assert (await get_namespace("ada")).record.deleted is None
+
+
+async def test_an_owner_deletes_nothing_if_others_rely_on_one_skill(
+    ada: Visitor, clock: ManualClock
+) -> None:
+    await add_installs({OTHER: 3})
+    clock.advance(seconds=SECOND_THOUGHTS.total_seconds() + 1)
+
+    with pytest.raises(NotAllowed, match="1 skill cannot be deleted by an owner"):
+        await delete_namespace("ada", actor="ada", reason="we moved")
+
+    assert len(await list_slugs_in("ada")) == 2
+    await check_may_act_in(ada, "ada")
+    await delete_namespace("ada", actor="cyd", reason="the law", is_admin=True)
+    assert await list_slugs_in("ada") == []
+
+
+@pytest.mark.parametrize("name", ["@ada", "@local", "@hub_acme", "not a name"])
+async def test_namespaces_of_accounts_and_of_the_registry_are_not_deleted(
+    ada: Visitor, name: str
+) -> None:
+    with pytest.raises(InvalidInput):
+        await delete_namespace(name, actor="cyd", reason="so", is_admin=True)
