@@ -35,7 +35,7 @@ from vskill_platform.stores.second_factor_store import (
     get_second_factor,
 )
 from vskill_platform.stores.session_store import delete_sessions, forget_sign_in, list_sessions
-from vskill_platform.stores.skill_store import count_skills_in
+from vskill_platform.stores.skill_store import list_slugs_in
 from vskill_platform.stores.token_store import delete_token, delete_tokens_mark, list_tokens
 from vskill_platform.stores.transfer_store import delete_transfer, list_transfers
 from vskill_platform.stores.user_store import delete_user, get_password, get_user
@@ -68,7 +68,7 @@ async def preview_account_deletion(name: str) -> AccountDeletion:
         if set(found.owners) - {user.name}:
             shared.append(namespace)
         else:
-            ownerless[namespace] = await count_skills_in(namespace)
+            ownerless[namespace] = len(await list_slugs_in(namespace))
     return AccountDeletion(
         name=user.name,
         tokens=len(await list_tokens(user.name)),

@@ -127,11 +127,6 @@ async def has_skills_in(namespace: str) -> bool:
     return bool((await get_kv().list_keys(f"{_SKILL}{namespace}/", limit=1)).keys)
 
 
-async def count_skills_in(namespace: str) -> int:
-    """Return how many skills a namespace has, taken down or not."""
-    return len(await list_all_keys(f"{_SKILL}{namespace}/"))
-
-
 async def list_slugs_in(namespace: str) -> list[str]:
     """Return the slugs of a namespace, taken down or not."""
     return [key.removeprefix(_SKILL) for key in await list_all_keys(f"{_SKILL}{namespace}/")]
