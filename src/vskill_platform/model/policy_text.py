@@ -79,6 +79,63 @@ def edit(text: str, changes: Sequence[tuple[tuple[str, ...], Value]]) -> str:
     return write(wanted)
 
 
+class Row(msgspec.Struct, frozen=True):
+    """A table of an array: its index in the old text, or None for a new one, and its values."""
+
+    index: int | None
+    values: dict[str, Any]
+
+
+def edit_tables(text: str, name: str, rows: Sequence[Row]) -> str:
+    """Return the text of a valid document with these tables in an array, in this order.
+
+    Tables that stay the same keep their text, and new ones are added at the end. Where that is not
+    possible, as with an inline array, the whole document is written again.
+    """
+    document = tomllib.loads(text)
+    old = document.get(name, [])
+    new = [one.values for one in rows]
+    if new == old:
+        return text
+    wanted = {key: item for key, item in document.items() if key != name}
+    wanted |= {name: new} if new else {}
+    blocks = _blocks(text, name)
+    kept = {one.index: one.values for one in rows if one.index is not None}
+    edited = text
+    for index in range(len(blocks) - 1, -1, -1):
+        start, end = blocks[index]
+        if index not in kept:
+            after = edited[end:].lstrip("\n")
+            before = edited[:start] if after else edited[:start].rstrip("\n")
+            edited = before + ("\n" if before and not after else "") + after
+        elif kept[index] != old[index]:
+            edited = edited[:start] + _write_entry(name, kept[index]) + edited[end:]
+    for one in rows:
+        if one.index is None:
+            gap = "" if not edited.strip() else "\n" if edited.endswith("\n") else "\n\n"
+            edited = f"{edited}{gap}{_write_entry(name, one.values)}"
+    try:
+        if tomllib.loads(edited) == wanted:
+            return edited
+    except tomllib.TOMLDecodeError:
+        pass
+    return write(wanted)
+
+
+def _blocks(text: str, name: str) -> list[tuple[int, int]]:
+    """Return where each table of an array starts and ends in the text."""
+    found: dict[str | int, tuple[int, int]] = {}
+    for one in _statements(text):
+        if one.at[:1] == (name,) and len(one.at) > 1:
+            start, _ = found.get(one.at[1], (one.start, one.end))
+            found[one.at[1]] = (start, one.end)
+    return list(found.values())
+
+
+def _write_entry(name: str, values: dict[str, Any]) -> str:
+    return "\n".join(_write_table({name: [values]}, "")).strip("\n") + "\n"
+
+
 def _set(document: dict[str, Any], at: tuple[str, ...], value: Value) -> None:
     tables = [document]
     for name in at[:-1]:

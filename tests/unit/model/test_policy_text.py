@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from vskill_platform.errors import PolicyInvalid
-from vskill_platform.model.policy_text import edit, line_of, locate, write
+from vskill_platform.model.policy_text import Row, edit, edit_tables, line_of, locate, write
 from vskill_platform.model.read_policy import read_policy
 
 DOCUMENT = '''\
@@ -141,3 +141,22 @@ def test_a_document_is_written_as_it_was_read() -> None:
     document = {**tomllib.loads(DOCUMENT), "odd": odd}
 
     assert tomllib.loads(write(document)) == document
+
+
+def test_tables_of_an_inline_array_are_written_again() -> None:
+    text = 'suppressions = [{ rule = "A" }, { rule = "B" }]\n[review]\nown = true # we\n'
+
+    edited = edit_tables(text, "suppressions", [Row(1, {"rule": "B"}), Row(None, {"rule": "C"})])
+
+    assert tomllib.loads(edited) == {
+        "suppressions": [{"rule": "B"}, {"rule": "C"}],
+        "review": {"own": True},
+    }
+
+
+def test_the_last_table_of_an_array_takes_nothing_else_with_it() -> None:
+    text = '# top\n\n[[scanners]]\nname = "a"\n\n# own\n[review]\nown = true\n'
+
+    assert edit_tables(text, "scanners", []) == "# top\n\n# own\n[review]\nown = true\n"
+    assert edit_tables('[[scanners]]\nname = "a"\n', "scanners", []) == ""
+    assert edit_tables(text, "scanners", [Row(0, {"name": "a"})]) == text

@@ -49,11 +49,12 @@ from vskill_platform.web.registry.policy_form import (
     apply_form,
     show_form,
 )
+from vskill_platform.web.registry.policy_rows import MAX_ROWS, apply_rows, place_of, typed_rows
 from vskill_platform.web.skills.diff_page import show_page
 
 _HERE = "/admin/policy"
 #: The name of a table before an error, which a field need not repeat.
-_TABLE = re.compile(r"^\[\w+\]: ")
+_TABLE = re.compile(r"^(?:(?:suppression|namespace) \d+: )?(?:\[\w+\]: )?")
 FORM, TEXT = "form", "text"
 _RECENT = 5
 _PAGE = 30
@@ -96,12 +97,14 @@ async def dry_run_form(request: WebRequest) -> Template:
     fields = await read_fields(request)
     typed = await _read(request, fields)
     form_fields = fields if typed.editor == FORM and "base" in fields else None
+    places: dict[str, list[int]] = {}
     try:
         text = typed.text
         if form_fields is not None:
             await check_policy(text)
             text = apply_form(text, form_fields, await read_choices(request, "trust.kinds"))
-        policy = await check_policy(text)
+            text, places = apply_rows(text, form_fields)
+        policy = await _check_form(text, places)
         typed = msgspec.structs.replace(typed, text=text)
     except PolicyInvalid as error:
         return await _show_editor(request, typed, error=error, fields=form_fields)
@@ -109,6 +112,15 @@ async def dry_run_form(request: WebRequest) -> Template:
         other = msgspec.structs.replace(typed, editor=editor)
         return await _show_editor(request, other)
     return await _show_preview(request, typed, policy, after=fields.get("after", ""))
+
+
+async def _check_form(text: str, places: dict[str, list[int]]) -> Policy:
+    """Check a policy; an error names the row of the form."""
+    try:
+        return await check_policy(text)
+    except PolicyInvalid as error:
+        at = place_of(error.at, places)
+        raise PolicyInvalid(str(error), at=at, line=error.line) from error
 
 
 @operation(max_body=MAX_POLICY_BYTES)
@@ -196,6 +208,7 @@ async def _show_editor(
             two_grave_reject="thresholds.two_grave_reject" in fields,
             own="review.own" in fields,
             trusted=frozenset(await read_choices(request, "trust.kinds")),
+            rows=form.rows | {name: rows for name, rows in typed_rows(fields).items() if rows},
         )
     page = await list_policy_versions(limit=_RECENT)
     context = {
@@ -222,6 +235,7 @@ async def _show_editor(
         "trusted_kinds": TRUSTED_KINDS,
         "trusted_levels": TRUSTED_LEVELS,
         "limits": LIMITS,
+        "max_rows": MAX_ROWS,
     }
     return admin_page(request, "admin/policy.html", context)
 

@@ -11,6 +11,7 @@ from vskill_platform.model.policy import Level, Thresholds, Trust
 from vskill_platform.model.policy_text import Value, edit
 from vskill_platform.model.verdict import FindingKind
 from vskill_platform.scan.apply_policy import BUILT_IN_LIMITS
+from vskill_platform.web.registry.policy_rows import Values, show_rows
 
 #: Kinds of findings that have thresholds of their own, in the words of the form.
 KINDS = {
@@ -42,8 +43,8 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
     two_grave_reject: bool
     own: bool
     trusted: frozenset[str]
-    #: How many namespaces, suppressions and scanners there are: they are edited as text.
-    others: dict[str, int]
+    #: Suppressions, namespaces and scanners; those with too many rows are edited as text.
+    rows: dict[str, list[Values]]
 
     def get(self, *path: str) -> str:
         return self.values.get(".".join(path), "")
@@ -60,11 +61,8 @@ def show_form(text: str) -> PolicyForm:
         two_grave_reject=_flag(document, ("thresholds", "two_grave_reject"), is_default=True),
         own=_flag(document, ("review", "own"), is_default=False),
         trusted=frozenset(_trusted(document)),
-        others={name: len(document.get(name, ())) for name in _AS_TEXT},
+        rows=show_rows(document),
     )
-
-
-_AS_TEXT = ("namespaces", "suppressions", "scanners")
 
 
 def apply_form(text: str, fields: Mapping[str, str], trusted: Sequence[str]) -> str:

@@ -122,6 +122,89 @@ async def test_the_form_changes_the_same_text_and_keeps_its_comments(
     assert re.search(r'name="review.own" value="on" checked', form.text)
 
 
+SUPPRESSED = (
+    '# kept\n[[suppressions]]\n# of the mirror\nrule = "SKR-RUN-002"\npath = "run.sh"\n'
+    'reason = "our mirror"\nexpires = 2999-01-31\n\n'
+    '[[suppressions]]\nrule = "SKR-RUN-001"\npath = "old.sh"\nreason = "gone"\n'
+    "expires = 2999-01-31\n"
+)
+
+
+def row(at: str, /, **values: str) -> dict[str, str]:
+    return {f"{at}.{key.replace('__', '.')}": value for key, value in values.items()}
+
+
+async def test_the_form_adds_changes_and_removes_rows_and_keeps_the_others(
+    registry: Registry, cyd: Operator
+) -> None:
+    kept = row("suppressions.0", rule="SKR-RUN-002", path="run.sh", skill="", reason="our mirror",
+               expires="2999-01-31")  # fmt: skip
+    removed = row("suppressions.1", rule="SKR-RUN-001", path="old.sh", remove="on")
+    added = row("namespaces.0", match="acme/*", thresholds__review_at="low",
+                thresholds__reject_at="", limits__submissions_per_day="1,500")  # fmt: skip
+    fields = {"policy": SUPPRESSED, "base": "0", "editor": "form",
+              "thresholds.two_grave_reject": "on", "trust.kinds": "risky"}  # fmt: skip
+
+    as_text = await cyd.post("/admin/policy/dry-run", **fields, **kept, **removed, **added,
+                             show="text")  # fmt: skip
+    text = typed_in(as_text.text)
+    form = await cyd.post("/admin/policy/dry-run", policy=text, base="0", editor="text",
+                          show="form")  # fmt: skip
+
+    first, _, _ = SUPPRESSED.partition('\n[[suppressions]]\nrule = "SKR-RUN-001"')
+    assert text == (
+        f'{first}\n[[namespaces]]\nmatch = "acme/*"\n\n[namespaces.thresholds]\n'
+        'review_at = "low"\n\n[namespaces.limits]\nsubmissions_per_day = 1500\n'
+    )
+    assert 'name="namespaces.0.match" type="text" value="acme/*"' in form.text
+    assert 'name="suppressions.1.rule" type="text" value=""' in form.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "at", "message"),
+    [
+        (row("suppressions.2", rule="SKR-NONE", path="x", reason="y", expires="2999-01-31"),
+         "suppressions.2.rule", "SKR-NONE"),
+        (row("suppressions.0", rule="SKR-RUN-002", path="run.sh", reason="z", expires="soon"),
+         "suppressions.0.expires", "Enter a date such as 2027-01-31"),
+        (row("namespaces.0", match="acme/*", limits__submissions_per_day="some"),
+         "namespaces.0.limits.submissions_per_day", "Enter a whole number"),
+        (row("namespaces.0", match="", thresholds__review_at="low"), "namespaces.0.match",
+         "is missing"),
+        (row("scanners.0", name="<b>", on_fail="explode"), "scanners.0.on_fail",
+         "Invalid enum value"),
+    ],
+)  # fmt: skip
+async def test_an_error_of_a_row_is_shown_at_its_field_also_below_a_removed_row(
+    registry: Registry, cyd: Operator, typed: dict[str, str], at: str, message: str
+) -> None:
+    fields = {"policy": SUPPRESSED, "base": "0", "editor": "form", "limits.max_files": "77"}
+    removed = row("suppressions.1", rule="SKR-RUN-001", remove="on")
+
+    answer = await cyd.post("/admin/policy/dry-run", **fields, **removed, **typed)
+
+    assert answer.status_code == 200
+    (error,) = re.findall(rf'id="{re.escape(at)}-error">(.*?)</span>', answer.text)
+    assert message in unescape(error)
+    assert 'value="77"' in answer.text
+    assert 'name="suppressions.1.remove" value="on" checked' in answer.text
+    assert '<b>"' not in answer.text
+    assert typed_in(answer.text) == SUPPRESSED
+
+
+async def test_an_array_with_many_rows_is_edited_as_text(registry: Registry, cyd: Operator) -> None:
+    many = "".join(f'[[namespaces]]\nmatch = "acme{n}/*"\n' for n in range(51))
+
+    form = await cyd.post("/admin/policy/dry-run", policy=many, base="0", editor="text",
+                          show="form")  # fmt: skip
+    as_text = await cyd.post("/admin/policy/dry-run", policy=many, base="0", editor="form",
+                             show="text", **{"thresholds.two_grave_reject": "on",
+                             "trust.kinds": "risky", "namespaces.0.match": "other/*"})  # fmt: skip
+
+    assert "There are more than 50, so they are edited as text." in form.text
+    assert typed_in(as_text.text) == many
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
