@@ -338,8 +338,9 @@ def check_access(settings: Settings) -> None:
             raise ConfigError(f"{variable(name)} must be longer than 0s")
     if not timedelta(minutes=1) <= settings.follow_every <= timedelta(days=7):
         raise ConfigError(f"{variable('follow_every')} must be between 1m and 7d")
-    if 0 < len(settings.push_secret.reveal()) < 16:  # noqa: PLR2004 - in the message
-        raise ConfigError(f"{variable('push_secret')} must have 16 characters or more")
+    for name in ("push_secret", "metrics_token"):
+        if 0 < len(getattr(settings, name).reveal()) < 16:  # noqa: PLR2004 - in the message
+            raise ConfigError(f"{variable(name)} must have 16 characters or more")
 
 
 def check_retention(settings: Settings) -> None:

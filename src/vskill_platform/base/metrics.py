@@ -45,6 +45,9 @@ class _Collectors(msgspec.Struct, frozen=True):
     killed: "Counter"
     blob_operations: "Counter"
     blob_bytes: "Counter"
+    mails: "Counter"
+    deliveries: "Counter"
+    mirror_fetches: "Counter"
 
 
 _collectors: _Collectors | None = None
@@ -116,6 +119,15 @@ def start_metrics() -> None:
             "vskill_blob_operations", "Reads and writes of blobs.", ["operation", "outcome"]
         ),
         blob_bytes=Counter("vskill_blob_bytes", "Bytes of blobs.", ["operation"]),
+        mails=Counter("vskill_mails", "Attempts to send a mail.", ["outcome"]),
+        deliveries=Counter(
+            "vskill_webhook_deliveries", "Attempts to deliver an event.", ["outcome"]
+        ),
+        mirror_fetches=Counter(
+            "vskill_mirror_fetches",
+            "Questions to mirrored registries and downloads from them.",
+            ["mirror", "step", "outcome"],
+        ),
     )
 
 
@@ -170,6 +182,21 @@ def count_blob(operation: str, outcome: str, size: int = 0) -> None:
     if _collectors:
         _collectors.blob_operations.labels(operation, outcome).inc()
         _collectors.blob_bytes.labels(operation).inc(size)
+
+
+def count_mail(outcome: str) -> None:
+    if _collectors:
+        _collectors.mails.labels(outcome).inc()
+
+
+def count_delivery(outcome: str) -> None:
+    if _collectors:
+        _collectors.deliveries.labels(outcome).inc()
+
+
+def count_mirror_fetch(mirror: str, step: str, outcome: str) -> None:
+    if _collectors:
+        _collectors.mirror_fetches.labels(mirror, step, outcome).inc()
 
 
 class _Readings:

@@ -6,6 +6,7 @@ from functools import partial
 
 import msgspec
 
+from vskill_platform.base.metrics import count_delivery
 from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
@@ -132,6 +133,7 @@ async def _deliver(endpoint_id: str, stored: Stored[Delivery], tally: _Tally) ->
     if endpoint is None or not endpoint.record.is_enabled or not await owner_may(endpoint.record):
         why = "the endpoint is gone or switched off, or its owner has lost the right to it"
         await _record(stored, Attempt(at=get_now(), answer=why), state="failed")
+        count_delivery("failed")
         return True
     settings, watch = get_settings(), Stopwatch()
     body = build_payload(delivery.event, endpoint.record.shape)
@@ -149,6 +151,7 @@ async def _deliver(endpoint_id: str, stored: Stored[Delivery], tally: _Tally) ->
     )
     if answer.is_success:
         tally.delivered += 1
+        count_delivery("delivered")
         await _record(stored, attempt, state="delivered")
         await _note_success(endpoint.record.id)
         return True
@@ -170,7 +173,9 @@ async def _retry_later(stored: Stored[Delivery], attempt: Attempt, answer: Answe
             "webhook failed (dead letter)", endpoint=delivery.endpoint, delivery=delivery.id
         )
         await _record(stored, attempt, state="failed")
+        count_delivery("failed")
         return
+    count_delivery("retried")
     wait = WAITS[delivery.attempts - 1] * (1 + random.uniform(0, _JITTER))  # noqa: S311 - not a secret
     asked = min(timedelta(seconds=answer.retry_after), _MAX_RETRY_AFTER)
     later = msgspec.structs.replace(delivery, due_at=get_now() + max(wait, asked), last=attempt)

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import msgspec
 
+from vskill_platform.base.metrics import count_mail
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import MailFailed, MailRefused, NotFound, RecordMalformed
@@ -108,11 +109,13 @@ async def _send(
         links = await make_links(mail)
         if links is None:
             tally.dropped += 1
+            count_mail("dropped")
             log.info("mail dropped, it is no longer wanted", mail=mail.id, kind=mail.kind)
         else:
             message = compose_mail(mail, server, get_settings(), links=links)
             await connection.send(message, to=mail.to)
             tally.sent += 1
+            count_mail("sent")
             log.info("mail sent", mail=mail.id, kind=mail.kind, user=mail.user)
     except MailRefused as error:
         next_step = _bury if error.is_final else _retry_later
@@ -130,6 +133,7 @@ async def _retry_later(stored: Stored[Mail], problem: str, tally: Tally) -> None
     later = msgspec.structs.replace(mail, due_at=get_now() + wait, problem=problem)
     await commit([write_mail(later, expected=stored.revision)])
     tally.failed += 1
+    count_mail("retried")
     log.warning("mail not sent, it will be retried", mail=mail.id, kind=mail.kind,
                 attempts=mail.attempts, error=problem)  # fmt: skip
 
@@ -138,6 +142,7 @@ async def _bury(stored: Stored[Mail], problem: str, tally: Tally) -> None:
     mail = msgspec.structs.replace(stored.record, problem=problem)
     await commit(bury_mail(mail, expected=stored.revision))
     tally.dead += 1
+    count_mail("failed")
     log.error("mail failed (dead letter)", mail=mail.id, kind=mail.kind, error=problem)
 
 

@@ -8,7 +8,16 @@ import msgspec
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv, get_now, get_settings
-from vskill_platform.stores.records import Stored, decode, encode, get_record, read_each
+from vskill_platform.stores.records import (
+    MAX_COUNTED,
+    Backlog,
+    Stored,
+    decode,
+    encode,
+    get_record,
+    moment_in_id,
+    read_each,
+)
 
 _WAITING = "mail:"
 _DEAD = "mail-dead:"
@@ -114,6 +123,14 @@ async def list_due_mails(*, limit: int) -> list[str]:
     """Return the ids of mails that are due, the most overdue first."""
     page = await get_kv().list_keys(_WAITING, due_before=get_now(), limit=limit)
     return [key.removeprefix(_WAITING) for key in page.keys]
+
+
+async def measure_mails() -> Backlog:
+    """Return how many mails wait and failed, counted to MAX_COUNTED, and since when the first."""
+    waiting = (await get_kv().list_keys(_WAITING, limit=MAX_COUNTED)).keys
+    failed = (await get_kv().list_keys(_DEAD, limit=MAX_COUNTED)).keys
+    oldest = moment_in_id(waiting[0].removeprefix(_WAITING)) if waiting else None
+    return Backlog(waiting=len(waiting), failed=len(failed), oldest=oldest)
 
 
 async def list_mails(*, dead: bool, after: str | None = None, limit: int = 100) -> MailPage:

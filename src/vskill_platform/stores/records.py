@@ -1,7 +1,7 @@
 """Read and write records: strict JSON, and concurrent reads that fail independently."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -115,6 +115,28 @@ async def iterate_keys(
         if page.cursor is None:
             return
         after = page.cursor
+
+
+#: How far records are counted for `/metrics`.
+MAX_COUNTED = 1_000
+
+
+class Backlog(msgspec.Struct, frozen=True):
+    """What waits to be sent, for `/metrics`."""
+
+    waiting: int
+    #: Dead letters.
+    failed: int
+    #: When the oldest of those that wait was created.
+    oldest: datetime | None
+
+
+def moment_in_id(record_id: str) -> datetime | None:
+    """Return the time in an id that begins with 14 hex digits of microseconds; else None."""
+    try:
+        return datetime.fromtimestamp(int(record_id[:14], 16) / 1_000_000, UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 async def read_each(

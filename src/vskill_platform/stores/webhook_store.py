@@ -12,11 +12,14 @@ from vskill_platform.model.event import Event
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv, get_now, get_settings
 from vskill_platform.stores.records import (
+    MAX_COUNTED,
+    Backlog,
     Stored,
     decode,
     encode,
     get_record,
     list_all_keys,
+    moment_in_id,
     read_each,
 )
 
@@ -165,6 +168,23 @@ async def list_deliveries(
     prefix = {"": _OF, "failed": _FAILED_OF, "waiting": _WAITING_OF}[only]
     (keys,) = await get_kv().find_marked([prefix + endpoint_id], limit=limit, last_first=True)
     return await read_each(keys, lambda key, value: decode(key, value, Delivery))
+
+
+async def measure_deliveries() -> Backlog:
+    """Return how many deliveries wait and failed, and since when the first waits."""
+    endpoints = [key.removeprefix(_ENDPOINT) for key in await list_all_keys(_ENDPOINT)]
+    waiting = await _find_all(_WAITING_OF, endpoints)
+    failed = await _find_all(_FAILED_OF, endpoints)
+    ids = [key.removeprefix(_DELIVERY) for key in waiting]
+    oldest = moment_in_id(min(ids)) if ids else None
+    return Backlog(waiting=len(ids), failed=len(failed), oldest=oldest)
+
+
+async def _find_all(prefix: str, endpoints: list[str]) -> list[str]:
+    """Return the keys of deliveries with a mark, at most MAX_COUNTED for each endpoint."""
+    marks = [prefix + endpoint for endpoint in endpoints]
+    found = await get_kv().find_marked(marks, limit=MAX_COUNTED) if marks else []
+    return [key for keys in found for key in keys]
 
 
 async def count_waiting(endpoint_id: str, *, limit: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.clocks import ManualClock
+from tests.counters import counted
 from tests.mirrors import Answers, Upstream, a_liar, an_upstream, mirroring, process_all
 from tests.unit.web.pages_cast import change_skill
 from vskill_platform.cron.check_mirrors import check_mirrors
@@ -69,10 +70,13 @@ async def test_what_left_the_other_registry_is_marked_and_marked_back(
     there, down = upstream.registry.env, TakenDown(reason="stolen", by="cyd", at=clock.now())
     await change_skill(there, "@acme/demo", down=down)
     clock.advance(**LATER)
+    labels = {"mirror": "hub", "step": "find", "outcome": "not_found"}
+    before = counted("vskill_mirror_fetches_total", **labels)
 
     assert await check_mirrors() == "0 of 1 skill compared, 1 failed"
 
     gone = await record()
+    assert counted("vskill_mirror_fetches_total", **labels) == before + 1
     assert (gone.status, gone.missing_since) == (MirrorStatus.MISSING, clock.now())
     assert (await find_version(SLUG)).version.version == "1.0.0"
     await change_skill(there, "@acme/demo", down=None)

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from tests.clocks import ManualClock
+from tests.counters import counted
 from tests.mail_server import Mailbox, a_mail_server
 from vskill_platform.cron.schedule import JOBS, run_due_jobs
 from vskill_platform.engines.ports import Put
@@ -44,11 +45,14 @@ async def test_a_mail_has_a_text_an_html_part_and_a_message_id_that_stays(
     mail = new_mail("test", ADA)
     await written(mail)
 
+    before = counted("vskill_mails_total", outcome="sent")
+
     outcome = await send_due_mails()
 
     (sent,) = mailbox.mails
     text, html = mailbox.texts(0)
     assert outcome == "1 mail sent"
+    assert counted("vskill_mails_total", outcome="sent") == before + 1
     assert sent["Subject"] == "Test mail of Skills"
     assert sent["From"] == "Skills <skills@registry.example>"
     assert (sent["To"], sent["Auto-Submitted"]) == (ADA, "auto-generated")

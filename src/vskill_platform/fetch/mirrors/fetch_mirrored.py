@@ -1,9 +1,12 @@
 """Find and fetch a skill of another registry: every byte is checked before it is used."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from vskill_platform.base.killable_process import BROKE_DOWN, run_in_process
+from vskill_platform.base.metrics import count_mirror_fetch
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import NotFound, SourceRefused
 from vskill_platform.fetch.archive import MAX_RATIO, root_of, unpack
@@ -44,7 +47,25 @@ async def find_there(mirror: Mirror, name: str, reach: Reach, *, revision: str =
     NotFound if it has none, SourceUnavailable if it does not answer, SourceRefused if the answer
     cannot be used.
     """
-    return await _FINDERS[mirror.kind](Client(mirror, reach), name, revision)
+    with _counted(mirror, "find"):
+        return await _FINDERS[mirror.kind](Client(mirror, reach), name, revision)
+
+
+@contextmanager
+def _counted(mirror: Mirror, step: str) -> Iterator[None]:
+    """Count how a request to another registry ended, for `/metrics`."""
+    outcome = "failed"
+    try:
+        yield
+        outcome = "ok"
+    except NotFound:
+        outcome = "not_found"
+        raise
+    except SourceRefused:
+        outcome = "refused"
+        raise
+    finally:
+        count_mirror_fetch(mirror.name, step, outcome)
 
 
 async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
@@ -61,7 +82,8 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
         found = await find_there(mirror, name, reach, revision=source.ref)
         if found.withdrawn:
             raise SourceRefused(f"{mirror.name} no longer offers {name}: {found.withdrawn}")
-        content = await Client(mirror, reach).download(found.url, limit=MAX_TOTAL_BYTES)
+        with _counted(mirror, "download"):
+            content = await Client(mirror, reach).download(found.url, limit=MAX_TOTAL_BYTES)
     except NotFound as error:
         raise SourceRefused(f"it is gone: {error}") from error
     digest = hashlib.sha256(content).hexdigest()

@@ -11,6 +11,9 @@ from vskill_platform.errors import EngineError, NotSignedIn
 from vskill_platform.queue.health import Health
 from vskill_platform.settings import variable
 from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.mail_store import measure_mails
+from vskill_platform.stores.records import Backlog
+from vskill_platform.stores.webhook_store import measure_deliveries
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.registry.probes import CachedHealth, count_credentials, is_operator
 
@@ -39,9 +42,26 @@ async def _read_queue(request: WebRequest) -> list[Reading]:
     known: CachedHealth = request.app.state.health
     try:
         health = await known.look()
+        mails, deliveries = await measure_mails(), await measure_deliveries()
     except EngineError:
         return [Reading("vskill_database_up", "Whether the database answers.", 0)]
-    return [Reading("vskill_database_up", "Whether the database answers.", 1), *_queue(health)]
+    return [
+        Reading("vskill_database_up", "Whether the database answers.", 1),
+        *_queue(health),
+        *_backlog("mails", "Mails", mails),
+        *_backlog("webhook_deliveries", "Deliveries of events", deliveries),
+    ]
+
+
+def _backlog(name: str, what: str, found: Backlog) -> Iterator[Reading]:
+    waited = (get_now() - found.oldest).total_seconds() if found.oldest else 0
+    yield Reading(f"vskill_{name}_waiting", f"{what} that wait, counted to 1,000.", found.waiting)
+    yield Reading(
+        f"vskill_{name}_failed", f"{what} that are dead letters, counted to 1,000.", found.failed
+    )
+    yield Reading(
+        f"vskill_{name}_oldest_seconds", f"{what}: how long the oldest waits.", max(waited, 0)
+    )
 
 
 def _queue(health: Health) -> Iterator[Reading]:

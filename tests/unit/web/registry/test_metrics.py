@@ -12,22 +12,36 @@ import yaml
 from httpx import ASGITransport, AsyncClient
 
 from tests.apps import an_app
+from tests.clocks import ManualClock
 from tests.probes import ProbingEngine
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from vskill_platform.base.metrics import (
     count_blob,
     count_cron_run,
+    count_delivery,
     count_killed,
+    count_mail,
+    count_mirror_fetch,
     count_submission,
     count_verdict,
     observe_stage,
     start_metrics,
 )
 from vskill_platform.engines.ports import MessageQueue
-from vskill_platform.errors import EngineError
+from vskill_platform.errors import ConfigError, EngineError
+from vskill_platform.model.event import Event, EventData, EventType
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.secret_settings import Secret
+from vskill_platform.settings import load_settings
+from vskill_platform.stores.db import commit
+from vskill_platform.stores.mail_store import Mail, bury_mail, get_mail, new_mail, write_mail
+from vskill_platform.stores.webhook_store import (
+    Endpoint,
+    new_delivery,
+    write_delivery,
+    write_endpoint,
+)
 
 ROOT = Path(__file__).parents[4]
 TOKEN = {"Authorization": "Bearer let-me-measure"}
@@ -116,6 +130,54 @@ async def test_the_queue_and_the_index_are_read_when_asked(registry: Registry) -
     assert value_of(text, "vskill_index_lag_seconds") >= 0
 
 
+async def test_mails_and_deliveries_that_wait_or_failed_are_counted_with_their_age(
+    registry: Registry, clock: ManualClock
+) -> None:
+    endpoint = Endpoint(
+        id="ep_1", url="https://a.example", namespace="", owner="cyd", secret="",
+        created_at=clock.now(),
+    )  # fmt: skip
+    mails = [new_mail("test", "ada@example.org") for _ in range(3)]
+    waiting = new_delivery(endpoint, an_event(clock))
+    failed = msgspec.structs.replace(new_delivery(endpoint, an_event(clock)), state="failed")
+    await commit([*map(write_mail, mails), write_endpoint(endpoint, expected=0)])
+    await commit([*bury_mail(mails[0], expected=await revision_of(mails[0]))])
+    await commit([write_delivery(waiting), write_delivery(failed)])
+    clock.advance(minutes=2)
+
+    text = await read(registry)
+
+    values = {
+        name: value_of(text, f"vskill_{name}")
+        for kind in ("mails", "webhook_deliveries")
+        for name in (f"{kind}_waiting", f"{kind}_failed", f"{kind}_oldest_seconds")
+    }
+    assert values == {
+        "mails_waiting": 2,
+        "mails_failed": 1,
+        "mails_oldest_seconds": 120,
+        "webhook_deliveries_waiting": 1,
+        "webhook_deliveries_failed": 1,
+        "webhook_deliveries_oldest_seconds": 120,
+    }
+
+
+async def revision_of(mail: Mail) -> int:
+    stored = await get_mail(mail.id)
+    assert stored
+    return stored.revision
+
+
+def an_event(clock: ManualClock) -> Event:
+    return Event(id="evt_1", type=EventType.TEST, at=clock.now(), data=EventData())
+
+
+@pytest.mark.parametrize("token", ["short", "x" * 15])
+def test_a_short_token_is_refused(token: str) -> None:
+    with pytest.raises(ConfigError, match="VSKILL_METRICS_TOKEN must have 16 characters or more"):
+        load_settings({"VSKILL_METRICS_TOKEN": token})
+
+
 class NoQueue(ProbingEngine):
     @property
     def queue(self) -> MessageQueue:
@@ -155,6 +217,9 @@ async def test_the_dashboard_the_alerts_and_the_docs_name_metrics_that_exist(
     count_cron_run("prune", is_failure=False, seconds=1, at=registry.env.clock.now())
     count_killed("cancelled")
     count_blob("read", "ok", 1)
+    count_mail("sent")
+    count_delivery("delivered")
+    count_mirror_fetch("hub", "find", "ok")
     await registry.client.get("/")
     text = await read(registry)
     existing = set(re.findall(r"^(vskill_[a-z_]+)", text, re.MULTILINE))
