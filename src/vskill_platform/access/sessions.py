@@ -9,7 +9,6 @@ from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotFound, Overtaken
 from vskill_platform.model.user import Session, User
-from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.session_store import (
     delete_session,
@@ -92,19 +91,25 @@ async def end_session(user_name: str, session_id: str) -> None:
     await commit(delete_session(digest, stored.record))
 
 
-async def add_second_factor_to(user_name: str, session_id: str) -> None:
-    """Record that the user of a session has proved a second factor."""
+async def add_second_factor_to(
+    user_name: str, session_id: str, *, ends_others: bool
+) -> list[Operation]:
+    """Return the operations that record a proved second factor in a session.
 
-    async def plan() -> PlannedChange[None]:
-        digest = await get_session_digest(user_name, session_id)
+    With *ends_others* they end all other sessions of the user, which began without one.
+    """
+    operations: list[Operation] = []
+    for session in await list_sessions(user_name):
+        digest = await get_session_digest(user_name, session.id)
         stored = await get_session(digest) if digest else None
         if digest is None or stored is None:
-            raise NotFound("that session has already ended")
-        proved = msgspec.structs.replace(stored.record, has_second_factor=True)
-        operations = [write_session(digest, proved, expected=stored.revision)]
-        return PlannedChange(operations=operations, result=None)
-
-    await change(f"a session of {user_name}", plan)
+            continue
+        if session.id == session_id:
+            proved = msgspec.structs.replace(stored.record, has_second_factor=True)
+            operations.append(write_session(digest, proved, expected=stored.revision))
+        elif ends_others:
+            operations += delete_session(digest, stored.record)
+    return operations
 
 
 async def find_last_sign_in(user_name: str) -> datetime | None:

@@ -8,6 +8,7 @@ import msgspec
 
 from vskill_platform.access.second_factor.totp import matching_step, new_totp_secret
 from vskill_platform.access.secret_texts import digest_of
+from vskill_platform.access.sessions import add_second_factor_to
 from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.access.users import find_user
 from vskill_platform.base.telemetry import get_logger
@@ -53,8 +54,11 @@ async def begin_totp(user: User, password: str) -> str:
     return secret
 
 
-async def confirm_totp(user: User, code: str) -> list[str]:
-    """Turn the second factor on; return the recovery codes, which are shown once."""
+async def confirm_totp(user: User, code: str, *, session_id: str) -> list[str]:
+    """Turn the second factor on; return the recovery codes, which are shown once.
+
+    All other sessions of the user end, unless there was a second factor before.
+    """
     codes = new_recovery_codes()
 
     async def plan() -> PlannedChange[list[str]]:
@@ -75,6 +79,7 @@ async def confirm_totp(user: User, code: str) -> list[str]:
         operations = [
             write_second_factor(factor, expected=old.revision if old else ABSENT),
             delete_new_totp(user.name),
+            *await add_second_factor_to(user.name, session_id, ends_others=old is None),
             write_audit("user second-factor", user.name, actor=user.name, reason="", outcome="on"),
         ]
         return PlannedChange(operations=operations, result=codes)

@@ -13,6 +13,7 @@ from vskill_platform.access.second_factor.factors import (
     without_factor,
 )
 from vskill_platform.access.secret_texts import digest_of, new_secret
+from vskill_platform.access.sessions import add_second_factor_to
 from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.access.users import find_user
 from vskill_platform.base.telemetry import get_logger
@@ -100,8 +101,13 @@ async def begin_passkey(user: User, password: str, party: RelyingParty) -> str:
     return options_to_json(options)
 
 
-async def add_passkey(user: User, name: str, credential: str, party: RelyingParty) -> list[str]:
-    """Store a new passkey; return recovery codes if it is the user's first factor."""
+async def add_passkey(
+    user: User, name: str, credential: str, party: RelyingParty, *, session_id: str
+) -> list[str]:
+    """Store a new passkey; return recovery codes if it is the user's first factor.
+
+    In that case all other sessions of the user end.
+    """
     name = " ".join(name.split()) or "Passkey"
     if len(name) > _MAX_NAME or not name.isprintable():
         raise InvalidInput(f"a name has at most {_MAX_NAME} printable characters")
@@ -116,7 +122,9 @@ async def add_passkey(user: User, name: str, credential: str, party: RelyingPart
             "user passkey", user.name, actor=user.name, reason=name, outcome="added"
         )
         operations: list[Operation] = [*write_new_passkey(passkey), audit]
-        if await get_second_factor(user.name):
+        old = await get_second_factor(user.name)
+        operations += await add_second_factor_to(user.name, session_id, ends_others=old is None)
+        if old:
             return PlannedChange(operations=operations, result=[])
         factor = SecondFactor(
             user=user.name, recovery=recovery_digests(user.name, codes), added_at=get_now()

@@ -15,7 +15,7 @@ from vskill_platform.access.second_factor.passkeys import (
     use_passkey,
 )
 from vskill_platform.access.second_factor.sign_in_step import end_step, find_step
-from vskill_platform.access.sessions import add_second_factor_to, begin_session
+from vskill_platform.access.sessions import begin_session
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
 from vskill_platform.setting_values import is_loopback
@@ -60,10 +60,15 @@ async def passkey_form(request: WebRequest) -> Response[Any]:
             gone = await remove_passkey(user, fields.get("id", ""), fields.get("password", ""))
             return await show_security(request, Shown(done=f"{gone.name} was removed."))
         party = _relying_party(request)
-        codes = await add_passkey(user, fields.get("name", ""), fields.get("credential", ""), party)
+        codes = await add_passkey(
+            user,
+            fields.get("name", ""),
+            fields.get("credential", ""),
+            party,
+            session_id=visitor_of(request).credential,
+        )
     except (InvalidInput, NotAllowed, NotFound, NotSignedIn) as error:
         return await show_security(request, Shown(problem=str(error)), status=400)
-    await add_second_factor_to(user.name, visitor_of(request).credential)
     shown = Shown(done="The passkey was added.", recovery_codes=tuple(codes))
     return await show_security(request, shown)
 

@@ -17,7 +17,6 @@ from vskill_platform.access.second_factor.factors import (
 )
 from vskill_platform.access.second_factor.sign_in_step import find_step, finish_step
 from vskill_platform.access.second_factor.totp import totp_uri
-from vskill_platform.access.sessions import add_second_factor_to
 from vskill_platform.access.sign_in import has_password
 from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn, TooMany
@@ -141,8 +140,8 @@ async def _begin(request: WebRequest, user: User, fields: dict[str, str]) -> Tem
 async def _confirm(request: WebRequest, user: User, fields: dict[str, str]) -> Template:
     """Turn it on; this session then counts as one with a second factor."""
     await check_strong_session(request)
-    codes = await confirm_totp(user, fields.get("code", ""))
-    await add_second_factor_to(user.name, visitor_of(request).credential)
+    session_id = visitor_of(request).credential
+    codes = await confirm_totp(user, fields.get("code", ""), session_id=session_id)
     done = "The second factor is on. You need a code at the next sign-in."
     return await show_security(request, Shown(done=done, recovery_codes=tuple(codes)))
 

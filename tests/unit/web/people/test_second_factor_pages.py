@@ -355,21 +355,79 @@ async def test_staff_who_sign_in_with_it_have_their_rights(
     assert (done.headers["location"], page.status_code) == ("/admin/people", 200)
 
 
-async def test_an_older_session_and_the_password_cannot_replace_the_second_factor(
+async def test_a_session_without_it_and_the_password_cannot_replace_the_second_factor(
     office: Office, clock: ManualClock
 ) -> None:
     ada, mine, stolen = await a_user(Role.PUBLISHER), office.browser(), office.browser()
-    await let_in(stolen, ada)
     await let_in(mine, ada)
     app, _ = await set_up(mine, clock)
+    await let_in(stolen, ada)
 
     page = await stolen.get(SECURITY)
+    headers, path = {"X-CSRF-Token": csrf_in(page)}, "/api/v1/account/second-factor"
+    begun = await stolen.post(f"{path}/totp", json={"password": PASSWORD}, headers=headers)
+    confirmed = await stolen.post(f"{path}/confirm", json={"code": "123456"}, headers=headers)
     refused = await post(stolen, SECURITY, page, act="begin", password=PASSWORD)
     key = await post(stolen, "/account/passkeys", page, act="remove", id="x", password=PASSWORD)
 
+    assert (begun.status_code, confirmed.status_code) == (403, 403)
     assert (refused.status_code, key.status_code) == (400, 400)
     assert "sign in again with your second factor first" in refused.text
     assert "sign in again with your second factor first" in key.text
     factor = await get_second_factor("ada")
     assert factor
     assert factor.record.totp_secret == app.secret
+
+
+async def test_turning_it_on_ends_all_other_sessions_of_the_user(
+    office: Office, clock: ManualClock
+) -> None:
+    ada, ben = await a_user(), await a_user(Role.READER)
+    here, elsewhere, of_ben = office.browser(), office.browser(), office.browser()
+    await let_in(here, ada)
+    await let_in(elsewhere, ada)
+    await let_in(of_ben, ben)
+
+    app, _ = await set_up(here, clock)
+    third = office.browser()
+    await enter_password(third)
+    await enter_code(third, app.code())
+    await set_up(here, clock)  # another app: the sessions have a second factor already
+
+    answers = [await one.get("/account") for one in (here, elsewhere, of_ben, third)]
+    assert [one.status_code for one in answers] == [200, 303, 200, 200]
+
+
+async def test_all_of_it_works_over_the_api(office: Office, clock: ManualClock) -> None:
+    browser, path = office.browser(), "/api/v1/account/second-factor"
+    await let_in(browser, await a_user())
+    headers = {"X-CSRF-Token": csrf_in(await browser.get(SECURITY))}
+
+    async def send(name: str, **data: str) -> Response:
+        return await browser.post(f"{path}/{name}", json=data, headers=headers)
+
+    before = (await browser.get(path)).json()
+    wrong = await send("totp", password="not it")
+    begun = await send("totp", password=PASSWORD)
+    app = App(begun.json()["secret"], clock)
+    refused = await send("confirm", code=app.wrong())
+    confirmed = await send("confirm", code=app.code())
+    shown = await browser.get(path)
+    renewed = await send("recovery-codes", code=app.code())
+    old = await send("remove", code=confirmed.json()["recoveryCodes"][0])
+    removed = await send("remove", code=renewed.json()["recoveryCodes"][0])
+
+    assert before == {
+        "hasApp": False,
+        "passkeys": [],
+        "addedAt": None,
+        "recoveryCodesLeft": 0,
+        "isRequired": False,
+    }
+    assert begun.json()["uri"].startswith("otpauth://totp/")
+    assert begun.headers["cache-control"] == confirmed.headers["cache-control"] == "no-store"
+    assert [one.status_code for one in (wrong, refused, old)] == [400, 400, 400]
+    assert (shown.json()["hasApp"], shown.json()["recoveryCodesLeft"]) == (True, 10)
+    assert app.secret not in shown.text
+    assert removed.status_code == 200
+    assert await get_second_factor("ada") is None
