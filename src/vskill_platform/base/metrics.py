@@ -45,6 +45,12 @@ class _Collectors(msgspec.Struct, frozen=True):
     killed: "Counter"
     blob_operations: "Counter"
     blob_bytes: "Counter"
+    exchanges: "_Exchanges"
+
+
+class _Exchanges(msgspec.Struct, frozen=True):
+    """What is sent to other servers, and asked for there."""
+
     mails: "Counter"
     deliveries: "Counter"
     mirror_fetches: "Counter"
@@ -119,6 +125,14 @@ def start_metrics() -> None:
             "vskill_blob_operations", "Reads and writes of blobs.", ["operation", "outcome"]
         ),
         blob_bytes=Counter("vskill_blob_bytes", "Bytes of blobs.", ["operation"]),
+        exchanges=_start_exchanges(),
+    )
+
+
+def _start_exchanges() -> _Exchanges:
+    from prometheus_client import Counter  # noqa: PLC0415 - see above
+
+    return _Exchanges(
         mails=Counter("vskill_mails", "Attempts to send a mail.", ["outcome"]),
         deliveries=Counter(
             "vskill_webhook_deliveries", "Attempts to deliver an event.", ["outcome"]
@@ -186,17 +200,17 @@ def count_blob(operation: str, outcome: str, size: int = 0) -> None:
 
 def count_mail(outcome: str) -> None:
     if _collectors:
-        _collectors.mails.labels(outcome).inc()
+        _collectors.exchanges.mails.labels(outcome).inc()
 
 
 def count_delivery(outcome: str) -> None:
     if _collectors:
-        _collectors.deliveries.labels(outcome).inc()
+        _collectors.exchanges.deliveries.labels(outcome).inc()
 
 
 def count_mirror_fetch(mirror: str, step: str, outcome: str) -> None:
     if _collectors:
-        _collectors.mirror_fetches.labels(mirror, step, outcome).inc()
+        _collectors.exchanges.mirror_fetches.labels(mirror, step, outcome).inc()
 
 
 class _Readings:
