@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs/images"
 PROGRAM = Path(sys.executable).with_name("vskill-platform")
 SIZE: ViewportSize = {"width": 1280, "height": 860}
-_PATIENCE_SECONDS = 60
+_PATIENCE_SECONDS = 300
 #: Who signs in to the sample registry, and what is shown of it.
 _ADMIN, _PASSWORD = "cyd", "correct horse battery staple"
 _SKILL = "/skills/quill/platform-tools/kubernetes-debugger"

@@ -206,7 +206,7 @@ def undeprecate() -> None:
 def delete() -> None:
     """Delete a skill, a version or a namespace.
 
-    Its files and reports go; its name and version numbers cannot be used by others. Owners can
+    Its files and reports are deleted; nobody else can use its name and version numbers. Owners can
     delete private skills, skills that were never installed, and what is at most 72 hours old.
     """
 

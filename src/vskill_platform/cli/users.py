@@ -144,7 +144,7 @@ def disable(*, name: str, reason: str, as_json: bool) -> None:
 def delete_command(*, name: str, reason: str, dry_run: bool, as_json: bool) -> None:
     """Delete a user.
 
-    Tokens, sessions, addresses and links go; published skills stay, and so does the reserved name.
+    Deletes tokens, sessions, addresses and links. Published skills stay, and the name is reserved.
     """
 
     async def work() -> AccountDeletion:

@@ -61,7 +61,7 @@ def change(*, registry: str | None, **options: Any) -> None:
 @json_option
 @registry_option
 def rotate(*, registry: str | None, **options: Any) -> None:
-    """Print a new secret; the old one signs, too, for a day."""
+    """Print a new secret; deliveries are signed with both for a day."""
     run_far(f"{_HERE}:rotate", registry, **options)
 
 
@@ -98,5 +98,5 @@ def replay(*, registry: str | None, **options: Any) -> None:
 @_id
 @registry_option
 def remove(*, registry: str | None, **options: Any) -> None:
-    """Remove a webhook; what waits for it is not sent."""
+    """Remove a webhook; pending events are not sent."""
     run_far(f"{_HERE}:remove", registry, **options)

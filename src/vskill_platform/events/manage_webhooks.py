@@ -37,7 +37,7 @@ from vskill_platform.stores.webhook_store import (
     write_endpoints_mark,
 )
 
-#: How long the old secret signs, too, after a rotation.
+#: How long deliveries are also signed with the old secret after a rotation.
 ROTATION = timedelta(days=1)
 #: Endpoints of one namespace, and of the registry.
 MAX_ENDPOINTS = 20
@@ -134,7 +134,7 @@ async def change_endpoint(endpoint_id: str, wanted: EndpointChange, *, actor: st
 
 
 async def rotate_secret(endpoint_id: str, *, actor: str) -> NewSecret:
-    """Give an endpoint a new secret; the old one signs, too, for a day."""
+    """Give an endpoint a new secret; deliveries are signed with both for a day."""
     secret = new_webhook_secret()
 
     def rotate(one: Endpoint) -> Endpoint:
@@ -147,7 +147,7 @@ async def rotate_secret(endpoint_id: str, *, actor: str) -> NewSecret:
 
 
 async def remove_endpoint(endpoint_id: str, *, actor: str) -> None:
-    """Remove an endpoint; what waits for it is not sent."""
+    """Remove an endpoint; pending events are not sent."""
 
     async def plan() -> PlannedChange[None]:
         stored = await _find(endpoint_id)

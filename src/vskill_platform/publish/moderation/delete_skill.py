@@ -1,4 +1,4 @@
-"""Delete a skill or a version: its files and reports go, its name and numbers stay taken.
+"""Delete a skill or a version: its files and reports; its name and numbers stay taken.
 
 Owners delete what nobody relies on: private skills, skills that were never installed, and what was
 published in the last 72 hours. Admins delete anything, with a reason.

@@ -148,7 +148,7 @@ async def change_webhook(
 
 
 async def remove_webhook(request: WebRequest, webhook_id: FromPath[str]) -> Ok:
-    """Remove a webhook; what waits for it is not sent."""
+    """Remove a webhook; pending events are not sent."""
     await find_webhook(request, webhook_id)
     await remove_endpoint(webhook_id, actor=visitor_of(request).name)
     return Ok()
@@ -156,7 +156,7 @@ async def remove_webhook(request: WebRequest, webhook_id: FromPath[str]) -> Ok:
 
 @operation(response_headers=NO_STORE_HEADER, also=(404,))
 async def rotate_over_api(request: WebRequest, webhook_id: FromPath[str]) -> WebhookSecret:
-    """Create a new secret; the old one signs, too, for a day."""
+    """Create a new secret; deliveries are signed with both for a day."""
     await find_webhook(request, webhook_id)
     made = await rotate_secret(webhook_id, actor=visitor_of(request).name)
     return WebhookSecret(webhook=_item(made.endpoint), secret=made.secret)
