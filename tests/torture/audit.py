@@ -1,4 +1,4 @@
-"""Compare what users were told with what is there, record by record, on any engine."""
+"""Compare what users were told with what is there, record by record, on PostgreSQL."""
 
 import asyncio
 import itertools
@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
+import asyncpg
 import msgspec
 
 from tests.torture.nodes import Load, Node, Nodes
@@ -16,6 +17,12 @@ from tests.torture.skills import Skill, unpacked_manifest
 from vskill_platform.engines.ports import BackgroundStats, Engine
 
 _FINAL = {"PUBLISHED", "TIER1_FAILED", "REJECTED", "BLOCKED", "DEQUEUED", "NEEDS_REVIEW"}
+_DIFFERING_MARKS = """
+WITH told AS (SELECT DISTINCT unnest(marks) AS word, rank, id AS record FROM vskill.kv)
+(TABLE told EXCEPT SELECT word, rank, record FROM vskill.mark)
+UNION ALL
+(SELECT word, rank, record FROM vskill.mark EXCEPT TABLE told)
+"""
 #: How long the search index of a node may take to catch up.
 _INDEX_SECONDS = 40.0
 
@@ -36,33 +43,54 @@ async def find_mistakes(
         if answer.status_code != 200:
             mistakes.append(f"{skill.name} {submission_id} is lost: {answer.status_code}")
             continue
-        mistakes += _check_submission(skill, answer.json())
-        mistakes += await _check_published(nodes, skill)
+        mistakes += _check_submission(skill, answer.json(), load)
+        mistakes += await _check_published(nodes, skill, answer.json()["state"] == "PUBLISHED")
     async with nodes.platform.env() as env:
         mistakes += await _check_records(env.engine)
         mistakes += await _check_lists(nodes, env.engine)
-    return mistakes
+    return mistakes + await _check_marks(nodes.platform.settings["database_url"])
 
 
-def _check_submission(skill: Skill, record: dict[str, Any]) -> list[str]:
+def _check_submission(skill: Skill, record: dict[str, Any], load: Load) -> list[str]:
     found = []
-    if record["state"] != skill.ends_as:
-        found.append(f"{skill.name} is {record['state']}, not {skill.ends_as}: {record['reason']}")
+    state, reviews = record["state"], _reviews(record)
+    if state not in _expected_states(skill, record["id"], load):
+        found.append(f"{skill.name} is {state}, not {skill.ends_as}: {record['reason']}")
     if not record["reason"]:
         found.append(f"{skill.name} has no reason")
+    if state != "PUBLISHED" and not (record["scanResult"] or {}).get("findings"):
+        found.append(f"{skill.name} is {state} without a finding")
+    if record["id"] in load.decided and len(reviews) != 1:
+        found.append(f"{skill.name}: one decision was acknowledged, its history has {reviews}")
     steps = [(event["fromState"], event["toState"]) for event in record["stateHistory"]]
     if any(one[1] != other[0] for one, other in itertools.pairwise([(None, None), *steps])):
         found.append(f"{skill.name}: the history has a gap: {steps}")
-    if [to for _, to in steps].count("PUBLISHED") != (skill.ends_as == "PUBLISHED"):
+    if not steps or steps[-1][1] != state:
+        found.append(f"{skill.name} is {state}, but its history ends otherwise: {steps}")
+    if [to for _, to in steps].count("PUBLISHED") != (state == "PUBLISHED"):
         found.append(f"{skill.name}: published more or less than once: {steps}")
     return found
 
 
-async def _check_published(nodes: Nodes, skill: Skill) -> list[str]:
+def _expected_states(skill: Skill, submission_id: str, load: Load) -> set[str]:
+    """Return the states it may be in: two if the answer to a decision was lost."""
+    decision = load.decisions.get(submission_id)
+    if decision is None:
+        return {skill.ends_as}
+    decided = "PUBLISHED" if decision == "approve" else "REJECTED"
+    return {decided} if submission_id in load.decided else {decided, skill.ends_as}
+
+
+def _reviews(record: dict[str, Any]) -> list[str]:
+    events = record["stateHistory"]
+    return [event["toState"] for event in events if event["trigger"] == "review"]
+
+
+async def _check_published(nodes: Nodes, skill: Skill, is_published: bool) -> list[str]:
     path = f"/api/v1/skills/{quote(f'@ada/{skill.name}')}"
     answer = await nodes.ask(f"{path}/versions?limit=100")
     versions = answer.json()["versions"] if answer.status_code == 200 else []
-    if len(versions) != (skill.ends_as == "PUBLISHED"):
+    if len(versions) != is_published:
         return [f"{skill.name} has {len(versions)} versions"]
     found = []
     for version in versions:
@@ -143,8 +171,9 @@ async def _check_held(engine: Engine, submissions: dict[str, Any]) -> list[str]:
 async def _check_lists(nodes: Nodes, engine: Engine) -> list[str]:
     """Compare the search index of each web node with the records."""
     slugs = [key for key in await _keys(engine, "skill:") if not key.startswith("alias:")]
-    states = Counter(record["state"] for record in (await _read(engine, "sub:")).values())
-    expected = (sorted(slugs), dict(states))
+    submissions = await _read(engine, "sub:")
+    states = Counter(record["state"] for record in submissions.values())
+    expected = _Lists(sorted(slugs), sorted(submissions), dict(states))
     found = []
     for node in nodes.web:
         give_up_at = monotonic() + _INDEX_SECONDS
@@ -155,15 +184,39 @@ async def _check_lists(nodes: Nodes, engine: Engine) -> list[str]:
     return found
 
 
-async def _read_lists(nodes: Nodes, node: Node) -> tuple[list[str], dict[str, int]]:
-    listed: list[str] = []
+class _Lists(msgspec.Struct):
+    skills: list[str]
+    submissions: list[str]
+    states: dict[str, int]
+
+
+async def _read_lists(nodes: Nodes, node: Node) -> _Lists:
+    skills: list[str] = []
     for page in itertools.count(1):
         answer = await nodes.get_json(f"/api/v1/skills?limit=100&page={page}", node=node)
-        listed += [skill["slug"] for skill in answer["skills"]]
-        if len(listed) >= answer["pagination"]["total"]:
+        skills += [skill["slug"] for skill in answer["skills"]]
+        if len(skills) >= answer["pagination"]["total"]:
             break
+    submissions: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        after = f"&cursor={quote(cursor)}" if cursor else ""
+        answer = await nodes.get_json(f"/api/v1/submissions?limit=100{after}", node=node)
+        submissions += [submission["id"] for submission in answer["submissions"]]
+        cursor = answer["nextCursor"]
     stats = await nodes.get_json("/api/v1/queue/stats", node=node)
-    return sorted(listed), {state: count for state, count in stats["byState"].items() if count}
+    states = {state: count for state, count in stats["byState"].items() if count}
+    return _Lists(sorted(skills), sorted(submissions), states)
+
+
+async def _check_marks(database_url: str) -> list[str]:
+    """Compare the marks of records with the table that finds records by them."""
+    connection = await asyncpg.connect(database_url)
+    try:
+        rows = await connection.fetch(_DIFFERING_MARKS)
+    finally:
+        await connection.close()
+    return [f"mark {row['word']!r} of record {row['record']} does not match it" for row in rows]
 
 
 async def _keys(engine: Engine, prefix: str, owners: Any = ()) -> list[str]:

@@ -5,10 +5,11 @@ import itertools
 import os
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -25,8 +26,11 @@ _SETTINGS = {
     "retry_delay": "1s", "max_retries": "50", "scan_processes": "1", "log_level": "ERROR",
     "writes_per_minute": "1000000", "reads_per_minute": "1000000", "stop_grace": "5s",
 }  # fmt: skip
-_USER = "ada"
 _RETRY_SECONDS = 0.2
+#: How often nobody decides about a submission that waits for review.
+_UNDECIDED = 0.3
+#: How long the processes of a killed node may take to notice it.
+_ORPHAN_SECONDS = 10.0
 #: Longer than the platform waits for the database: a request that takes longer hangs.
 _ANSWER_SECONDS = 60.0
 #: How long users insist, and how long everything may take to settle; on a busy machine.
@@ -71,6 +75,10 @@ class Load(msgspec.Struct):
 
     ids: dict[str, str] = msgspec.field(default_factory=dict)
     answers: Counter[str] = msgspec.field(default_factory=Counter)
+    #: What a reviewer decided about each submission; the answer may have been lost.
+    decisions: dict[str, str] = msgspec.field(default_factory=dict)
+    #: The submissions whose decision was acknowledged.
+    decided: set[str] = msgspec.field(default_factory=set)
 
     async def reached(self, count: int) -> None:
         """Wait until so many submissions were acknowledged."""
@@ -83,7 +91,9 @@ class Nodes:
 
     def __init__(self, folder: Path, database_url: str, *, workers: int = 1) -> None:
         self.platform = Platform(folder, **{**_SETTINGS, "database_url": database_url})
-        self.token = self._create_token()
+        self.token = self._create_token("ada", "admin", "read", "submit")
+        #: Nobody reviews what they have submitted.
+        self._reviewer = self._create_token("rae", "reviewer", "review")
         self.web = [Node(self.platform, "web", free_port()) for _ in range(2)]
         self.workers = [Node(self.platform, "worker") for _ in range(workers)]
         self._turns = itertools.cycle(self.web)
@@ -96,10 +106,10 @@ class Nodes:
         """Start a worker by another program."""
         self.workers.append(Node(self.platform, "worker", prefix=prefix))
 
-    def _create_token(self) -> str:
-        self._run("admin", "users", "add", _USER, "--role", "admin")
-        scopes = [part for scope in ("read", "submit") for part in ("--scope", scope)]
-        answer = self._run("admin", "tokens", "add", _USER, "--label", "t", "--json", *scopes)
+    def _create_token(self, user: str, role: str, *scopes: str) -> str:
+        self._run("admin", "users", "add", user, "--role", role)
+        options = [part for scope in scopes for part in ("--scope", scope)]
+        answer = self._run("admin", "tokens", "add", user, "--label", "t", "--json", *options)
         return str(msgspec.json.decode(answer)["token"])
 
     def _run(self, *arguments: str) -> str:
@@ -107,28 +117,30 @@ class Nodes:
         assert done.code == 0, done
         return done.out
 
-    async def ask(self, path: str, *, node: Node | None = None) -> httpx.Response:
+    async def ask(self, path: str, *, node: Node | None = None, token: str = "") -> httpx.Response:
         """Ask the web nodes in turns; one that is down is passed over, as by a load balancer."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 try:
-                    return await self._request("GET", path, node=node)
+                    return await self._request("GET", path, node=node, token=token)
                 except httpx.TransportError:
                     await asyncio.sleep(_RETRY_SECONDS)
 
-    async def get_json(self, path: str, *, node: Node | None = None) -> Any:
+    async def get_json(self, path: str, *, node: Node | None = None, token: str = "") -> Any:
         """Ask until there is an answer."""
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while (answer := await self.ask(path, node=node)).status_code != 200:
+            while (answer := await self.ask(path, node=node, token=token)).status_code != 200:
                 assert answer.status_code == 503, answer.text
                 assert int(answer.headers["retry-after"]) > 0
                 await asyncio.sleep(_RETRY_SECONDS)
         return answer.json()
 
     @asynccontextmanager
-    async def under_load(self, skills: Sequence[Skill], *, users: int = 3) -> AsyncIterator[Load]:
+    async def under_load(
+        self, skills: Sequence[Skill], *, users: int = 3, load: Load | None = None
+    ) -> AsyncIterator[Load]:
         """Let users upload skills, each until it is acknowledged, while the test does harm."""
-        load = Load()
+        load = load or Load()
         left = iter(skills)
 
         async def insist() -> None:
@@ -139,6 +151,50 @@ class Nodes:
             for _ in range(users):
                 tasks.create_task(insist())
             yield load
+
+    @asynccontextmanager
+    async def under_review(self, load: Load, dice: Random) -> AsyncIterator[None]:
+        """Let a reviewer decide about some of the submissions, while the test does harm."""
+        is_over = asyncio.Event()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._review(load, dice, is_over))
+            yield
+            is_over.set()
+
+    async def _review(self, load: Load, dice: Random, is_over: asyncio.Event) -> None:
+        seen: set[str] = set()
+        is_last = False
+        while not is_last:
+            is_last = is_over.is_set()
+            answer = await self.get_json("/api/v1/reviews", token=self._reviewer)
+            for submission_id in [one["id"] for one in answer["reviews"] if one["id"] not in seen]:
+                seen.add(submission_id)
+                if dice.random() >= _UNDECIDED:
+                    await self._decide(submission_id, dice.choice(["approve", "reject"]), load)
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _decide(self, submission_id: str, decision: str, load: Load) -> None:
+        """Insist on a decision, until it is acknowledged or was made although no answer came."""
+        path = f"/api/v1/reviews/{submission_id}"
+        load.decisions[submission_id] = decision
+        while True:
+            shown = await self.ask(path, token=self._reviewer)
+            if shown.status_code == 200:
+                words = {"reason": "torture", "digest": shown.json()["digest"]}
+                try:
+                    answer = await self._request(
+                        "POST", f"{path}/{decision}", token=self._reviewer, json=words
+                    )
+                except httpx.TransportError:
+                    continue
+                if answer.is_success:
+                    load.decided.add(submission_id)
+                    return
+                shown = answer
+            if shown.status_code in {403, 404, 409}:  # 403: its check took too long to approve it
+                return
+            assert shown.status_code in {429, 503}, shown.text
+            await asyncio.sleep(_RETRY_SECONDS)
 
     async def _submit(self, skill: Skill, load: Load) -> None:
         files = {"files": ("skill.tar.gz", skill.packed(), "application/gzip")}
@@ -159,12 +215,12 @@ class Nodes:
             await asyncio.sleep(_RETRY_SECONDS)
 
     async def _request(
-        self, method: str, path: str, *, node: Node | None = None, **options: Any
+        self, method: str, path: str, *, node: Node | None = None, token: str = "", **options: Any
     ) -> httpx.Response:
         node = node or next(self._turns)
         async with httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{node.port}",
-            headers={"Authorization": f"Bearer {self.token}"},
+            headers={"Authorization": f"Bearer {token or self.token}"},
             timeout=_ANSWER_SECONDS,
         ) as client:
             return await client.request(method, path, **options)
@@ -178,6 +234,24 @@ class Nodes:
                     return
                 await asyncio.sleep(_RETRY_SECONDS)
 
-    async def stop(self) -> list[int]:
-        """Stop all nodes in order; return their exit codes."""
-        return [await asyncio.to_thread(node.process.end) for node in self.all]
+    async def stop(self) -> list[str]:
+        """Stop all nodes in order; return which failed, and the processes that are left over."""
+        found = []
+        for node in self.all:
+            code = await asyncio.to_thread(node.process.end)
+            if code:
+                found.append(f"a {node.role} node exits with {code}: {node.process.rest()}")
+        give_up_at = monotonic() + _ORPHAN_SECONDS
+        while (left := list(_processes_in(self.platform.folder))) and monotonic() < give_up_at:
+            await asyncio.sleep(_RETRY_SECONDS)
+        return found + left
+
+
+def _processes_in(folder: Path) -> Iterator[str]:
+    """Name the processes that work in a folder, as those of nodes do, or have it in their env."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            is_inside = (process / "cwd").readlink().is_relative_to(folder)
+            if is_inside or os.fsencode(folder) in (process / "environ").read_bytes():
+                command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
+                yield f"process {process.name} is left over: {command.decode(errors='replace')}"

@@ -33,13 +33,17 @@ async def test_nothing_is_lost_or_doubled_whatever_is_killed(
     skills = make_skills(_SKILLS, seed=_SEED)
     dice = Random(_SEED)
 
-    async with nodes.under_load(skills, users=4) as load:
-        kills = await _kill_at_random(nodes, server, load, dice)
+    load = Load()
+    async with nodes.under_review(load, Random(_SEED)):
+        async with nodes.under_load(skills, users=4, load=load):
+            kills = await _kill_at_random(nodes, server, load, dice)
+        await nodes.settled()
     await nodes.settled()
 
     assert kills.total() >= _KILLS
+    assert load.decided
     assert await find_mistakes(nodes, skills, load) == []
-    assert await nodes.stop() == [0] * len(nodes.all)
+    assert await nodes.stop() == []
 
 
 async def _kill_at_random(
