@@ -31,6 +31,10 @@ from vskill_platform.engines.ports import Acknowledge, Engine, Send
 BATCH = 3
 
 
+#: A contender that takes longer for a phase has lost a message, or waits for its lease to end.
+PATIENCE_SECONDS = 60
+
+
 class AsyncPeer(Protocol):
     async def send(self, number: int) -> None: ...
 
@@ -65,8 +69,9 @@ async def _send_all(peer: AsyncPeer, numbers: range) -> float:
 
 
 async def _until_complete(tally: Tally) -> float:
-    while not tally.is_complete:  # noqa: ASYNC110 - threads of other contenders set it, too
-        await asyncio.sleep(0.001)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not tally.is_complete:  # noqa: ASYNC110 - threads of other contenders set it, too
+            await asyncio.sleep(0.001)
     return tally.complete_at
 
 
