@@ -7,7 +7,14 @@ import pytest
 
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, receive_bodies, receive_one
-from vskill_platform.engines.ports import Acknowledge, Delivery, Engine, Send
+from vskill_platform.engines.ports import (
+    BACKGROUND,
+    Acknowledge,
+    BusyResources,
+    Delivery,
+    Engine,
+    Send,
+)
 from vskill_platform.errors import InvalidInput
 
 
@@ -150,6 +157,34 @@ async def test_a_cancelled_receive_loses_no_message_beyond_its_lease(
 
     assert receiving.cancelled()
     assert len(await engine.queue.receive(9, lease=LEASE)) == 5
+
+
+async def test_receivers_who_ask_at_once_get_no_more_than_they_asked_for_and_nothing_twice(
+    engine: Engine,
+) -> None:
+    await engine.commit([Send(b"%d" % n) for n in range(7)])
+
+    received = await asyncio.gather(
+        *(engine.queue.receive(limit, lease=LEASE) for limit in (3, 1, 2, 5))
+    )
+
+    assert [len(deliveries) for deliveries in received] == [3, 1, 2, 1]
+    assert sorted(delivery.body for each in received for delivery in each) == [
+        b"%d" % n for n in range(7)
+    ]
+
+
+async def test_receivers_who_ask_at_once_for_different_messages_get_them(engine: Engine) -> None:
+    await engine.commit([Send(b"main"), Send(b"behind", group=BACKGROUND)])
+    await engine.commit([Send(b"busy", resource="disk")])
+
+    behind, main = await asyncio.gather(
+        engine.queue.receive(9, lease=LEASE, background=True),
+        engine.queue.receive(9, lease=LEASE, busy=BusyResources(resources=("disk",))),
+    )
+
+    assert [delivery.body for delivery in behind] == [b"behind"]
+    assert [delivery.body for delivery in main] == [b"main"]
 
 
 async def test_an_acknowledged_message_never_comes_back(engine: Engine, clock: ManualClock) -> None:

@@ -99,6 +99,18 @@ async def test_a_delayed_message_wakes_the_receive_that_waits_for_it(live_engine
     assert delivery.body == b"job"
 
 
+async def test_a_delayed_message_wakes_the_receive_that_got_nothing_while_another_did(
+    live_engine: Engine,
+) -> None:
+    await live_engine.commit([Send(b"now"), Send(b"later", delay=timedelta(milliseconds=50))])
+
+    received = await asyncio.gather(
+        *(live_engine.queue.receive(1, lease=LEASE, wait=timedelta(hours=1)) for _ in range(2))
+    )
+
+    assert [delivery.body for each in received for delivery in each] == [b"now", b"later"]
+
+
 async def test_a_retried_message_wakes_the_receive_that_waits_for_it(live_engine: Engine) -> None:
     await live_engine.commit([Send(b"job")])
     first = await receive_one(live_engine)

@@ -49,6 +49,9 @@ _KEEPALIVE = {
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
 }
+#: Every query uses an index. The statistics of a queue are always out of date, and with them the
+#: server prefers to read the whole table, or plans the statements of a function on every call.
+_PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
 POOL_SIZE = 8
 #: Errors that mean that there is no connection, or none any more. A statement that was cancelled is
 #: not one of them: its transaction is undone, and to repeat it would take as long again.
@@ -191,7 +194,7 @@ def _session_options(place: Place, *, timeouts: dict[str, str]) -> dict[str, Any
     name = {"application_name": place.application_name}
     if place.is_pooled:  # a pooler refuses other parameters
         return {"server_settings": name, "statement_cache_size": 0}
-    return {"server_settings": name | _KEEPALIVE | timeouts}
+    return {"server_settings": name | _KEEPALIVE | _PLANS | timeouts}
 
 
 async def prepare_schema(place: Place, *, create: bool, migrate: bool = True) -> None:

@@ -268,6 +268,7 @@ class PostgresEngine:
             with suppress(asyncio.CancelledError):
                 await self._timekeeper
         await self._writer.close()
+        await self.queue.close()
         await self.kv.close()
         await self._doorbell.close()
         await close_pool(self._pool)

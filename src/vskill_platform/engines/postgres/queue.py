@@ -1,9 +1,13 @@
 """The queue in PostgreSQL: leases, fencing, dead letters, and waiting without polling."""
 
 import asyncio
-from collections.abc import Collection
+import itertools
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 
+import msgspec
+
+from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.checks import check_key, check_keys, check_limit
 from vskill_platform.engines.ports import (
     MAX_POSITION,
@@ -17,17 +21,42 @@ from vskill_platform.engines.ports import (
 from vskill_platform.engines.postgres.database import Database
 from vskill_platform.engines.postgres.doorbell import Doorbell
 from vskill_platform.engines.timestamps import from_micros, span_micros
-from vskill_platform.errors import InvalidInput
+from vskill_platform.errors import EngineError, InvalidInput
 
 _SECOND = 1_000_000
 #: Delays and leases that expired since the last send or receive. More count as delayed.
 MAX_COUNTED_DUE = 10_000
+#: Limits how many messages one call leases for all receivers that wait.
+MAX_RECEIVERS = 32
+#: Two calls lock different messages, so they need not wait for each other.
+RECEIVES_AT_ONCE = 2
+
+
+class _Wanted(msgspec.Struct, frozen=True):
+    """What a receiver asks for."""
+
+    limit: int
+    lease: timedelta
+    busy: BusyResources
+    background: bool
+
+
+class _Leased(msgspec.Struct, frozen=True):
+    deliveries: list[Delivery]
+    #: If there are none: in how many seconds there may be one, None if nobody knows.
+    next_ready_seconds: float | None = None
 
 
 class PostgresMessageQueue:
     def __init__(self, database: Database, doorbell: Doorbell) -> None:
         self._database = database
         self._doorbell = doorbell
+        self._receives: Batcher[_Wanted, _Leased] = Batcher(
+            self._lease_all, max_batch=MAX_RECEIVERS, at_once=RECEIVES_AT_ONCE
+        )
+
+    async def close(self) -> None:
+        await self._receives.drain()
 
     async def receive(
         self,
@@ -39,33 +68,50 @@ class PostgresMessageQueue:
         background: bool = False,
     ) -> list[Delivery]:
         check_limit(limit)
+        wanted = _Wanted(limit, lease, busy, background)
         time = asyncio.get_running_loop().time
         give_up_at = time() + wait.total_seconds()
         while True:
             ticket = self._doorbell.queue.ticket()
-            deliveries, next_ready_seconds = await self._lease(
-                limit, lease, busy, background=background
-            )
+            leased = await self._receives.submit(wanted)
             left = give_up_at - time()
-            if deliveries or left <= 0:
-                return deliveries
-            if next_ready_seconds is not None:
-                left = min(left, next_ready_seconds)
+            if leased.deliveries or left <= 0:
+                return leased.deliveries
+            if leased.next_ready_seconds is not None:
+                left = min(left, leased.next_ready_seconds)
             await self._doorbell.queue.wait(ticket, timeout_seconds=max(left, 0))
 
-    async def _lease(
-        self, limit: int, lease: timedelta, busy: BusyResources, *, background: bool
-    ) -> tuple[list[Delivery], float | None]:
-        """Lease ready messages; if there are none, return in how many seconds there may be."""
+    async def _lease_all(self, wanted: Sequence[_Wanted]) -> list[_Leased | Exception]:
+        """Lease for all receivers who ask for the same with one call."""
+        results: dict[int, _Leased | Exception] = {}
+        alike: dict[_Wanted, list[int]] = {}
+        for place, each in enumerate(wanted):
+            alike.setdefault(msgspec.structs.replace(each, limit=0), []).append(place)
+        for places in alike.values():
+            limits = [wanted[place].limit for place in places]
+            try:
+                shares = await self._lease(wanted[places[0]], limits)
+            except EngineError as error:
+                results |= dict.fromkeys(places, error)
+            else:
+                results |= zip(places, shares, strict=True)
+        return [results[place] for place in range(len(wanted))]
+
+    async def _lease(self, wanted: _Wanted, limits: Sequence[int]) -> list[_Leased]:
+        """Lease ready messages, and divide them: nobody gets more than they asked for."""
+        busy = wanted.busy
         rows = await self._database.write(
-            "receive", self._database.test_now(), limit, span_micros(lease),
+            "receive", self._database.test_now(), sum(limits), span_micros(wanted.lease),
             list(busy.groups), list(busy.resources), busy.all_resources, busy != NOTHING_BUSY,
-            background,
+            wanted.background,
         )  # fmt: skip
         if rows[0][0] is None:
             *_, retry_at, now = rows[0]
-            return [], None if retry_at is None else max(retry_at - now, 0) / _SECOND
-        return [Delivery(*row[:7]) for row in rows], None
+            seconds = None if retry_at is None else max(retry_at - now, 0) / _SECOND
+            return [_Leased([], seconds)] * len(limits)
+        left = iter([Delivery(*row[:7]) for row in rows])
+        # A receiver who gets none asks again at once: only an empty answer says when to come back.
+        return [_Leased([*itertools.islice(left, limit)], 0) for limit in limits]
 
     async def pending(self, keys: Collection[str]) -> set[str]:
         if not keys:
