@@ -32,8 +32,11 @@ coverage: $(READY)  ## the same tests, and which lines and branches they reach: 
 torture: $(READY)  ## slow tests: kills at many moments, large cases, many examples
 	$(BIN)/pytest --numprocesses=auto --dist=worksteal --timeout=0 --hypothesis-profile=torture -m "torture or hypothesis"
 
-test-postgres: $(READY)  ## all pipeline and browser tests on PostgreSQL; `make test` runs a few of them there
-	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --engine=postgres tests/pipeline tests/browser tests/contracts $(ARGS)
+# The folders of tests that keep records; the others have no database, or one of their own.
+ON_POSTGRES := pipeline browser contracts $(addprefix unit/,access cron events intake publish queue runtime stores web)
+
+test-postgres: $(READY)  ## all tests that keep records on PostgreSQL; `make test` runs a few of them there
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --engine=postgres $(addprefix tests/,$(ON_POSTGRES)) $(ARGS)
 
 test-clients: $(READY) $(CLIENTS)  ## the clients of other people, unmodified, against a registry on loopback
 	$(BIN)/pytest --timeout=300 -m clients tests/clients $(ARGS)

@@ -47,6 +47,7 @@ async def test_the_first_start_makes_a_link_that_makes_an_admin(bound: WorkerEnv
     assert await invite_first_admin(bound.settings) is None
 
 
+@pytest.mark.usefixtures("database_file")
 async def test_the_link_lies_in_a_file_that_only_its_owner_can_read(bound: WorkerEnv) -> None:
     path = link_file(bound.settings)
     assert path
@@ -63,6 +64,7 @@ async def test_the_link_lies_in_a_file_that_only_its_owner_can_read(bound: Worke
     assert not path.exists()
 
 
+@pytest.mark.usefixtures("database_file")
 async def test_the_file_is_beside_the_database_itself_if_that_is_named_by_a_link(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
