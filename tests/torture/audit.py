@@ -163,7 +163,9 @@ async def _check_held(engine: Engine, submissions: dict[str, Any]) -> list[str]:
     held, files = {*await _keys(engine, "held:")}, {*await _keys(engine, "held-files:")}
     found = [f"files and record of {key} held for review do not match" for key in held ^ files]
     for key, record in submissions.items():
-        if (record["state"] == "NEEDS_REVIEW") != (key in held):
+        # The files of a rejected one are kept for a while after the decision.
+        may_be_held = record["state"] in {"NEEDS_REVIEW", "REJECTED"}
+        if (key in held) > may_be_held or (key in held) < (record["state"] == "NEEDS_REVIEW"):
             found.append(f"{key} is {record['state']}; files held for review: {key in held}")
     return found
 
