@@ -18,6 +18,7 @@ from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.event_feed import begin_feed
 from vskill_platform.stores.mail_address_store import (
     MailAddress,
+    get_mail_addresses,
     list_users_with_address,
     write_mail_address,
 )
@@ -28,7 +29,9 @@ from vskill_platform.stores.sign_up_store import (
     SignUpLink,
     delete_sign_up_link,
     get_sign_up_link,
+    get_sign_up_mark,
     write_sign_up_link,
+    write_sign_up_mark,
 )
 from vskill_platform.stores.skill_store import has_skills_in
 from vskill_platform.stores.user_store import get_user
@@ -50,13 +53,13 @@ async def ask_for_account(text: str) -> None:
     """
     address = checked_address(text)
     _check_domain(address)
-    if not await list_users_with_address(address):
+    if not await _has_account(address):
         await commit([write_mail(new_mail("sign_up", address))])
 
 
 async def make_sign_up_link(address: str) -> str | None:
     """Create the link in a mail, when it is sent; None if it is no longer wanted."""
-    if not _is_allowed(address) or await list_users_with_address(address):
+    if not _is_allowed(address) or await _has_account(address):
         return None
     key = new_secret()
     link = SignUpLink(address=address, expires_at=get_now() + GOOD_FOR)
@@ -72,6 +75,8 @@ async def read_sign_up_link(key: str) -> SignUpLink:
 async def sign_up(key: str, *, name: str, password: str) -> User:
     """Use a link: create a reader with a confirmed mail address, in one commit."""
     stored, checked = await _find(key), checked_user_name(name)
+    mark = await get_sign_up_mark(stored.record.address)
+    await _find(key)  # again, after the mark: another link may have been used in between
     space = await get_namespace(own_namespace(checked))
     is_used = space.revision != ABSENT or await has_skills_in(space.record.name)
     if is_used or await get_user(checked):
@@ -84,6 +89,7 @@ async def sign_up(key: str, *, name: str, password: str) -> User:
     )
     operations = [
         delete_sign_up_link(digest_of(key), stored),
+        write_sign_up_mark(stored.record.address, expected=mark, expires_at=get_now() + GOOD_FOR),
         *created,
         expect_namespace(space),
         write_mail_address(address, expected=ABSENT),
@@ -100,9 +106,15 @@ async def _find(key: str) -> Stored[SignUpLink]:
     stored = await get_sign_up_link(digest_of(key))
     if stored is None or not _is_allowed(stored.record.address):
         raise LinkExpired(_GONE)
-    if await list_users_with_address(stored.record.address):  # by another link
+    if await _has_account(stored.record.address):  # by another link
         raise LinkExpired(_GONE)
     return stored
+
+
+async def _has_account(address: str) -> bool:
+    """Tell whether somebody has confirmed this address; anybody can type one."""
+    users = await list_users_with_address(address)
+    return any(one.is_confirmed for one in (await get_mail_addresses(users)).values())
 
 
 def _check_domain(address: str) -> None:

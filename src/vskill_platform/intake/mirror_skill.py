@@ -190,12 +190,14 @@ def _seen(wanted: Wanted, known: MirroredSkill | None, found: Found, *, by: str)
         by=by,
         at=now,
         revision=found.revision,
+        content=found.content,
         seen_at=now,
     )
-    is_same = begun.revision == found.revision
+    is_same = begun.revision == found.revision and begun.content in {"", found.content}
     return msgspec.structs.replace(
         begun,
         revision=found.revision,
+        content=found.content,
         version=found.version,
         seen_at=begun.seen_at if is_same else now,
         checked_at=now,
@@ -210,13 +212,14 @@ def _why_not(mirror: Mirror, seen: MirroredSkill, found: Found) -> str:
     """Return why a version is not taken now; empty if it may be."""
     if found.withdrawn:
         return f"{mirror.name} no longer offers it: {found.withdrawn}"
-    born = found.published_at or seen.seen_at
-    left = born + mirror.min_age - get_now()
+    # Not the date that the other registry names: it could name any.
+    ready_at = seen.seen_at + mirror.min_age
+    left = ready_at - get_now()
     if left > timedelta(0) and seen.taken != found.revision:
         shown = found.version or "its latest version"
         return (
             f"{shown} is too new: this registry waits {format_duration(mirror.min_age)} before it "
-            f"takes a version of {mirror.name}, until {born + mirror.min_age:%Y-%m-%d %H:%M} UTC"
+            f"takes a version of {mirror.name}, until {ready_at:%Y-%m-%d %H:%M} UTC"
         )
     return ""
 

@@ -35,6 +35,8 @@ class MirroredSkill(Record, frozen=True, kw_only=True):
     at: datetime
     #: The latest version there, and since when it is known here.
     revision: str
+    #: The digest of its content, as the other registry says it is; "" if that is not said.
+    content: str = ""
     version: str = ""
     seen_at: datetime
     #: The version that was last submitted; empty before the first one.

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.clocks import ManualClock
@@ -12,12 +13,21 @@ from tests.counters import counted
 from tests.mirrors import Answers, Upstream, a_liar, an_upstream, mirroring, process_all
 from tests.unit.web.pages_cast import change_skill
 from vskill_platform.cron.check_mirrors import check_mirrors
+from vskill_platform.engines.ports import NEVER
 from vskill_platform.intake.mirror_skill import back_off, mirror_skill
 from vskill_platform.mirror_settings import Mirror, MirrorKind
 from vskill_platform.model.skill import TakenDown
+from vskill_platform.model.source import mirror_source
 from vskill_platform.publish.versions.find_version import find_version
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.mirror_store import MirroredSkill, MirrorStatus, get_mirrored
+from vskill_platform.stores.db import commit
+from vskill_platform.stores.mirror_store import (
+    MirroredSkill,
+    MirrorStatus,
+    get_mirrored,
+    write_mirrored,
+)
+from vskill_platform.stores.submission_store import get_source_owner, get_submission
 
 SLUG = "@hub_acme/demo"
 #: Longer than the time until the next comparison.
@@ -152,10 +162,34 @@ async def test_a_new_version_waits_until_it_is_old_enough(
     waiting = await record()
     assert (waiting.status, waiting.revision) == (MirrorStatus.WAITING, "1.0.1")
     assert "too new" in waiting.problem
-    clock.advance(days=3)
+    clock.advance(days=1, hours=23)  # the date that the other registry names does not count
+    await check_mirrors()
+    assert (await record()).taken == "1.0.0"
+    clock.advance(days=1)
     await check_mirrors()
     await process_all(env)
     assert (await find_version(SLUG)).version.version == "1.0.1"
+
+
+async def test_content_that_was_replaced_since_it_was_first_seen_is_not_taken(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock
+) -> None:
+    env = mirroring(bound, upstream.mirror())
+    clock.advance(**LATER)
+    await upstream.publish(files={"more.md": "More to read.\n"}, version="1.0.1")
+    await check_mirrors()
+    stored = await get_mirrored(SLUG)
+    assert stored
+    other = msgspec.structs.replace(stored.record, content="0" * 64)
+    assert await commit([write_mirrored(other, due=NEVER, expected=stored.revision)])
+
+    await process_all(env)
+
+    owner = await get_source_owner(mirror_source(SLUG, ""))
+    submission = await get_submission(owner or "")
+    assert submission
+    assert "was replaced since it was first seen" in submission.record.reason
+    assert (await find_version(SLUG)).version.version == "1.0.0"
 
 
 def test_the_wait_after_failures_doubles_up_to_a_day() -> None:

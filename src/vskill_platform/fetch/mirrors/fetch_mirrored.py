@@ -19,6 +19,7 @@ from vskill_platform.mirror_settings import Mirror, MirrorKind
 from vskill_platform.model.mirror import name_there, parse_mirrored
 from vskill_platform.model.source import Source
 from vskill_platform.stores.db import bound_env, get_settings
+from vskill_platform.stores.mirror_store import get_mirrored
 
 _FINDERS = {
     MirrorKind.VSKILL: vskill.find_skill,
@@ -82,6 +83,7 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
         found = await find_there(mirror, name, reach, revision=source.ref)
         if found.withdrawn:
             raise SourceRefused(f"{mirror.name} no longer offers {name}: {found.withdrawn}")
+        await _check_as_seen(slug, found)
         with _counted(mirror, "download"):
             content = await Client(mirror, reach).download(found.url, limit=MAX_TOTAL_BYTES)
     except NotFound as error:
@@ -93,6 +95,18 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
             "damaged or was changed on the way"
         )
     return await _unpack(content, found, workspace)
+
+
+async def _check_as_seen(slug: str, found: Found) -> None:
+    """Refuse content that was replaced since this registry first saw the version."""
+    seen = await get_mirrored(slug)
+    if seen is None or seen.record.revision != found.revision or not seen.record.content:
+        return
+    if seen.record.content != found.content:
+        raise SourceRefused(
+            f"the content of {found.revision} was replaced since it was first seen; it is taken as "
+            "a new version when it is compared again"
+        )
 
 
 async def _unpack(content: bytes, found: Found, workspace: Path) -> Path:

@@ -1,5 +1,6 @@
 """What another registry says about a skill, whichever protocol it speaks."""
 
+import hashlib
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
@@ -37,6 +38,14 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, str] = {}
     #: Why the other registry no longer offers it; empty if it does.
     withdrawn: str = ""
+
+    @property
+    def content(self) -> str:
+        """Identify its content, as the other registry says it is; "" if that is not said."""
+        if self.sha256 or not self.files:
+            return self.sha256
+        listed = "".join(f"{sha256} {path}\n" for path, sha256 in sorted(self.files.items()))
+        return hashlib.sha256(listed.encode()).hexdigest()
 
 
 def read_shape(mirror: Mirror, answer: Any, kind: type[Kind]) -> Kind:

@@ -1,5 +1,6 @@
 """Sign-up with a mail address of an allowed domain."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, cast
@@ -14,6 +15,7 @@ from tests.people import PASSWORD, a_user, csrf_in
 from tests.unit.web.conftest import HTML
 from vskill_platform.access.mail_addresses import set_mail_address
 from vskill_platform.access.namespaces import add_owner
+from vskill_platform.access.sign_up import sign_up
 from vskill_platform.access.users import find_user
 from vskill_platform.errors import ConfigError
 from vskill_platform.events.mail_links import make_links
@@ -21,7 +23,12 @@ from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.settings import load_settings
-from vskill_platform.stores.mail_address_store import get_mail_address
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.mail_address_store import (
+    MailAddress,
+    get_mail_address,
+    write_mail_address,
+)
 from vskill_platform.stores.mail_store import Mail, list_mails
 from vskill_platform.stores.user_store import list_users
 
@@ -103,7 +110,10 @@ async def test_an_address_with_an_account_gets_the_same_answer_and_no_mail(
     visitor: AsyncClient,
 ) -> None:
     await a_user(Role.PUBLISHER, "ada")
-    await set_mail_address("ada", ADDRESS.lower(), actor="ada")
+    confirmed = MailAddress(
+        user="ada", address=ADDRESS.lower(), is_confirmed=True, changed_at=get_now()
+    )
+    await commit([write_mail_address(confirmed, expected=0)])
 
     answer = await ask(visitor)
 
@@ -162,3 +172,29 @@ async def test_it_is_off_by_default(browser: AsyncClient) -> None:
 def test_domains_need_mail_and_must_be_domains(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="VSKILL_SIGN_UP_DOMAINS"):
         load_settings(environ)
+
+
+async def test_an_address_that_somebody_else_only_typed_blocks_nobody(visitor: AsyncClient) -> None:
+    await a_user(Role.READER)
+    await set_mail_address("ben", ADDRESS, actor="ben")
+
+    await ask(visitor)
+    (mail,) = await mails()
+    done = await create(visitor, await link_in(mail))
+
+    assert done.status_code == 303
+    assert (await find_user("ada")).role is Role.READER
+
+
+async def test_two_links_to_one_address_at_once_make_one_account(visitor: AsyncClient) -> None:
+    await ask(visitor)
+    (mail,) = await mails()
+    keys = [(await link_in(mail)).partition("key=")[2] for _ in range(2)]
+
+    done = await asyncio.gather(
+        *(sign_up(key, name=f"ada-{n}", password=PASSWORD) for n, key in enumerate(keys)),
+        return_exceptions=True,
+    )
+
+    assert sorted(type(one).__name__ for one in done) == ["LinkExpired", "User"]
+    assert len(await list_users()) == 1
