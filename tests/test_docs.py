@@ -323,6 +323,15 @@ def test_operators_install_nothing_without_a_hash() -> None:
         assert (ROOT / lock).is_file()
 
 
+def test_every_fault_that_operators_read_about_has_its_test() -> None:
+    text = (ROOT / "docs/operations.md").read_text()
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
+
+    assert len(named) > 10
+    for file, test in named:
+        assert f"def {test}" in (ROOT / file).read_text(), f"{file}::{test}"
+
+
 def test_the_pipeline_fits_on_one_screen() -> None:
     pipeline = ROOT / "src/vskill_platform/queue/process_submission.py"
 
