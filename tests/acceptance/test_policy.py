@@ -139,7 +139,7 @@ def test_every_decision_is_said_in_words(platform: Platform, tmp_path: Path) -> 
 
     for sentence in (
         "Findings: medium and above require review; medium and above cause a rejection.",
-        "Trusted publishers: git.example/acme. Their risky findings up to medium do not require a",
+        "Publishers exempt from review: git.example/acme. Their risky findings up to medium do not",
         "At most 5 files per skill.",
         "A reviewer may not approve their own submissions.",
         "Different rules for acme/* (on github.com):",
@@ -149,7 +149,7 @@ def test_every_decision_is_said_in_words(platform: Platform, tmp_path: Path) -> 
         assert sentence in shown.out
     assert shown.out.startswith("policy.toml is in force, ")
     assert none.out.startswith("No policy is set (VSKILL_POLICY is empty), and none is saved.")
-    assert "There are no trusted publishers." in none.out
+    assert "No publisher is exempt from review." in none.out
 
 
 def test_a_dry_run_lists_what_would_change(platform: Platform, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ async def test_a_trusted_publisher_is_approved_as_a_vendor_after_the_scan(
         SubmissionState.VENDOR_APPROVED,
         SubmissionState.PUBLISHED,
     ]
-    assert "is ignored because @local is a trusted publisher" in history[-2].reason
+    assert "is ignored because @local is exempt from review" in history[-2].reason
     assert "SKR-RUN-002" in ended.rules
 
 

@@ -71,7 +71,14 @@ def _from_ci(target: Any, wishes: Wishes) -> Any:
         sign_in_from_ci,
     )
 
-    if not has_ci_token() or not wishes.namespace:
+    if not has_ci_token():
+        return target
+    if not wishes.namespace:
+        load(f"{_CLI}.terminal:echo")(
+            "This CI job could sign in by itself, but no namespace is named; continuing without "
+            "signing in. Use --namespace to publish as a trusted publisher.",
+            err=True,
+        )
         return target
     made = sign_in_from_ci(target, namespace=wishes.namespace)
     return msgspec.structs.replace(target, token=made["token"])

@@ -189,7 +189,7 @@ def _why_review(finding: Finding, thresholds: Thresholds) -> str:
 
 def _trusted(doubts: Sequence[Finding], publisher: str) -> Decision:
     reasons = [
-        f"{_named(item)} is ignored because {publisher} is a trusted publisher" for item in doubts
+        f"{_named(item)} is ignored because {publisher} is exempt from review" for item in doubts
     ]
     decision = _decision(Outcome.PUBLISH, doubts, reasons)
     return msgspec.structs.replace(decision, is_by_trust=True)

@@ -89,13 +89,13 @@ def _levels(review_at: Level, reject_at: Level) -> str:
 
 def _trust(trust: Trust) -> str:
     if not trust.publishers:
-        return "There are no trusted publishers."
+        return "No publisher is exempt from review."
     kinds = " or ".join(trust.kinds)
     ignored = (
         f"Their {kinds} findings up to {trust.up_to} do not require a review. " if kinds else ""
     )
     return (
-        f"Trusted publishers: {', '.join(trust.publishers)}. "
+        f"Publishers exempt from review: {', '.join(trust.publishers)}. "
         f"{ignored}All their skills are still checked."
     )
 

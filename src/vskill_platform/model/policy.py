@@ -123,7 +123,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
-    """Trusted publishers, and the findings for which their skills need no review."""
+    """Publishers exempt from review, and the findings for which their skills need none."""
 
     #: Host and owner, or the namespace of uploads; by default nobody is trusted.
     publishers: tuple[str, ...] = ()

@@ -172,7 +172,7 @@ def test_with_trust_medium_risks_only_inform() -> None:
     decision = decided(a_finding(), policy=policy)
 
     assert (decision.outcome, decision.is_by_trust) == (Outcome.PUBLISH, True)
-    assert "is ignored because github.com/acme is a trusted publisher" in decision.clause
+    assert "is ignored because github.com/acme is exempt from review" in decision.clause
     assert not decided(policy=policy).is_by_trust
 
 
