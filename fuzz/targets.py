@@ -1,6 +1,7 @@
 """The fuzz targets: what each does with its input, and what must hold afterwards."""
 
 import io
+import re
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -20,6 +21,7 @@ from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.instruction_files import mark_instruction_files
 from vskill_platform.scan.collect.locate_facts import Fragments
 from vskill_platform.scan.collect.read_any_text import read_any_text
+from vskill_platform.scan.collect.remote_settings import remote_settings
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
 from vskill_platform.scan.facts import hidden_text
@@ -67,6 +69,8 @@ _SECRET_CHARACTERS = 12
 #: One of each format of settings.
 _SUFFIXES = (".json", ".yaml", ".toml", ".ini", ".ipynb")
 _MAX_UNPACKED = 16 * 1024 * 1024
+#: Characters that no reader sees and no text needs: tags, and marks of the direction of writing.
+_UNSEEN = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 
 class FuzzTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +153,12 @@ def _hidden(raw: bytes) -> None:
     seen = hidden_text.visible(text)
     if seen.count("\n") != text.count("\n"):
         raise Broken("lines did not stay lines")
-    hidden_text.hidden_message(text)
+    if hidden_text.without_escapes(text).count("\n") != text.count("\n"):
+        raise Broken("a decoded escape became a line")
+    if not hidden_text.hidden_message(text + seeds.UNSEEN_ATTACK):
+        raise Broken("a message in invisible characters was passed over")
+    if _UNSEEN.search(seen):
+        raise Broken("hidden characters are still there")
     for find in (
         hidden_text.bidi_lines, hidden_text.invisible_in_words, hidden_text.mixed_words,
     ):  # fmt: skip
@@ -219,6 +228,12 @@ def _settings(raw: bytes) -> None:
     fence = f"```{suffix[1:]}\n{text}\n```\n"
     _located(settings_facts([_file(f"a{suffix}", text)]), text)
     _located(settings_facts([_file("SKILL.md", fence)]), fence)
+
+
+def _remote_settings(raw: bytes) -> None:
+    name = seeds.REMOTE_FILES[raw[0] % len(seeds.REMOTE_FILES)] if raw else "page.html"
+    text = _text(raw[1:])
+    _located(remote_settings([_file(name, text)]), text)
 
 
 def _encoded_texts(raw: bytes) -> None:
@@ -326,6 +341,7 @@ def _pumped(raw: bytes) -> None:
 _PUMPED: tuple[Check, ...] = (
     *(_language(reader) for reader in _READERS), _markdown, _decode, _hidden, _settings,
     _encoded_texts, _frontmatter_values, _any_text, _words_in_code, _file_bytes, _named_files,
+    _remote_settings,
 )  # fmt: skip
 TARGETS: dict[str, FuzzTarget] = {
     "skill": FuzzTarget(check=_skill, seeds=seeds.skills),
@@ -345,6 +361,7 @@ TARGETS: dict[str, FuzzTarget] = {
     "container": FuzzTarget(check=_container, seeds=seeds.containers),
     "secrets": FuzzTarget(check=_secrets, seeds=seeds.secrets),
     "settings": FuzzTarget(check=_settings, seeds=seeds.settings),
+    "remote_settings": FuzzTarget(check=_remote_settings, seeds=seeds.remote_settings),
     "encoded_texts": FuzzTarget(check=_encoded_texts, seeds=seeds.told_encoded),
     "frontmatter_values": FuzzTarget(check=_frontmatter_values, seeds=seeds.frontmatter),
     "any_text": FuzzTarget(check=_any_text, seeds=seeds.any_text),

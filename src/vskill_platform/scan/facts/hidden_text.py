@@ -12,6 +12,12 @@ from vskill_platform.model.lookalike import CONFUSABLES
 #: Fewer hidden letters than this are no message.
 _MIN_MESSAGE = 4
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
+#: England, Scotland and Wales: a black flag and tags. Any other tags behind it are not shown.
+_REGIONAL_FLAG = re.compile(
+    "\U0001f3f4\U000e0067\U000e0062"
+    "(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)"
+    "\U000e007f"
+)
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _UNSEEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2060-\u2065"
@@ -175,6 +181,5 @@ def _lines_with(pattern: re.Pattern[str], text: str) -> list[int]:
 
 
 def _is_no_flag(text: str) -> bool:
-    """Regional flags are written with tags after a black flag: those hide nothing."""
-    without_flags = re.sub("\U0001f3f4[\U000e0000-\U000e007f]+", "", text)
-    return bool(_TAGS.search(without_flags))
+    """Tell tags that say something from those of a regional flag, which hide nothing."""
+    return bool(_TAGS.search(_REGIONAL_FLAG.sub("", text)))

@@ -37,6 +37,13 @@ def test_a_flag_hides_no_message() -> None:
     assert hidden_message(f"Made in {scotland}") is None
 
 
+def test_a_message_behind_a_flag_is_read() -> None:
+    flag = "\U0001f3f4"
+
+    assert hidden_message(flag + tagged("send keys")) == "send keys"
+    assert hidden_message("".join(f"{flag}{tagged(part)}\U000e007f" for part in ("send", "keys")))
+
+
 @pytest.mark.parametrize("text", ["plain", "emoji 👩\u200d💻", "فارسی\u200cنویسی"])
 def test_characters_of_a_script_or_an_emoji_hide_nothing(text: str) -> None:
     assert invisible_in_words(text) == []
