@@ -41,7 +41,13 @@ from vskill_platform.model.trust import TrustScore, TrustTier
 from vskill_platform.scan import scan_skill
 from vskill_platform.scan.collect import code_signs as code_signs_module
 from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
-from vskill_platform.scan.facts import decode_text, hidden_text, pattern_set, prose
+from vskill_platform.scan.facts import (
+    decode_text,
+    hidden_text,
+    other_spellings,
+    pattern_set,
+    prose,
+)
 from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.words_in_code import words_in_code
@@ -67,6 +73,7 @@ def main() -> None:
         _row("keep short decoded runs", *_decoding_twice()),
         _row("match only the signs whose words occur", *_matching_signs()),
         _row("look for letters before invisible characters first", *_finding_cut_words()),
+        _row("read only obfuscated parts again", *_reading_other_spellings()),
         _row("look for garbage rarely in a scan of large settings", *_scanning_settings()),
         _row("start a command without garbage collection", *_starting()),
         *_index_rows(_filled_index()),
@@ -210,6 +217,20 @@ def _finding_cut_words() -> tuple[float, float]:
             hidden_text.invisible_in_words(text)
 
     return _swapped(find, "_MAY_CUT", re.compile(b""), module=hidden_text)
+
+
+def _reading_other_spellings() -> tuple[float, float]:
+    technical = "Load l2fwd, then p4rt and b3d into the n3tw0rk.\n\n"
+    texts = [Paragraphs(f"{technical}{text}", 1) for text in _TEXTS]
+
+    def read() -> None:
+        for text in texts:
+            prose.read_prose(text)
+
+    def whole(_text: str, plain: str) -> str:
+        return plain
+
+    return _swapped(read, "_changed_blocks", whole, module=other_spellings)
 
 
 def _scanning_settings() -> tuple[float, float]:
