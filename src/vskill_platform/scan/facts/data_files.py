@@ -8,7 +8,7 @@ from typing import Any
 
 DATA_FILES = (
     "hosts.toml", "languages.toml", "packages.toml", "places.toml", "prose.toml", "registry.toml",
-    "rules.toml", "secrets.toml",
+    "rules.toml", "secrets.toml", "sentences.toml",
 )  # fmt: skip
 
 

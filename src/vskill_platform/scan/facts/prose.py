@@ -16,13 +16,17 @@ from vskill_platform.scan.facts.other_spellings import other_spellings
 from vskill_platform.scan.facts.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.facts.pattern_set import PatternSet
 from vskill_platform.scan.facts.sensitive_paths import secrets_in
+from vskill_platform.scan.facts.sentences import FOR_USERS, Combination, Sentences, load_anchors
 from vskill_platform.scan.facts.words_in_code import words_in_code
+
+#: What a pattern expresses: an act, or what its sentence may express.
+_Meaning = Act | list[Combination]
 
 
 class _Lexicon(NamedTuple):
-    """Acts, and the patterns that express each."""
+    """Patterns, and what each expresses."""
 
-    acts: list[Act]
+    meanings: list[_Meaning]
     patterns: PatternSet
 
 
@@ -34,15 +38,17 @@ _LONG_WORDS = ("<secret>", "<private>", "<content>", "<worse>", "<reply>", "<ope
 def _lexicon() -> _Lexicon:
     tables = load_data("prose.toml")
     words = tables["words"]
-    chosen = [
+    english: list[tuple[_Meaning, str]] = [
         (Act[name], _expand(pattern, words))
         for name, table in tables.items()
         if table is not words
         for pattern in _joined(table["patterns"])
     ]
-    others = list(_of_other_languages(words))
-    groups = [[f"(?im){pattern}" for _, pattern in group] for group in (chosen, others)]
-    return _Lexicon([act for act, _ in chosen + others], PatternSet(*groups))
+    others: list[tuple[_Meaning, str]] = list(_of_other_languages(words))
+    for anchor, combinations in load_anchors().items():
+        (english if anchor.isascii() else others).append((combinations, anchor))
+    groups = [[f"(?im){pattern}" for _, pattern in group] for group in (english, others)]
+    return _Lexicon([meaning for meaning, _ in english + others], PatternSet(*groups))
 
 
 def _joined(patterns: list[str]) -> Iterator[str]:
@@ -56,7 +62,8 @@ def _joined(patterns: list[str]) -> Iterator[str]:
 
 @cache
 def _places_of(acts: frozenset[Act]) -> frozenset[int]:
-    return frozenset(place for place, act in enumerate(_lexicon().acts) if act in acts)
+    meanings = enumerate(_lexicon().meanings)
+    return frozenset(place for place, act in meanings if isinstance(act, Act) and act in acts)
 
 
 #: A letter or digit of any script; the engine's word characters are Latin only.
@@ -104,16 +111,12 @@ _NEGATABLE = frozenset(
         Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND,
         Act.TELL_ASK_SECRET, Act.TELL_WIPE, Act.TELL_SHELL, Act.TELL_PAY, Act.TELL_RUN,
         Act.TELL_OBEY, Act.TELL_VOUCH, Act.TELL_IMAGE, Act.TELL_SLANT, Act.TELL_COVER,
-        Act.TELL_WEAKEN, Act.TELL_ACCOUNT,
+        Act.TELL_WEAKEN, Act.TELL_ACCOUNT, Act.TELL_DENY, Act.TELL_POISON,
     }
 )  # fmt: skip
+_HIDING = frozenset({Act.TELL_CONCEAL, Act.TELL_DENY})
 #: "Never silently fall back" is the opposite of hiding.
 _HIDDEN_WAY = re.compile(r"\w+ly\b")
-#: "Do not tell users to run it" is about what users do, not about what they know.
-_FOR_USERS = re.compile(
-    r" (?:to|how to) (?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go|check|"
-    r"contact|visit|execute|type|manually|do|try|create|set|add|download)\b"
-)
 
 _DOWNLOAD = re2.compile(
     r"(?i)\b(?:download(?:ed|s|ing)?|get it|grab|install(?:ed|s|er|ing|ation)?|visit|obtain|fetch|"
@@ -147,6 +150,7 @@ TOLD_BY_CODE = frozenset(
     {
         Act.TELL_OVERRIDE,
         Act.TELL_CONCEAL,
+        Act.TELL_DENY,
         Act.TELL_LEAK,
         Act.TELL_AUTHORITY,
         Act.TELL_DISARM,
@@ -225,10 +229,14 @@ def read_words_in_code(text: str) -> WordsInCode:
 
 def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
     """Return the acts that a text expresses, and where; *only* restricts the patterns."""
-    acts, patterns = _lexicon()
-    found = []
+    meanings, patterns = _lexicon()
+    sentences = Sentences(text)
+    found: list[tuple[Act, int, int]] = []
     for place, start, end in patterns.finds(text, only):
-        act = acts[place]
+        act = meanings[place]
+        if not isinstance(act, Act):
+            found += sentences.acts_at(act, start, end)
+            continue
         span = start, end
         if _says_otherwise(act, text, *span):
             # "Never skip this: ignore …" negates one verb, and the same words may hold another.
@@ -275,9 +283,9 @@ def _host_behind(view: View, end: int) -> str | None:
 
 def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
     """Tell whether the context reverses the meaning of the words."""
+    if act in _HIDING and FOR_USERS.match(text, end):
+        return True
     if act is Act.TELL_CONCEAL:
-        if _FOR_USERS.match(text, end):
-            return True
         if not _HIDDEN_WAY.match(text, start):
             return False
     elif act is Act.TELL_REQUIRED:

@@ -1,0 +1,139 @@
+"""Find instructions by the words that occur together in one sentence, in whatever order.
+
+A pattern of prose.toml knows one order of words. Here each act has an anchor, a rare word or a URL,
+and kinds of words that must be in the same sentence. Only sentences with an anchor are looked at.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+import re2
+
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
+from vskill_platform.scan.facts.mentions import is_mention
+
+#: A sentence is cut off this far from its anchor.
+_REACH = 240
+_SENTENCE_END = re2.compile(r"(?:[.!?](?:\s|$)|[。！？\n])")  # noqa: RUF001 - other scripts
+#: "Never upload …" tells nobody to upload.
+_NEGATED = re2.compile(
+    r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|no need to)\s+"
+    r"(?:ever\s+)?|不要|请勿|切勿|не |\bno |\bnão |\bnicht )$"
+)
+_NEGATION_REACH = 16
+#: "Do not tell users to run it" is about what users do, not about what they know.
+FOR_USERS = re.compile(
+    r" (?:to|how to) (?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go|check|"
+    r"contact|visit|execute|type|manually|do|try|create|set|add|download)\b"
+)
+_LINK = re.compile(r"https?://[^\s)\]\"'`<>，。、]+")  # noqa: RUF001 - other scripts
+_SUFFIX = re.compile(r"\.\w{2,8}$")
+#: A line of code is no sentence.
+_CODE = re.compile(r"[={}\\;|]|--\w|\$\w")
+_MANY_SIGNS = 4
+
+
+class Combination(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"kinds": "with"}
+):
+    """An act, and what must be in one sentence to express it."""
+
+    act: str
+    anchor: str
+    #: Kinds of words, all of which must occur.
+    kinds: list[str]
+    #: Whether the sentence must name a host that nobody vouches for.
+    host: bool = False
+    #: How many sentences count, up to that of the anchor.
+    sentences: int = 1
+
+
+@cache
+def load_anchors() -> dict[str, list[Combination]]:
+    """Return the patterns of all anchors, each with what it can be part of."""
+    by_anchor: dict[str, list[Combination]] = defaultdict(list)
+    for one in msgspec.convert(load_data("sentences.toml")["sentence"], list[Combination]):
+        by_anchor[one.anchor].append(one)
+    return dict(by_anchor)
+
+
+@cache
+def _words() -> dict[str, Any]:
+    words = load_data("sentences.toml")["words"]
+    return {name: re2.compile(f"(?i){text}") for name, text in words.items()}
+
+
+class Sentences:
+    """The sentences of a text, each looked at once for the same anchor, from first to last."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        #: How far the text has been looked at, for each anchor.
+        self._read: dict[str, int] = {}
+
+    def acts_at(
+        self, combinations: list[Combination], start: int, end: int
+    ) -> Iterator[tuple[Act, int, int]]:
+        """Yield the acts that the sentence of an anchor expresses, and where."""
+        anchor = combinations[0].anchor
+        if start < self._read.get(anchor, 0):
+            return
+        if _is_negated(self._text, start) or FOR_USERS.match(self._text, end):
+            return
+        first, last = self._bounds(start, end, combinations[0].sentences)
+        # A sentence that was cut off is looked at again where it goes on.
+        is_cut = last == end + _REACH
+        self._read[anchor] = last - _REACH // 2 if is_cut else last
+        for act in _acts(combinations, self._text[first:last]):
+            # Whether words are only mentioned is seen at the anchor.
+            is_mentioned = is_mention(act, self._text, start, end)
+            yield (act, start, end) if is_mentioned else (act, first, last)
+
+    def _bounds(self, start: int, end: int, sentences: int) -> tuple[int, int]:
+        text = self._text
+        first = max(start - _REACH, 0)
+        line = text.rfind("\n", first, start) + 1 or first
+        before = [line, *(line + end.end() for end in _SENTENCE_END.finditer(text[line:start]))]
+        after = _SENTENCE_END.search(text[end : end + _REACH])
+        last = end + after.start() if after else min(end + _REACH, len(text))
+        return before[-min(sentences, len(before))], last
+
+
+def _acts(combinations: list[Combination], sentence: str) -> Iterator[Act]:
+    words = _words()
+    is_doubtful = _names_doubtful_host(sentence)
+    possible = [one for one in combinations if is_doubtful or not one.host]
+    if not possible:
+        return
+    plain = _LINK.sub(_without_path, sentence)
+    if len(_CODE.findall(plain)) >= _MANY_SIGNS:
+        return
+    for one in possible:
+        if all(_says(words[kind], plain) for kind in one.kinds):
+            yield Act[one.act]
+
+
+def _names_doubtful_host(sentence: str) -> bool:
+    if "." not in sentence:
+        return False
+    return any(classify_host(host) not in VOUCHED_FOR for host in hosts_in(sentence))
+
+
+def _without_path(link: re.Match[str]) -> str:
+    """Return the words of a URL that count: the kind of its file, but not those of its path."""
+    suffix = _SUFFIX.search(link[0])
+    return f" https:// {suffix[0] if suffix else ''} "
+
+
+def _says(pattern: Any, sentence: str) -> bool:
+    return any(not _is_negated(sentence, one.start()) for one in pattern.finditer(sentence))
+
+
+def _is_negated(text: str, start: int) -> bool:
+    return _NEGATED.search(text[max(start - _NEGATION_REACH, 0) : start]) is not None
