@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, ViewportSize, sync_playwright
 
 from tests.acceptance.ports import free_port
 from tests.acceptance.program import Platform
@@ -30,8 +30,47 @@ _ARGUMENTS = [
     "--renderer-process-limit=1",
 ]  # fmt: skip
 _PATIENCE_MS = 20_000
+_WINDOW = ViewportSize(width=1280, height=720)
 _HERE = str(Path(__file__).parent)
-_OPENED = pytest.StashKey[tuple[ExitStack, Browser]]()
+
+
+class Pages:
+    """One page for each kind of user, which forgets everything between two tests.
+
+    A window of its own for each test would be simpler, but the browser starts a process for each,
+    which takes longer than most tests.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._opened: dict[tuple[str, str, bool], tuple[Page, list[str]]] = {}
+
+    def open(self, url: str, user: str, *, runs_scripts: bool) -> tuple[Page, list[str]]:
+        """Return an empty page and the list of what the browser will complain about."""
+        kind = (url, user, runs_scripts)
+        if kind not in self._opened:
+            context = self._browser.new_context(base_url=url, java_script_enabled=runs_scripts)
+            context.set_default_timeout(_PATIENCE_MS)
+            self._opened[kind] = _watched(context.new_page())
+        page, complaints = self._opened[kind]
+        page.unroute_all()
+        page.set_viewport_size(_WINDOW)
+        page.context.clear_cookies()
+        page.goto("/robots.txt")  # ends whatever the page before was doing
+        page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        complaints.clear()
+        return page, complaints
+
+
+def _watched(page: Page) -> tuple[Page, list[str]]:
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if _is_bad(said.text) else None)
+    page.on("dialog", lambda dialog: complaints.append(f"dialog {dialog.message}"))
+    return page, complaints
+
+
+_OPENED = pytest.StashKey[tuple[ExitStack, Browser, Pages]]()
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +79,14 @@ def chromium(pytestconfig: pytest.Config) -> Browser:
     if _OPENED not in pytestconfig.stash:
         with ExitStack() as stack:
             browser = stack.enter_context(_a_browser())
-            pytestconfig.stash[_OPENED] = (stack.pop_all(), browser)
+            pytestconfig.stash[_OPENED] = (stack.pop_all(), browser, Pages(browser))
     return pytestconfig.stash[_OPENED][1]
+
+
+@pytest.fixture(scope="module")
+def pages(pytestconfig: pytest.Config, chromium: Browser) -> Pages:
+    assert chromium.is_connected()
+    return pytestconfig.stash[_OPENED][2]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -145,42 +190,46 @@ def _become_admin(chromium: Browser, registry: Registry) -> StorageState:
 
 
 @pytest.fixture
-def ben(chromium: Browser, registry: Registry) -> Iterator[Page]:
+def ben(pages: Pages, registry: Registry) -> Iterator[Page]:
     """A visitor."""
-    yield from _page(chromium.new_context(base_url=registry.url))
+    yield from _page(pages, registry)
 
 
 @pytest.fixture
-def plain_ben(chromium: Browser, registry: Registry) -> Iterator[Page]:
+def plain_ben(pages: Pages, registry: Registry) -> Iterator[Page]:
     """A visitor whose browser runs no script."""
-    yield from _page(chromium.new_context(base_url=registry.url, java_script_enabled=False))
+    yield from _page(pages, registry, runs_scripts=False)
 
 
 @pytest.fixture
-def cyd(chromium: Browser, registry: Registry, admin_state: StorageState) -> Iterator[Page]:
+def cyd(pages: Pages, registry: Registry, admin_state: StorageState) -> Iterator[Page]:
     """The admin."""
-    yield from _page(chromium.new_context(base_url=registry.url, storage_state=admin_state))
+    yield from _page(pages, registry, admin_state)
 
 
 @pytest.fixture
-def plain_cyd(chromium: Browser, registry: Registry, admin_state: StorageState) -> Iterator[Page]:
+def plain_cyd(pages: Pages, registry: Registry, admin_state: StorageState) -> Iterator[Page]:
     """The admin, whose browser runs no script."""
-    context = chromium.new_context(
-        base_url=registry.url, storage_state=admin_state, java_script_enabled=False
-    )
-    yield from _page(context)
+    yield from _page(pages, registry, admin_state, runs_scripts=False)
 
 
-def _page(context: BrowserContext) -> Iterator[Page]:
+def _page(
+    pages: Pages,
+    registry: Registry,
+    state: StorageState | None = None,
+    *,
+    runs_scripts: bool = True,
+) -> Iterator[Page]:
     """Open a page; what the browser complains about fails the test."""
-    context.set_default_timeout(_PATIENCE_MS)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if _is_bad(said.text) else None)
-    page.on("dialog", lambda dialog: complaints.append(f"dialog {dialog.message}"))
+    page, complaints = pages.open(
+        registry.url, "admin" if state else "visitor", runs_scripts=runs_scripts
+    )
+    if state:
+        page.context.add_cookies([
+            {"name": cookie["name"], "value": cookie["value"], "url": registry.url}
+            for cookie in state["cookies"]
+        ])  # fmt: skip
     yield page
-    context.close()
     assert complaints == []
 
 
