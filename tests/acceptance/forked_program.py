@@ -33,7 +33,10 @@ from vskill_platform.web.app import create_app
 
 _DEMO = Path(__file__).parents[2] / "demo" / "csv-profile"
 #: Commands that scan in a process of their own.
-_SCANNING = frozenset({b"rescan", b"serve", b"work"})
+_SCANNING = frozenset({
+    b"diff", b"discover", b"judge", b"publish", b"rescan", b"reviews", b"serve", b"similar",
+    b"submit", b"work",
+})  # fmt: skip
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -133,7 +136,7 @@ def take_place(order: Order) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # Its own children load what they would load for the program as it is installed.
     del sys.path[0]
-    if order.arguments[1] in _SCANNING:
+    if not _SCANNING.isdisjoint(order.arguments[1:3]):  # `admin rescan`, too
         fork_scanner()
     if order.harm:
         strike(*order.harm)
