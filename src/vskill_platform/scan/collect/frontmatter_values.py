@@ -1,6 +1,8 @@
 """Read frontmatter values as an agent loads them: decoded, at any depth, under any key."""
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 import yaml
@@ -24,11 +26,14 @@ from vskill_platform.scan.read.frontmatter import (
 from vskill_platform.scan.read.regions import Region
 
 _MAX_VALUES = 2_000
+#: Consecutive lines of comment are one text.
+_COMMENT = re.compile(r"(?:^|(?<=\s))(#[^\n]*(?:\n[^\S\n]*#[^\n]*)*)", re.MULTILINE)
+_COMMENT_SIGN = re.compile(r"^[^\S\n]*#+ ?", re.MULTILINE)
 
 
 def read_values(region: Region, fragments: Fragments) -> list[Fact]:
     """Read keys and values as words and as commands: some agents run `install:` entries."""
-    values = list(_decoded(region))
+    values = [*_decoded(region), *_comments(region)]
     found = list(_told(values))
     for line, value in values:
         if " " in value:
@@ -49,6 +54,18 @@ def _decoded(region: Region) -> Iterator[tuple[int, str]]:
         return
     for node in scalars[:_MAX_VALUES]:
         yield region.line + node.start_mark.line, str(node.value)
+
+
+def _comments(region: Region) -> Iterator[tuple[int, str]]:
+    """Yield comments with their first lines: some agents read the file as it is."""
+    head = region.text[:MAX_FRONTMATTER_CHARACTERS]
+    if "#" not in head:
+        return
+    line = last = 0
+    for comment in islice(_COMMENT.finditer(head), _MAX_VALUES):
+        line += head.count("\n", last, comment.start(1))
+        last = comment.start(1)
+        yield region.line + line, _COMMENT_SIGN.sub("", comment[1])
 
 
 def _told(values: list[tuple[int, str]]) -> Iterator[Fact]:

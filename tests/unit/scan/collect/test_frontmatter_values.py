@@ -62,3 +62,23 @@ def test_ordinary_values_are_no_danger(tmp_path: Path) -> None:
     lines = 'license: "MIT"\nmetadata:\n  homepage: "https://notes.acme.dev"\n  tags: [a, b]'
 
     assert dangers(tmp_path, lines) == set()
+
+
+@all_cases(
+    "lines",
+    [
+        f"# {ORDER}",
+        f"#{ORDER}",
+        f"# {ORDER[:20]}\n# {ORDER[20:].lstrip()}",
+        f"license: MIT  # {ORDER}",
+        f"metadata:\n  a: b\n  # {ORDER}",
+    ],
+)
+def test_an_order_is_found_in_a_comment(tmp_path: Path, lines: str) -> None:
+    """Some agents read the file as it is, with the comments of its frontmatter."""
+    assert "SKR-INJ-001" in dangers(tmp_path, lines)
+
+
+@all_cases("lines", ["# Keep the name short.", "license: MIT  # see LICENSE", "license: 'C#'"])
+def test_a_harmless_comment_is_no_danger(tmp_path: Path, lines: str) -> None:
+    assert dangers(tmp_path, lines) == set()
