@@ -1,6 +1,6 @@
 """A PostgreSQL server and nodes on it, for each test; all of them are run by `make torture`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,8 +31,8 @@ def start_nodes(tmp_path: Path) -> Iterator[StartNodes]:
     """Start two web nodes and workers on a database; nothing runs on afterwards."""
     started: list[Nodes] = []
 
-    def start(database_url: str, *, workers: int = 1) -> Nodes:
-        started.append(Nodes(tmp_path, database_url, workers=workers))
+    def start(database_url: str, *, workers: int = 1, prefix: Sequence[str] = ()) -> Nodes:
+        started.append(Nodes(tmp_path, database_url, workers=workers, prefix=prefix))
         return started[-1]
 
     yield start

@@ -44,16 +44,18 @@ class Node:
         self._platform = platform
         self.role = role
         self.port = port
-        self._prefix = prefix
+        #: The program that starts it, from the next start on.
+        self.prefix = prefix
         self.process = self._started()
 
     def _started(self) -> Running:
         if self.role == "worker":
-            return self._platform.start_anew("work", "--cron", prefix=self._prefix)
+            return self._platform.start_anew("work", "--cron", prefix=self.prefix)
         folder = str(self._platform.folder / f"cache-{self.port}")
         return self._platform.start_anew(
-            "serve", "--no-worker", "--no-cron", port=str(self.port), cache_dir=folder
-        )
+            "serve", "--no-worker", "--no-cron", prefix=self.prefix,
+            port=str(self.port), cache_dir=folder,
+        )  # fmt: skip
 
     def restart(self) -> None:
         self.process = self._started()
@@ -89,13 +91,16 @@ class Load(msgspec.Struct):
 class Nodes:
     """Two web nodes, which users take in turns, and any number of workers."""
 
-    def __init__(self, folder: Path, database_url: str, *, workers: int = 1) -> None:
+    def __init__(
+        self, folder: Path, database_url: str, *, workers: int = 1, prefix: Sequence[str] = ()
+    ) -> None:
         self.platform = Platform(folder, **{**_SETTINGS, "database_url": database_url})
+        self._prefix = prefix
         self.token = self._create_token("ada", "admin", "read", "submit")
         #: Nobody reviews what they have submitted.
         self._reviewer = self._create_token("rae", "reviewer", "review")
-        self.web = [Node(self.platform, "web", free_port()) for _ in range(2)]
-        self.workers = [Node(self.platform, "worker") for _ in range(workers)]
+        self.web = [Node(self.platform, "web", free_port(), prefix=prefix) for _ in range(2)]
+        self.workers = [Node(self.platform, "worker", prefix=prefix) for _ in range(workers)]
         self._turns = itertools.cycle(self.web)
 
     @property
@@ -113,9 +118,11 @@ class Nodes:
         return str(msgspec.json.decode(answer)["token"])
 
     def _run(self, *arguments: str) -> str:
-        done = self.platform.run(*arguments)
-        assert done.code == 0, done
-        return done.out
+        running = self.platform.start_anew(*arguments, prefix=self._prefix)
+        code = running.wait()
+        printed = running.rest()
+        assert code == 0, printed
+        return printed
 
     async def ask(self, path: str, *, node: Node | None = None, token: str = "") -> httpx.Response:
         """Ask the web nodes in turns; one that is down is passed over, as by a load balancer."""
