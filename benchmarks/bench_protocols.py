@@ -276,11 +276,11 @@ async def main() -> None:
         f"≤ {ratio(TARGET_CLONE)} a plain one",
     )
     with scratch() as folder:
-        path = folder / "skills.db"
-        engine = await open_engine(f"sqlite:///{path}")
-        await run_with_worker_env(environment(engine, path), partial(publish, engine))
+        url = f"sqlite:///{folder / 'skills.db'}"
+        engine = await open_engine(url)
+        await run_with_worker_env(environment(engine, url, str(folder)), partial(publish, engine))
         await engine.close()
-        with a_server(path) as (started, _):
+        with a_server(url, folder) as (started, _):
             lists, sizes = await measure_lists(started.port)
             clones = await asyncio.to_thread(measure_clones, started.port, folder)
     print_lists(lists, sizes)

@@ -6,6 +6,8 @@ of every kind that users send and nearly all different, so caches help little.
 
 Then: how soon a published skill is found and a blocked one disappears, in a second process too,
 first while idle and then while the first server is under full load.
+
+    python benchmarks/bench_search.py [sqlite|postgres]
 """
 
 import asyncio
@@ -44,6 +46,7 @@ from benchmarks.report import (
 )
 from benchmarks.sample_catalogue import SEARCH, a_skill, fill, questions, records_of
 from benchmarks.sample_records import worker_env
+from tests.postgres_server import an_own_server
 from vskill_platform.base.telemetry import set_up_logs
 from vskill_platform.catalogue.catalogue import open_catalogue
 from vskill_platform.engines.open_engine import open_engine
@@ -103,11 +106,11 @@ async def nothing() -> dict[str, str]:
     return {"status": "nothing"}
 
 
-async def serve(path: Path) -> None:
+async def serve(url: str, cache: str) -> None:
     """Run one server; it says on which port, and how long its catalogue took."""
     set_up_logs(level="WARNING", as_json=False)
-    engine = await open_engine(f"sqlite:///{path}")
-    env = environment(engine, path)
+    engine = await open_engine(url)
+    env = environment(engine, url, cache)
     app = create_app(env)
     app.register(nothing)
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -123,8 +126,8 @@ async def serve(path: Path) -> None:
 
 
 @contextmanager
-def a_server(path: Path) -> Iterator[tuple[Started, int]]:
-    command = [sys.executable, __file__, str(path)]
+def a_server(url: str, cache: Path) -> Iterator[tuple[Started, int]]:
+    command = [sys.executable, __file__, url, str(cache)]
     with Popen(command, stdout=PIPE) as process:
         assert process.stdout
         try:
@@ -152,26 +155,26 @@ async def measure_changes(env: WorkerEnv, ports: list[int], first: int) -> dict[
     seen: dict[str, list[float]] = {}
     for number in range(first, first + CHANGES):
         skill = msgspec.structs.replace(a_skill(number), is_private=False)
-        path = f"{SEARCH}?q={quote(skill.slug)}"
         assert await env.engine.commit(list(records_of(skill))) is not None
-        _add(seen, "published, found by", await _seen(ports, path, total=1))
+        _add(seen, "published, found by", await _seen(ports, skill.slug, is_found=True))
         stored = await get_skill(skill.slug)
         assert stored
         down = TakenDown(reason="bench", by="bench", at=env.clock.now())
         blocked = msgspec.structs.replace(stored.record, down=down)
         assert await env.engine.commit([write_skill(blocked, expected=stored.revision)])
-        _add(seen, "blocked, gone from", await _seen(ports, path, total=0))
+        _add(seen, "blocked, gone from", await _seen(ports, skill.slug, is_found=False))
     return {what: Sample(tuple(seconds)) for what, seconds in seen.items()}
 
 
-async def _seen(ports: list[int], path: str, *, total: int) -> list[float]:
-    """Return after how long each server's answer has so many hits."""
+async def _seen(ports: list[int], slug: str, *, is_found: bool) -> list[float]:
+    """Return after how long each server finds a skill, or finds only others like it."""
     started = time.perf_counter()
 
     async def wait_for(port: int) -> float:
         while True:
-            _, (body,) = await ask(port, [path])
-            if msgspec.json.decode(body)["total"] == total:
+            _, (body,) = await ask(port, [f"{SEARCH}?q={quote(slug)}"])
+            found = {each["slug"] for each in msgspec.json.decode(body)["results"]}
+            if (slug in found) == is_found:
                 return time.perf_counter() - started
             await asyncio.sleep(_LOOK_EVERY_SECONDS)
 
@@ -203,37 +206,45 @@ def memory_of(pid: int) -> dict[str, int]:
     return {name.rstrip(":"): int(size) * 1024 for name, size, _ in fields}
 
 
-def size_of(file: Path) -> int:
-    return file.stat().st_size
+@contextmanager
+def a_database(kind: str, folder: Path) -> Iterator[str]:
+    """Yield the URL of an empty database."""
+    if kind == "sqlite":
+        yield f"sqlite:///{folder / 'skills.db'}"
+        return
+    with an_own_server(folder) as server:
+        yield server.url
 
 
-def environment(engine: Engine, path: Path) -> WorkerEnv:
+def environment(engine: Engine, url: str, cache: str) -> WorkerEnv:
     env = worker_env(engine)
-    settings = Settings(database_url=f"sqlite:///{path}", reads_per_minute=10**9)
+    settings = Settings(database_url=url, cache_dir=cache, reads_per_minute=10**9)
     return WorkerEnv(engine=engine, settings=settings, clock=env.clock, scan_slots=env.scan_slots)
 
 
-async def main() -> None:
+async def main(kind: str = "sqlite") -> None:
     print_title(
-        f"Search: {SKILLS:,} skills, {CLIENTS} clients over HTTP, SQLite",
+        f"Search: {SKILLS:,} skills, {CLIENTS} clients over HTTP, {kind}",
         f"p99 ≤ {ratio(TARGET_RATIO)} that of a page that does nothing; changes seen within "
         f"{duration(TARGET_SECONDS)}, in a second process too",
     )
-    with scratch() as folder:
-        path = folder / "skills.db"
-        engine = await open_engine(f"sqlite:///{path}")
-        env = environment(engine, path)
+    with scratch() as folder, a_database(kind, folder) as url:
+        cache = folder / "cache"
+        cache.mkdir()
+        engine = await open_engine(url)
+        env = environment(engine, url, str(cache))
         await run_with_worker_env(env, partial(fill, engine, SKILLS))
-        with a_server(path) as (started, pid):
+        with a_server(url, cache) as (started, pid):
             idle, busy = await asyncio.to_thread(measure_load, started.port)
-            memory, size = memory_of(pid), size_of(path.with_name("skills.db.catalogue-0"))
-            with a_server(path) as (second, _):
+            (file,) = cache.glob("*.catalogue-0")
+            memory, size = memory_of(pid), file.stat().st_size
+            with a_server(url, cache) as (second, _):
                 ports = [started.port, second.port]
                 measure = partial(measure_changes, env, ports, SKILLS + 1)
                 quiet = await run_with_worker_env(env, measure)
                 measure = partial(measure_changes_under_load, env, ports, SKILLS + 1 + CHANGES)
                 loaded = await run_with_worker_env(env, measure)
-        with a_server(path) as (again, _):
+        with a_server(url, cache) as (again, _):
             reopened = again.build_seconds
         await engine.close()
     print_load(idle, busy)
@@ -315,4 +326,4 @@ def print_changes(quiet: dict[str, Sample], loaded: dict[str, Sample]) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(Path(sys.argv[1])) if sys.argv[1:] else main())
+    uvloop.run(serve(*sys.argv[1:]) if sys.argv[2:] else main(*sys.argv[1:]))
