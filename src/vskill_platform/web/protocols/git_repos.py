@@ -11,11 +11,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 from functools import cache
 from pathlib import Path
-from typing import IO
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -122,6 +120,7 @@ class GitRepos:
     def __init__(self) -> None:
         self._building: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._ahead: set[asyncio.Task[None]] = set()
+        self._pruning: asyncio.Task[None] | None = None
 
     def build_ahead(self, skill: PublishedSkill, settings: Settings) -> None:
         """Start to build a repository that will be asked for in a moment, if few others are."""
@@ -141,10 +140,20 @@ class GitRepos:
         folder = cache_folder(settings) / state.folder_name
         lock = self._building.setdefault(state.folder_name, asyncio.Lock())
         async with lock:
-            if not await work_in_thread(_touch, folder):
+            is_there = await work_in_thread(_touch, folder)
+            if not is_there:
                 await _build(state, folder)
-                await work_in_thread(_prune, folder, settings.git_cache_bytes)
+        if not is_there and (self._pruning is None or self._pruning.done()):
+            # Not before the answer: it looks at all repositories.
+            self._pruning = asyncio.create_task(_prune_later(folder, settings.git_cache_bytes))
         return folder
+
+
+async def _prune_later(newest: Path, max_bytes: int) -> None:
+    try:
+        await work_in_thread(_prune, newest, max_bytes)
+    except OSError as error:  # the next repository that is built tries again
+        log.warning("git cache not pruned", folder=str(newest.parent), error=str(error))
 
 
 def cache_folder(settings: Settings) -> Path:
@@ -160,16 +169,21 @@ def _process_folder() -> Path:
 
 
 async def _build(state: RepoState, folder: Path) -> None:
-    async with _new_folder(folder) as made, _opened(made / PACK) as file:
-        writer = PackWriter(file)
-        for version, parent in zip(state.versions, state.parents, strict=True):
-            archive = await get_archive(version.archive_sha256)
-            if archive is None:
-                raise NotFound(
-                    f"the archive of {version.slug} {version.version} is no longer stored"
-                )
-            await work_in_thread(_add_version, writer, version, archive, parent)
-        await work_in_thread(_finish, writer, state, made)
+    """Build it under another name, so that no one sees a part."""
+    async with AsyncExitStack() as undo:
+        made = await work_in_thread(_make_folder, folder)
+        undo.push_async_callback(work_in_thread, shutil.rmtree, made, ignore_errors=True)
+        with (made / PACK).open("w+b") as file:
+            writer = PackWriter(file)
+            for version, parent in zip(state.versions, state.parents, strict=True):
+                archive = await get_archive(version.archive_sha256)
+                if archive is None:
+                    raise NotFound(
+                        f"the archive of {version.slug} {version.version} is no longer stored"
+                    )
+                await work_in_thread(_add_version, writer, version, archive, parent)
+            if await work_in_thread(_finish, writer, state, made, folder):
+                undo.pop_all()
 
 
 def _add_version(
@@ -185,25 +199,16 @@ def _add_version(
         writer.add(item)
 
 
-def _finish(writer: PackWriter, state: RepoState, folder: Path) -> None:
-    (folder / _INDEX).write_bytes(writer.finish())
-    (folder / "HEAD").write_text(f"ref: {BRANCH}\n")
-    (folder / "config").write_text(_CONFIG)
+def _finish(writer: PackWriter, state: RepoState, made: Path, folder: Path) -> bool:
+    """Complete it and give it its name; return whether no other process was faster."""
+    (made / _INDEX).write_bytes(writer.finish())
+    (made / "HEAD").write_text(f"ref: {BRANCH}\n")
+    (made / "config").write_text(_CONFIG)
     lines = [f"{commit} {name}\n" for name, commit in state.refs]
-    (folder / "packed-refs").write_text("".join(["# pack-refs with: sorted\n", *lines]))
+    (made / "packed-refs").write_text("".join(["# pack-refs with: sorted\n", *lines]))
     if state.cut:
-        (folder / "shallow").write_text("".join(f"{commit}\n" for commit in state.cut))
-
-
-@asynccontextmanager
-async def _new_folder(folder: Path) -> AsyncIterator[Path]:
-    """Create a folder under another name and rename it at the end, so that no one sees a part."""
-    made = await work_in_thread(_make_folder, folder)
-    try:
-        yield made
-        await work_in_thread(_rename, made, folder)
-    finally:
-        await work_in_thread(shutil.rmtree, made, ignore_errors=True)
+        (made / "shallow").write_text("".join(f"{commit}\n" for commit in state.cut))
+    return _rename(made, folder)
 
 
 def _make_folder(folder: Path) -> Path:
@@ -217,19 +222,14 @@ def _make_folder(folder: Path) -> Path:
     return made
 
 
-def _rename(made: Path, folder: Path) -> None:
-    with suppress(FileExistsError, IsADirectoryError):
-        try:
-            made.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # no other process was faster
-                raise
-
-
-@asynccontextmanager
-async def _opened(path: Path) -> AsyncIterator[IO[bytes]]:
-    with path.open("w+b") as file:
-        yield file
+def _rename(made: Path, folder: Path) -> bool:
+    try:
+        made.rename(folder)
+    except OSError:
+        if folder.is_dir():
+            return False
+        raise
+    return True
 
 
 def _touch(folder: Path) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.settings import Settings
-from vskill_platform.web.protocols.git_repos import _prune, cache_folder
+from vskill_platform.web.protocols.git_repos import PACK, _prune, _rename, cache_folder
 
 LONG_AGO = 1_000_000_000
 
@@ -59,3 +59,14 @@ def test_the_cache_is_next_to_the_database_or_private_to_the_process(tmp_path: P
 
     assert cache_folder(local) == tmp_path / "skills.db.git-cache"
     assert cache_folder(remote).parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_repository_that_another_process_built_first_is_kept(tmp_path: Path) -> None:
+    theirs = a_repo(tmp_path, "a-1", size=2, used=LONG_AGO)
+    ours = a_repo(tmp_path, "new-x", size=1, used=LONG_AGO)
+
+    is_first = _rename(ours, theirs)
+
+    assert not is_first
+    assert (theirs / PACK).stat().st_size == 2
+    assert ours.exists()
