@@ -98,11 +98,15 @@ def test_a_namespace_gets_owners_and_members(platform: Platform) -> None:
     left = platform.run("namespaces", "remove-owner", "@local", "ada")
     platform.run("namespaces", "add-owner", "@ada", "ben")
     own = platform.run("namespaces", "remove-owner", "@ada", "ben")
+    platform.run("delete", "team", "--namespace", "--reason", "we moved", "--yes")
+    gone = platform.run("namespaces", "add-member", "team", "ben")
 
     assert last.out == "team: owned by ben; members: ben.\n"
     assert (listed["name"], listed["owners"], listed["members"]) == ("team", ["ben"], ["ben"])
     assert left.out == "@local: nobody owns it; members: none.\n"
     assert own.out == "@ada: owned by its user only; members: none.\n"
+    assert gone.out == "team: deleted; add an owner to open it again; members: ben.\n"
+    assert "team (deleted)" in platform.run("namespaces", "list").out
     assert unknown.code == 1
     assert "there is no user 'zoe'" in unknown.err
 

@@ -39,7 +39,8 @@ def list_command(*, as_json: bool) -> None:
         return
     table = Table("namespace", "owners", "members")
     for namespace in found:
-        table.add_row(namespace.name, ", ".join(namespace.owners), ", ".join(namespace.members))
+        name = f"{namespace.name} (deleted)" if namespace.deleted else namespace.name
+        table.add_row(name, ", ".join(namespace.owners), ", ".join(namespace.members))
     Console().print(table)
 
 
@@ -95,6 +96,8 @@ def _change(work: Callable[[], Awaitable[Namespace]], *, as_json: bool) -> None:
 
 
 def _owned(namespace: Namespace) -> str:
+    if namespace.deleted:
+        return "deleted; add an owner to open it again"
     if not namespace.is_owned:
         return "nobody owns it"
     return f"owned by {', '.join(namespace.owners) or 'its user only'}"

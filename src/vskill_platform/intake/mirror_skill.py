@@ -200,6 +200,8 @@ def _seen(wanted: Wanted, known: MirroredSkill | None, found: Found, *, by: str)
         content=found.content,
         version=found.version,
         seen_at=begun.seen_at if is_same else now,
+        # Replaced content was never taken, although its version has the same name.
+        taken=begun.taken if is_same or begun.taken != found.revision else "",
         checked_at=now,
         failures=0,
         problem="",

@@ -8,6 +8,7 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.model.namespace import namespace_in
 from vskill_platform.model.skill import (
     Capabilities,
     PublishedSkill,
@@ -128,8 +129,13 @@ async def has_skills_in(namespace: str) -> bool:
 
 
 async def list_slugs_in(namespace: str) -> list[str]:
-    """Return the slugs of a namespace, taken down or not."""
-    return [key.removeprefix(_SKILL) for key in await list_all_keys(f"{_SKILL}{namespace}/")]
+    """Return the slugs of a namespace, taken down or not.
+
+    Those of a host with the same name, such as `git/ada/notes/tidy` for `git`, are not among them.
+    """
+    keys = await list_all_keys(f"{_SKILL}{namespace}/")
+    slugs = [key.removeprefix(_SKILL) for key in keys]
+    return [slug for slug in slugs if namespace_in(slug) == namespace]
 
 
 async def iterate_slugs() -> AsyncIterator[list[str]]:

@@ -192,6 +192,26 @@ async def test_content_that_was_replaced_since_it_was_first_seen_is_not_taken(
     assert (await find_version(SLUG)).version.version == "1.0.0"
 
 
+async def test_replaced_content_waits_again_until_it_is_old_enough(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock
+) -> None:
+    env = mirroring(bound, upstream.mirror(min_age=timedelta(days=2)))
+    await upstream.publish(files={"more.md": "More to read.\n"}, version="1.0.1")
+    stored = await get_mirrored(SLUG)
+    assert stored
+    other = {"revision": "1.0.1", "content": "0" * 64, "taken": "1.0.1"}  # then it was replaced
+    before = msgspec.structs.replace(stored.record, **other)
+    assert await commit([write_mirrored(before, due=clock.now(), expected=stored.revision)])
+
+    await check_mirrors()
+    await process_all(env)
+
+    waiting = await record()
+    assert (waiting.status, waiting.seen_at) == (MirrorStatus.WAITING, clock.now())
+    assert "too new" in waiting.problem
+    assert (await find_version(SLUG)).version.version == "1.0.0"
+
+
 def test_the_wait_after_failures_doubles_up_to_a_day() -> None:
     waits = [back_off(failures) for failures in (1, 2, 3, 8, 1_000_000)]
 

@@ -63,12 +63,12 @@ async def preview_namespace_deletion(namespace: str) -> NamespaceDeletion:
     """Return what would go, without changing anything."""
     name = await _checked(namespace)
     found = (await get_namespace(name)).record
-    skills = tuple([await preview_deletion(slug) for slug in await list_slugs_in(name)])
+    skills = [one for slug in await list_slugs_in(name) if (one := await _preview_skill(slug))]
     if not skills and not found.is_known:
         raise NotFound(f"there is no namespace {name}")
     return NamespaceDeletion(
         name=name,
-        skills=skills,
+        skills=tuple(skills),
         owners=found.owners,
         members=found.members,
         webhooks=len(await _webhooks_of(name)),
@@ -76,6 +76,13 @@ async def preview_namespace_deletion(namespace: str) -> NamespaceDeletion:
         tokens=len([one for one in await list_tokens() if one.namespace == name]),
         refused=_why_kept(skills),
     )
+
+
+async def _preview_skill(slug: str) -> Deletion | None:
+    try:
+        return await preview_deletion(slug)
+    except NotFound:  # somebody else has just deleted it
+        return None
 
 
 async def delete_namespace(
@@ -128,7 +135,9 @@ async def _close(name: str, mark: DeletedNamespace) -> None:
         if stored.record.deleted:
             return PlannedChange(result=None)
         closed = msgspec.structs.replace(stored.record, deleted=mark)
-        return PlannedChange(operations=write_namespace(stored, closed), result=None)
+        # The deletion may be interrupted before it writes its own entry.
+        audit = write_audit("namespace close", name, actor=mark.by, reason=mark.reason)
+        return PlannedChange(operations=[*write_namespace(stored, closed), audit], result=None)
 
     await change(f"the namespace {name}", plan)
 

@@ -113,6 +113,12 @@ async def transfer_skill(
         receiver = await get_namespace(namespace)
         if receiver.record.deleted:
             raise SlugTaken(f"the namespace {namespace} was deleted; add an owner to open it again")
+        giver = await get_namespace(namespace_of_skill(skill))
+        if giver.record.deleted:  # the deletion would follow the skill to its new namespace
+            raise NotAllowed(
+                f"{giver.record.name} is being deleted with its skills; an admin can open it again "
+                "by adding an owner"
+            )
         if skill.is_private and not receiver.record.is_owned:
             raise NotAllowed(f"{namespace} has no owner, so nobody could see its private skills")
         planned = await _plan(
@@ -120,7 +126,7 @@ async def transfer_skill(
         )
         more: list[Operation] = [
             expect_namespace(receiver),
-            expect_namespace(await get_namespace(namespace_of_skill(skill))),
+            expect_namespace(giver),
         ]
         if accepted:
             more.append(await end_accepted(accepted))

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.casts import add_installs
@@ -14,16 +15,21 @@ from vskill_platform.access.tokens import TokenLimits, add_token
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, SlugTaken
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import git_source
-from vskill_platform.model.user import Role, Scope
+from vskill_platform.model.user import DeletedNamespace, Role, Scope
 from vskill_platform.publish.moderation.delete_namespace import (
     delete_namespace,
     preview_namespace_deletion,
 )
 from vskill_platform.publish.moderation.delete_skill import SECOND_THOUGHTS
+from vskill_platform.publish.versions.move_skill import transfer_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.deleted_skill_store import get_deleted_skill
-from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
+from vskill_platform.stores.namespace_store import (
+    get_namespace,
+    list_namespaces_of,
+    write_namespace,
+)
 from vskill_platform.stores.skill_store import get_skill, list_slugs_in
 from vskill_platform.stores.token_store import list_tokens
 
@@ -97,6 +103,39 @@ async def test_an_owner_deletes_nothing_if_others_rely_on_one_skill(
     await check_may_act_in(ada, "ada")
     await delete_namespace("ada", actor="cyd", reason="the law", is_admin=True)
     assert await list_slugs_in("ada") == []
+
+
+async def test_skills_of_a_host_with_the_same_name_stay(
+    ada: Visitor, bound: WorkerEnv, tmp_path: Path
+) -> None:
+    on_host = "ada/team/notes/tidy"  # of https://ada/team/notes
+    await put_skill(bound, tmp_path, on_host)
+
+    await delete_namespace("ada", actor="ada", reason="we moved")
+
+    assert await get_skill(on_host)
+    assert await list_slugs_in("ada/team") == [on_host]
+
+
+async def test_the_audit_log_also_has_the_begin_of_a_deletion(ada: Visitor) -> None:
+    await delete_namespace("ada", actor="ada", reason="we moved")
+
+    (begun,) = [one for one in (await list_audit()).records if one.action == "namespace close"]
+    assert (begun.subject, begun.actor, begun.reason) == ("ada", "ada", "we moved")
+
+
+async def test_no_skill_leaves_a_namespace_that_is_being_deleted(
+    ada: Visitor, bound: WorkerEnv, clock: ManualClock
+) -> None:
+    closed = await get_namespace("ada")
+    mark = DeletedNamespace(by="ada", at=clock.now(), reason="we moved")
+    killed = msgspec.structs.replace(closed.record, deleted=mark)
+    assert await bound.engine.commit(write_namespace(closed, killed))
+
+    with pytest.raises(NotAllowed, match="ada is being deleted"):
+        await transfer_skill(TIDY, "@ben", actor="ben")
+
+    assert await get_skill(TIDY)
 
 
 @pytest.mark.parametrize("name", ["@ada", "@local", "@hub_acme", "not a name"])

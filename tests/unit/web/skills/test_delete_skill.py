@@ -3,14 +3,17 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.unit.web.admin_cast import Operator
 from tests.unit.web.api_cast import Registry, browser_of, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, change_skill, put_skill
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.model.user import Role, Scope
+from vskill_platform.model.user import DeletedNamespace, Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.namespace_store import get_namespace, write_namespace
 from vskill_platform.stores.skill_store import get_skill
 
 SLUG = "ada/notes/tidy"
@@ -144,3 +147,17 @@ async def test_the_page_of_a_namespace_shows_what_goes_and_asks_for_its_name(
     assert (done.status_code, done.headers["location"]) == (303, "/account?done=namespace-deleted")
     assert await get_skill(SLUG) is None
     assert '<span class="badge warn">deleted</span>' in listed
+    assert f'href="{path}?namespace=ada"' not in listed
+
+
+async def test_an_admin_can_complete_a_deletion_that_was_interrupted(registry: Registry) -> None:
+    cyd = Operator(registry, await browser_of(Role.ADMIN, name="cyd"))
+    await add_owner("ada", "cyd", actor="test")
+    stored = await get_namespace("ada")
+    mark = DeletedNamespace(by="cyd", at=get_now(), reason="we moved")
+    closed = msgspec.structs.replace(stored.record, deleted=mark)
+    assert await commit(write_namespace(stored, closed))
+
+    listed = await cyd.see("/admin/namespaces")
+
+    assert 'href="/account/namespaces/delete?namespace=ada"' in listed
