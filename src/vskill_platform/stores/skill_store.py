@@ -119,8 +119,7 @@ async def enumerate_published_skills() -> list[PublishedSkillSummary]:
 
 async def list_slugs() -> list[str]:
     """Return the slug of every published skill, without reading any."""
-    keys = await list_all_keys(_SKILL)
-    return [key[len(_SKILL) :] for key in keys if not key.startswith(_ALIAS)]
+    return [slug for key in await list_all_keys(_SKILL) if (slug := slug_of_key(key))]
 
 
 async def has_skills_in(namespace: str) -> bool:
@@ -129,12 +128,8 @@ async def has_skills_in(namespace: str) -> bool:
 
 
 async def list_slugs_in(namespace: str) -> list[str]:
-    """Return the slugs of a namespace, taken down or not.
-
-    Those of a host with the same name, such as `git/ada/notes/tidy` for `git`, are not among them.
-    """
-    keys = await list_all_keys(f"{_SKILL}{namespace}/")
-    slugs = [key.removeprefix(_SKILL) for key in keys]
+    """Return the slugs of a namespace, taken down or not; a host may have the same name."""
+    slugs = [key.removeprefix(_SKILL) for key in await list_all_keys(f"{_SKILL}{namespace}/")]
     return [slug for slug in slugs if namespace_in(slug) == namespace]
 
 
