@@ -79,8 +79,8 @@ def other_spellings(text: str) -> Iterator[str]:
 def _changed_blocks(text: str, plain: str) -> str:
     """Return the blocks of lines that are spelled differently, each with its neighbours.
 
-    The rest was read before. Technical texts have a few words such as `l2fwd`, and reading all of
-    such a text again for each spelling takes two thirds of its time.
+    The rest was read before. Technical texts have a few words such as `l2fwd`, and all of such a
+    text would be read again for each spelling.
     """
     before, lines = text.split("\n"), plain.split("\n")
     filled = groupby(range(len(lines)), lambda number: not lines[number].strip())
