@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.records import Stored, encode, get_record, list_all_keys
 
@@ -47,6 +47,11 @@ async def list_users_with_factor() -> set[str]:
 
 def write_second_factor(factor: SecondFactor, *, expected: int) -> Operation:
     return Put(_FACTOR + factor.user, encode(factor), expected=expected, due=NEVER)
+
+
+def expect_no_second_factor(user_name: str) -> Operation:
+    """Make a commit fail if the user has turned a second factor on meanwhile."""
+    return Expect(_FACTOR + user_name, ABSENT)
 
 
 def delete_second_factor(stored: Stored[SecondFactor]) -> Operation:

@@ -1,9 +1,14 @@
 """Sessions end by time, by hand, all at once, and with their user."""
 
+import dataclasses
+from collections.abc import Sequence
+
 import pytest
 
 from tests.clocks import ManualClock
 from tests.people import PASSWORD, a_user
+from tests.probes import ProbingEngine
+from vskill_platform.access.second_factor.sign_in_step import open_session
 from vskill_platform.access.secret_texts import digest_of
 from vskill_platform.access.sessions import (
     begin_session,
@@ -19,8 +24,11 @@ from vskill_platform.access.users import (
     set_password,
     sign_out_everywhere,
 )
-from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.errors import InvalidInput, NotFound, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.second_factor_store import SecondFactor, write_second_factor
 
 pytestmark = pytest.mark.usefixtures("bound")
 
@@ -144,3 +152,26 @@ async def test_it_is_known_when_a_session_was_last_used(clock: ManualClock) -> N
     (later,) = await list_open_sessions(await find_user("ada"))
     assert soon.seen_at == opened.session.created_at
     assert later.seen_at == clock.now()
+
+
+class _OtherTab(ProbingEngine):
+    """Turns the second factor of ada on before every other commit."""
+
+    async def commit(self, operations: Sequence[Operation]) -> int | None:
+        factor = SecondFactor(user="ada", recovery=(), added_at=get_now())
+        assert await super().commit([write_second_factor(factor, expected=ABSENT)])
+        return await super().commit(operations)
+
+
+async def test_no_session_without_a_factor_begins_while_the_factor_is_turned_on(
+    bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await a_user()
+    raced = dataclasses.replace(bound, engine=_OtherTab(bound.engine))
+    monkeypatch.setattr("vskill_platform.stores.db.bound_env", lambda: raced)
+
+    with pytest.raises(Overtaken, match="the session could not be started; try again"):
+        await open_session(ada)
+
+    monkeypatch.undo()
+    assert await list_open_sessions(ada) == []

@@ -16,6 +16,7 @@ from vskill_platform.stores.records import Stored
 from vskill_platform.stores.second_factor_store import (
     SignInStep,
     delete_sign_in_step,
+    expect_no_second_factor,
     get_second_factor,
     get_sign_in_step,
     write_sign_in_step,
@@ -45,8 +46,11 @@ async def open_session(
 ) -> OpenSession:
     """Start a session for a user whose password was right; raise if a second factor is needed."""
     if await get_second_factor(user.name) is None:
+        # Turning it on ends all other sessions, and must not miss one that begins at that moment.
+        alone = [expect_no_second_factor(user.name)]
+        opened = await begin_session(user, address=address, browser=browser, also=lambda _: alone)
         log.info("signed in", name=user.name, address=address)
-        return await begin_session(user, address=address, browser=browser)
+        return opened
     secret = new_secret()
     step = SignInStep(
         user=user.name, epoch=user.epoch, next=back, expires_at=get_now() + STEP_LIFETIME
