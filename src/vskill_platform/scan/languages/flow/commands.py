@@ -63,6 +63,7 @@ _CODE_OPTIONS = frozenset(
 _PLACEHOLDER = "$x"
 #: The name of a process that runs what it is given on its standard input.
 INTERPRETER = "child process interpreter"
+SHELL_PROCESS = f"{INTERPRETER} of shell commands"
 _NETWORK = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
 
 
@@ -129,6 +130,8 @@ def _read_by_shell(flow: Flow, call: Call, text: str, taints: Taints, line: int)
     words = text.split()
     is_open = _runs_its_input(Value(items=tuple(Value(text=word) for word in words[:4])))
     name = INTERPRETER if is_open else "child process"
+    if is_open and words[0].rpartition("/")[2] in _SHELLS:
+        name = SHELL_PROCESS
     return Value(name=name, taints=frozenset(found))
 
 
@@ -162,17 +165,36 @@ def run_process(flow: Flow, call: Call) -> Value | None:
     command = call.arg(0, "args", "cmd").having(given.taints)
     _check_streams(flow, call)
     if _runs_its_input(command):
-        run_tainted(flow, call.line, Value(taints=given.taints))
+        run_input(flow, call, command, given)
     if command.items:
         first = command.items[0].having(given.taints)
         return run_items(flow, call, (first, *command.items[1:]))
     return shell_text(flow, call, command, line_of(call, 0))
 
 
+def run_given(flow: Flow, call: Call, given: Value, *, is_shell: bool) -> None:
+    """Record code that a process is given: its origin, or its text if a shell runs it."""
+    is_tainted = run_tainted(flow, call.line, Value(taints=given.taints))
+    text = given.text
+    if is_shell and not is_tainted and text is not None and not text.startswith(HOLE):
+        shell_text(flow, call, given, call.line)
+
+
+def run_input(flow: Flow, call: Call, command: Value, given: Value) -> None:
+    """Record what an interpreter is given on its standard input."""
+    program = _words_of(command)[0].rpartition("/")[2]
+    run_given(flow, call, given, is_shell=program in _SHELLS)
+
+
+def _words_of(command: Value) -> list[str]:
+    words = [item.text or "" for item in command.items or ()] or (command.text or "").split()
+    return words or [""]
+
+
 def _runs_its_input(command: Value) -> bool:
     """Tell an interpreter without a program of its own."""
-    words = [item.text or "" for item in command.items or ()] or (command.text or "").split()
-    program = words[0].rpartition("/")[2] if words else ""
+    words = _words_of(command)
+    program = words[0].rpartition("/")[2]
     return program in _INTERPRETERS and all(word in {"-", "-s", "-i", "-u"} for word in words[1:])
 
 
@@ -184,6 +206,9 @@ def run_arguments(flow: Flow, call: Call) -> Value | None:
         if arg.function is None and arg.fields is None:
             items.extend(arg.items if arg.items is not None else (arg,))
     options_given = next((arg.fields for arg in call.args if arg.fields), None) or {}
+    command = Value(items=tuple(items))
+    if "input" in options_given and _runs_its_input(command):
+        run_input(flow, call, command, options_given["input"])
     if len(items) == 1 and "shell" in options_given:
         return shell_text(flow, call, items[0], line_of(call, 0))
     return run_items(flow, call, tuple(items))

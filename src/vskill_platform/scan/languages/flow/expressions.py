@@ -25,6 +25,7 @@ from vskill_platform.scan.languages.flow.values import (
     any_of,
     concatenate,
     either,
+    member_name,
     tainted,
     with_name,
 )
@@ -81,13 +82,13 @@ def attribute_of(flow: Flow, base: Value, attr: str, line: int) -> Value:
     if base.fields and attr in base.fields:
         return base.fields[attr]
     taints = base.taints
-    is_literal = base.items is not None or base.text is not None
+    is_literal = any(part is not None for part in (base.items, base.text, base.function))
     if attr == "__globals__" or (attr == "constructor" and is_literal and not base.name):
-        return with_name(_OF_ANYTHING[attr])
+        return with_name(_OF_ANYTHING[attr] if base.function is None else "Function")
     if base.name == "file" and attr in {"name", "path"}:
         return Value(text=base.text)
     if base.name:
-        full = f"{base.name}.{attr}"
+        full = member_name(base.name, attr)
         found = flow.dotted.get(full) or flow.constants.get(full)
         if found is not None:
             return found

@@ -3,14 +3,19 @@
 import ast
 
 from vskill_platform.scan.languages.flow.assign import fill
-from vskill_platform.scan.languages.flow.commands import INTERPRETER, run_process
+from vskill_platform.scan.languages.flow.commands import (
+    INTERPRETER,
+    SHELL_PROCESS,
+    run_given,
+    run_process,
+)
 from vskill_platform.scan.languages.flow.indirect import (
     call_bound,
     call_known,
     canonical_name,
     load_repository,
 )
-from vskill_platform.scan.languages.flow.own_code import run_tainted
+from vskill_platform.scan.languages.flow.own_code import RETURNING
 from vskill_platform.scan.languages.flow.state import Bound, Call, Flow, Function, Handler
 from vskill_platform.scan.languages.flow.values import (
     UNKNOWN,
@@ -18,6 +23,7 @@ from vskill_platform.scan.languages.flow.values import (
     Taints,
     Value,
     any_of,
+    member_name,
     tainted,
     with_name,
 )
@@ -27,9 +33,12 @@ _MAX_ITEMS = 20_000
 _MAX_PASSED = 4
 _CREDENTIALS = frozenset({Source.ENV, Source.PART})
 #: Functions whose last argument is the environment of the new process.
-_TAKING_ENVIRONMENT = frozenset(
-    {"os.execve", "os.execvpe", "os.execle", "os.execlpe", "os.posix_spawn", "os.spawnve"}
-)
+TAKING_ENVIRONMENT = frozenset(
+    {
+        "os.execve", "os.execvpe", "os.execle", "os.execlpe", "os.posix_spawn", "os.posix_spawnp",
+        "os.spawnve", "os.spawnvpe", "os.spawnle", "os.spawnlpe",
+    }
+)  # fmt: skip
 #: Functions that call another one with their further arguments.
 _APPLYING = frozenset({"map", "filter", "itertools.starmap"})
 #: Named arguments that are functions, called with the other arguments or their elements.
@@ -86,7 +95,7 @@ def _arguments(flow: Flow, node: ast.Call) -> list[Value]:
 def _method_of(flow: Flow, receiver: Value, method: str) -> Value:
     if receiver.fields and method in receiver.fields:
         return receiver.fields[method]
-    full = f"{receiver.name}.{method}" if receiver.name else ""
+    full = member_name(receiver.name, method) if receiver.name else ""
     found = flow.dotted.get(full) if full else None
     if found is None and full:
         flow.missed.add(full)
@@ -97,7 +106,7 @@ def _excuse_copies(flow: Flow, made: Call) -> None:
     """Don't count a copy of the environment as a read if only a new process gets it."""
     given = [made.named[key] for key in ("env", "environ") if key in made.named]
     given += [arg.fields["env"] for arg in made.args if arg.fields and "env" in arg.fields]
-    if made.name in _TAKING_ENVIRONMENT:
+    if made.name in TAKING_ENVIRONMENT:
         given += made.args
     for value in given:
         for taint in value.taints:
@@ -118,12 +127,15 @@ def _call_own(flow: Flow, function: Function, made: Call) -> Value:
 
 
 def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
+    if made.name.startswith(RETURNING):
+        return with_name(made.name.removeprefix(RETURNING), callee.taints)
     handler = _handler_of(flow, made) if made.name else None
     result = handler(flow, made) if handler is not None else None
     if handler is None or made.name in _APPLYING or not _CALLBACKS.isdisjoint(made.named):
         _call_passed_functions(flow, made)
     if made.args and made.method in _WRITING and made.receiver.name.startswith(INTERPRETER):
-        run_tainted(flow, made.line, made.args[0])  # process.stdin.write(code)
+        is_shell = made.receiver.name.startswith(SHELL_PROCESS)
+        run_given(flow, made, made.args[0], is_shell=is_shell)  # process.stdin.write(code)
     if "trust_remote_code" in made.named:
         load_repository(flow, made)
     if handler is None and made.named.get("shell", UNKNOWN).text == "True":

@@ -14,6 +14,10 @@ from vskill_platform.scan.languages.unparsed import Unparsed
 
 _LONG = 120
 _PATHS = re.compile(r"[\s:=,;]+")
+#: `Function("return process")`: calling it returns what could have been named directly.
+_RETURNS_NAME = re.compile(r"\s*return\s+(process|require|globalThis|global|module)\s*;?\s*")
+#: The beginning of the name of a function that returns the rest of it.
+RETURNING = "returns "
 
 
 def run_code(flow: Flow, call: Call) -> Value | None:
@@ -26,10 +30,21 @@ def run_code(flow: Flow, call: Call) -> Value | None:
     if run_tainted(flow, call.line, code) or (code is UNKNOWN and not call.node.args):
         return UNKNOWN
     if code.is_known() and code.number is None:
-        flow.add_all(_read(flow, code.text or ""), line_of(call, 0))
+        text = code.text or ""
+        if call.name == "Function" and (found := _RETURNS_NAME.fullmatch(text)):
+            return Value(name=RETURNING + found[1])
+        flow.add_all(_read(flow, _parameters(call) + text), line_of(call, 0))
     elif code.function is None:
         flow.add(Act.RUN_DYNAMIC, call.line, detail=call.method or call.name)
     return Value(taints=code.taints)
+
+
+def _parameters(call: Call) -> str:
+    """Declare the parameters of a function in a text: each may be given what loads modules."""
+    if call.name != "Function":
+        return ""
+    names = [arg.text or "" for arg in call.args[:-1]][:4]
+    return "".join(f"const {name} = require; " for name in names if name.isidentifier())
 
 
 def run_tainted(flow: Flow, line: int, code: Value) -> bool:

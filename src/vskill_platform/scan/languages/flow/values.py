@@ -81,6 +81,15 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
 UNKNOWN = Value()
 
 
+#: The objects of JavaScript whose attributes are its global names.
+_GLOBAL_OBJECTS = frozenset({"globalThis", "global"})
+
+
+def member_name(base: str, attr: str) -> str:
+    """Return the name of an attribute; those of the global object need no prefix."""
+    return attr if base in _GLOBAL_OBJECTS else f"{base}.{attr}"
+
+
 def with_name(name: str, taints: Taints = NO_TAINTS) -> Value:
     """Return a value with a known name; one that keeps growing is cut."""
     return Value(name=name[:MAX_NAME], taints=taints)

@@ -50,6 +50,7 @@ def _run_later(flow: Flow, call: Call) -> Value | None:
     return None
 
 
+_SHELL_CALL = re.compile(r"\s*(?:ba|z|da)?sh\s+-\w{0,3}c\s+(?![\"'])")
 #: Code in a text that only fetches what could have been written directly.
 _LOOKS_UP = re.compile(r"^\s*return\s+(?:process|require|global|module)\b")
 
@@ -100,6 +101,8 @@ def _load_wasm(flow: Flow, call: Call) -> Value | None:
 def _run_template(flow: Flow, call: Call) -> Value | None:
     """$`command`, as zx and Bun write it; jQuery calls its function $, too."""
     text = call.arg(0).text or ""
+    if found := _SHELL_CALL.match(text):  # what follows is one value in the template
+        return commands.shell_text(flow, call, Value(text=text[found.end() :]), call.line)
     return commands.run_shell(flow, call) if " " in text.strip() else None
 
 
@@ -206,7 +209,7 @@ JAVASCRIPT_CALLS: dict[str, Handler] = {
             "vm.runInNewContext", "vm.runInContext", "vm.Script", "vm.compileFunction",
             "global.eval"),
     **_each(_run_later, "setTimeout", "setInterval", "setImmediate"),
-    **_each(commands.run_shell, *_of(_CHILD, "exec", "execSync", "$", "execaCommand", "command")),
+    **_each(commands.run_shell, *_of(_CHILD, "exec", "execSync", "execaCommand", "command")),
     **_each(commands.run_arguments, *_of(_CHILD, "spawn", "spawnSync", "execFile", "execFileSync",
             "fork", "execa", "sync"),
             "execa", "cross-spawn"),
@@ -222,7 +225,7 @@ JAVASCRIPT_CALLS: dict[str, Handler] = {
             "WebAssembly.compile", "WebAssembly.compileStreaming", "WebAssembly.Module"),
     "document.createElement": web.create_element,
     **_each(web.write_page, "document.write", "document.writeln"),
-    **_each(_run_template, "$", "$.sync"),
+    **_each(_run_template, "$", "$.sync", *_of(_CHILD, "$")),
     **_each(_spawn_directly, "process.binding().spawn", "process._linkedBinding().spawn"),
     **_each(indirect.call_with_list, "Reflect.apply", "Reflect.construct"),
     "Reflect.get": indirect.get_entry,

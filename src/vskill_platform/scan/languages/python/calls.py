@@ -15,9 +15,13 @@ from vskill_platform.scan.languages.flow import (
     own_code,
     texts,
 )
+from vskill_platform.scan.languages.flow.invoke import TAKING_ENVIRONMENT
 from vskill_platform.scan.languages.flow.secrets import secret_store
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
-from vskill_platform.scan.languages.flow.values import UNKNOWN, Source, Taint, Value
+from vskill_platform.scan.languages.flow.values import UNKNOWN, Source, Taint, Value, tainted
+
+#: Where Python looks for packages, and for files that it runs whenever it starts.
+_SITE_PACKAGES = "/usr/lib/python3/site-packages"
 
 
 def _retrieve(flow: Flow, call: Call) -> Value | None:
@@ -73,8 +77,24 @@ def _spawn_terminal(flow: Flow, call: Call) -> Value | None:
 
 def _spawn(flow: Flow, call: Call) -> Value | None:
     """os.spawnlp(mode, path, name, …): the second argument is repeated as the third."""
-    made = Call(call.node, call.name, call.method, call.receiver, call.args[2:], call.named)
+    return _replace_process(flow, call, call.args[2:])
+
+
+def _execute(flow: Flow, call: Call) -> Value | None:
+    """os.execvp(path, [name, …]), os.posix_spawn(path, [name, …], environment)."""
+    return _replace_process(flow, call, call.args[1:])
+
+
+def _replace_process(flow: Flow, call: Call, args: list[Value]) -> Value | None:
+    """Run a program with a list of arguments; its own environment is no argument."""
+    if call.name in TAKING_ENVIRONMENT:
+        args = [arg for arg in args if not _is_environment(arg)]
+    made = Call(call.node, call.name, call.method, call.receiver, args, call.named)
     return commands.run_arguments(flow, made)
+
+
+def _is_environment(arg: Value) -> bool:
+    return arg.fields is not None or any(one.source is Source.ALL_ENV for one in arg.taints)
 
 
 def _run_terminal(flow: Flow, call: Call) -> Value | None:
@@ -101,6 +121,21 @@ def _run_magic(flow: Flow, call: Call) -> Value | None:
     if call.arg(0).text in {"sx", "sc", "system", "bash", "sh", "script", "!"}:
         return commands.shell_text(flow, call, call.args[-1], call.line)
     return None
+
+
+def _package_folder(_flow: Flow, _call: Call) -> Value | None:
+    return Value(text=_SITE_PACKAGES)
+
+
+def _package_folders(_flow: Flow, _call: Call) -> Value | None:
+    return Value(items=(Value(text=_SITE_PACKAGES),))
+
+
+def _talk(flow: Flow, call: Call) -> Value | None:
+    """code.interact(readfunc=connection.readline): a Python shell for the other side."""
+    if any(one.source in {Source.SOCKET, Source.REMOTE} for one in tainted(*call.given())):
+        flow.add(Act.REVERSE_SHELL, call.line, detail="a Python shell connected to a socket")
+    return UNKNOWN
 
 
 def _home(_flow: Flow, _call: Call) -> Value | None:
@@ -134,9 +169,8 @@ _SHELL = (
     "ctypes.cdll.LoadLibrary().system", "ctypes.cdll.msvcrt.system",
 )  # fmt: skip
 _EXEC = (
-    "os.execv", "os.execve", "os.execvp", "os.execvpe", "os.execl", "os.execlp",
-    "asyncio.create_subprocess_exec",
-    "os.posix_spawn", "os.posix_spawnp", "distutils.spawn.spawn",
+    "os.execv", "os.execve", "os.execvp", "os.execvpe", "os.execl", "os.execlp", "os.execle",
+    "os.execlpe", "os.posix_spawn", "os.posix_spawnp",
 )  # fmt: skip
 _SPAWN = tuple(f"os.spawn{ending}" for ending in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"))
 _CONNECTIONS = (
@@ -179,7 +213,8 @@ PYTHON_CALLS: dict[str, Handler] = {
             "code.InteractiveInterpreter().runcode"),
     **_each(commands.run_process, *_PROCESSES),
     **_each(commands.run_shell, *_SHELL),
-    **_each(commands.run_arguments, *_EXEC),
+    **_each(_execute, *_EXEC),
+    **_each(commands.run_arguments, "asyncio.create_subprocess_exec", "distutils.spawn.spawn"),
     **_each(indirect.load_pickle, "pickle.loads", "pickle.load", "cPickle.loads", "dill.loads",
             "cloudpickle.loads", "dill.load", "cloudpickle.load", "_pickle.loads",
             "pickle.Unpickler"),
@@ -275,6 +310,9 @@ PYTHON_CALLS: dict[str, Handler] = {
             "rookiepy.chrome", "rookiepy.load", "rookiepy.firefox", "pycookiecheat.chrome_cookies",
             "win32crypt.CryptUnprotectData"),
     "os.chmod": _change_mode,
+    **_each(_package_folder, "site.getusersitepackages", "sysconfig.get_path"),
+    "site.getsitepackages": _package_folders,
+    **_each(_talk, "code.interact", "code.InteractiveConsole().interact"),
     **_each(_become, "os.setuid", "os.seteuid", "os.setreuid", "os.setresuid"),
     **_each(_execute_shell, "ctypes.windll.shell32.ShellExecuteW", "win32api.ShellExecute"),
     "winreg.SetValueEx": _set_registry,

@@ -13,6 +13,7 @@ from vskill_platform.scan.languages.shell.sending import host_of
 from vskill_platform.scan.languages.shell.state import (
     DOWNLOADED,
     MAX_TREES,
+    SOURCE_CODE,
     Command,
     Flow,
     State,
@@ -32,6 +33,8 @@ _GIT_COMMAND = re.compile(
     r"(?:textconv|command|cmd|driver|clean|smudge|process|program)",
     re.IGNORECASE,
 )
+#: Names of the folder that the user works in, and of all in it.
+_PROJECT = frozenset({".", "./", "*", "./*", "$PWD", "${PWD}", "$(pwd)", ".git", "./.git"})
 _LOOKS_LIKE_FILE = re.compile(r"[~/.$]|^\w[\w.-]{0,80}$")
 
 
@@ -117,13 +120,13 @@ def run_tar(state: State, command: Command) -> str:
     args = command.args
     flags = args[0] if args else ""
     letters = flags.lstrip("-") if not flags.startswith("--") else ""
-    letters += "".join(arg[1:] for arg in args[1:] if re.fullmatch(r"-[a-zA-Z]{1,8}", arg))
     options = read_options(
         [f"-{letters}", *args[1:]] if letters and not flags.startswith("-") else args,
         "fCTX",
         frozenset({"file", "directory", "exclude"}),
     )
     archive = options.first("f", "file")
+    letters += "".join(arg[1:] for arg in args[1:] if re.fullmatch(r"-[a-zA-Z]{1,8}", arg))
     if "x" in letters or options.has("extract"):
         given = state.content(archive) if archive and archive != "-" else command.stdin
         _unpack(state, given, archive or "", options.first("C", "directory"))
@@ -152,6 +155,8 @@ def run_zip(state: State, command: Command) -> str:
 
 def _packed(state: State, paths: list[str]) -> str:
     contents = [state.content(path) for path in paths[:30] if _is_file(state, path)]
+    if not _PROJECT.isdisjoint(paths):
+        contents.append(state.mark(Flow(private=frozenset({SOURCE_CODE}))))
     return state.derive(*contents)
 
 
@@ -244,7 +249,7 @@ def _push_everything(state: State, args: list[str]) -> None:
     is_url = "://" in target or "@" in target
     host = host_of(state, target) if is_url else state.remotes.get(target)
     if host and host.name and classify_host(host.name) not in VOUCHED_FOR:
-        state.emit(Act.READ_SECRET, "source code of the project", host)
+        state.emit(Act.READ_SECRET, SOURCE_CODE, host)
         state.emit(Act.SEND, "git", host)
 
 

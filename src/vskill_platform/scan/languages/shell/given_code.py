@@ -68,6 +68,7 @@ _RUN_INPUT: dict[str, re.Pattern[str] | None] = {
 _DEPLOYERS = {
     "docker": frozenset({"build", "load", "import", "buildx"}),
     **dict.fromkeys(("kubectl", "oc"), frozenset({"apply", "create", "replace"})),
+    "git": frozenset({"apply", "am"}),
 }
 _INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0"})
 #: Options after which any program's argument is a command line.
@@ -92,9 +93,12 @@ def run_given(state: State, command: Command) -> None:
     if not command.stdin.isascii() and (hosts := state.flow(command.stdin).hosts):
         reads_code = name in _RUN_INPUT and not _takes_data(command)
         names_input = name in _CODE_FILES and not _INPUT.isdisjoint(_given(command))
-        is_image = name in _DEPLOYERS and not _DEPLOYERS[name].isdisjoint(command.args[:2])
-        if reads_code or names_input or is_image:
+        if reads_code or names_input or _deploys(command):
             state.emit_all(Act.RUN_REMOTE, hosts, name)
+
+
+def _deploys(command: Command) -> bool:
+    return not _DEPLOYERS.get(command.name, frozenset()).isdisjoint(command.args[:2])
 
 
 def _takes_data(command: Command) -> bool:
@@ -108,7 +112,9 @@ def _run_streams(state: State, command: Command) -> None:
     streams = [arg for arg in command.args if any(mark in state.streams for mark in arg[-1:])]
     if not streams:
         return
-    if command.name in _READING or command.path.startswith((".", "/", "~", "$")):
+    if _deploys(command):
+        pass
+    elif command.name in _READING or command.path.startswith((".", "/", "~", "$")):
         code = set(_given(command)) if command.name in _CODE_FILES else set()
         streams = [arg for arg in streams if arg in code]
     elif command.name in {"python", "node", "perl", "ruby", "php", *SHELLS}:

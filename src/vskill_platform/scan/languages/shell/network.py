@@ -188,7 +188,11 @@ def _output_path(request: Request) -> str:
 
 def _send(state: State, hosts: list[Host], request: Request) -> None:
     contents = [state.content(path) for path in request.files]
-    extras = [extra for extra in request.extras if not _is_own_key(state, hosts, extra)]
+    extras = [
+        state.derive(extra, private=frozenset()) if state.flow(extra).private else extra
+        for extra in request.extras
+        if not _is_own_key(state, hosts, extra)
+    ]
     named = [state.flow(extra).names for extra in request.extras]
     names = [state.mark(Flow(names=some)) for some in named if some]
     urls = [url for url in request.urls if not (state.is_mark(url) and state.flow(url).is_picked)]

@@ -5,6 +5,7 @@ import re
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import (
     ANONYMOUS,
+    VOUCHED_FOR,
     HostClass,
     classify_host,
     is_official_installer,
@@ -19,6 +20,8 @@ _HOST = re.compile(
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
 _UNKNOWN = re.compile(r"[${<\[(*]|^\.\.\.|^_|^[A-Z][A-Z_]+$")
 NOWHERE = Host(None)
+#: Others, such as ssh, are how people copy their work to a machine of their own.
+_PLAIN_CHANNELS = frozenset({"http", "socket", "dns"})
 
 
 def host_of(state: State, address: str) -> Host:
@@ -60,6 +63,16 @@ def send(
         )
     for name in sorted(flow.names)[:8]:
         state.emit_all(Act.READ_ENV, targets, name)
+    if flow.private and channel in _PLAIN_CHANNELS:
+        _send_private(state, hosts, channel, flow.private)
+
+
+def _send_private(state: State, hosts: list[Host], channel: str, private: frozenset[str]) -> None:
+    strangers = [one for one in hosts if one.name and classify_host(one.name) not in VOUCHED_FOR]
+    if strangers:
+        state.emit_all(Act.SEND, strangers, channel)
+    for detail in sorted(private):
+        state.emit_all(Act.READ_SECRET, strangers, detail)
 
 
 def _comes_from(host: Host, secret: str) -> bool:

@@ -51,6 +51,8 @@ _LOADABLE = re.compile(
 )
 #: How a download that is stored and then run is described.
 DOWNLOADED = "download and run"
+SOURCE_CODE = "source code of the project"
+PRINTED_TOKENS = "printed tokens"
 
 
 class Host(msgspec.Struct, frozen=True, gc=False):
@@ -67,6 +69,8 @@ class Flow(msgspec.Struct, frozen=True, gc=False):
     secrets: frozenset[str] = frozenset()
     #: Names of variables that hold a key or a password.
     names: frozenset[str] = frozenset()
+    #: What some services are rightly given, but no stranger.
+    private: frozenset[str] = frozenset()
     is_decoded: bool = False
     #: Its text, if it could be computed.
     plain: str | None = None
@@ -209,6 +213,7 @@ class State(msgspec.Struct):
                 hosts=(*whole.hosts, *(host for host in one.hosts if host not in whole.hosts))[:4],
                 secrets=whole.secrets | one.secrets,
                 names=whole.names | one.names,
+                private=whole.private | one.private,
                 is_decoded=whole.is_decoded or one.is_decoded,
                 plain=one.plain if len(marks) == 1 else None,
                 is_shell=whole.is_shell or one.is_shell,

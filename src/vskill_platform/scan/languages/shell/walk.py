@@ -10,7 +10,12 @@ from vskill_platform.scan.languages.shell.commands import PROGRAMS
 from vskill_platform.scan.languages.shell.files import filter_text
 from vskill_platform.scan.languages.shell.given_code import run_given, run_nested
 from vskill_platform.scan.languages.shell.loops import LOOPS, is_endless, note_requests
-from vskill_platform.scan.languages.shell.names import SHELLS, TAKING_COMMANDS, program_name
+from vskill_platform.scan.languages.shell.names import (
+    SHELLS,
+    TAKING_COMMANDS,
+    prints_token,
+    program_name,
+)
 from vskill_platform.scan.languages.shell.parser import Parser
 from vskill_platform.scan.languages.shell.redirects import read_input, write_output
 from vskill_platform.scan.languages.shell.run import execute, run_path, run_unknown
@@ -19,6 +24,7 @@ from vskill_platform.scan.languages.shell.state import (
     MAX_NESTING,
     MAX_TOKENS,
     MAX_VALUE,
+    PRINTED_TOKENS,
     Command,
     Flow,
     State,
@@ -259,7 +265,10 @@ def run_command(state: State, command: Command) -> str:
             _run_arguments(state, command)
         if state.flows:
             run_given(state, command)
-        return _dispatch(state, command)
+        printed = _dispatch(state, command)
+        if prints_token(command.name, command.args):
+            return state.derive(printed, private=frozenset({PRINTED_TOKENS}))
+        return printed
     finally:
         state.depth -= 1
 

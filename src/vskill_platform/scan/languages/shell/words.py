@@ -155,6 +155,8 @@ def _expand(state: State, expression: str, *, is_quoted: bool) -> str:
         elements = known.split(CUT)
         at = int(index[1:-1])
         known = elements[at] if at < len(elements) else ""
+    if is_quoted and (index == "[*]" or name == "*"):
+        known = known.replace(CUT, state.variables.get("IFS", " ")[:1])
     value = known if index or not is_quoted else known.replace(CUT, " ")
     return _apply(value, rest)
 

@@ -9,6 +9,7 @@ from vskill_platform.scan.languages.shell.run import execute, named
 from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import ALL_VARIABLES, Command, Flow, State
 from vskill_platform.scan.languages.shell.variables import note_variable
+from vskill_platform.scan.languages.shell.words import CUT
 
 #: Options of a wrapper that take a value, and how many arguments precede the command.
 _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
@@ -97,6 +98,11 @@ def run_printenv(state: State, command: Command) -> str:
 
 
 def run_set(state: State, command: Command) -> str:
+    if "--" in command.args[:4]:
+        given = command.args[command.args.index("--") + 1 :]
+        for number, arg in enumerate(given[:9], start=1):
+            state.variables[str(number)] = arg
+        state.variables["@"] = state.variables["*"] = CUT.join(given)
     return "" if command.args else _all_variables(state, command)
 
 

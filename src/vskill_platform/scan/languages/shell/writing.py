@@ -22,6 +22,10 @@ _ARGUMENTS = re.compile(
 )
 _WORD = re.compile(r"<string>([^<]{0,2000})</string>")
 _SHELL_CALL = re.compile(r"^\S*\b(?:ba|z|da)?sh\s+-\w*c\s+")
+#: The commands of a desktop entry or a systemd unit.
+_STARTED = re.compile(
+    r"(?m)^\s{0,8}Exec(?:Start(?:Pre|Post)?|Reload|Stop(?:Post)?)?=[-@:+!]{0,3}(.{1,2000})$"
+)
 _ROOT_LOGIN = re.compile(r"(?m)^\s{0,8}PermitRootLogin\s{1,8}yes\b")
 _CODE_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
 #: Folders in which the shell looks for programs.
@@ -98,6 +102,9 @@ def _read_written(state: State, path: str, content: str, *, is_code_place: bool)
         for job in _ARGUMENTS.findall(content):
             words = " ".join(unescape(word) for word in _WORD.findall(job))
             read_later(state, _SHELL_CALL.sub("", words))
+    elif commands := _STARTED.findall(content):
+        for command in commands:
+            read_later(state, command)
     elif is_code_place or path.endswith((".sh", ".bash", ".zsh", ".command")):
         read_later(state, content)
 
