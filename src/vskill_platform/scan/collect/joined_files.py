@@ -15,7 +15,7 @@ from vskill_platform.scan.collect.locate_facts import Fragments
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.read.magic import FileType
-from vskill_platform.scan.read.skill_files import ScanFile, name_of
+from vskill_platform.scan.read.skill_files import ScanFile, name_of, suffix_of
 
 #: Characters of all that one file puts together.
 _MAX_JOINED = 400_000
@@ -49,9 +49,13 @@ _RUNS_TEXT = re2.compile(
     rb"(?m)\beval\b|\bxargs\b|\b(?:ba|z|da)?sh[\"']? -\w*c\b|\|\s*(?:ba|z|da)?sh\b"
     rb"|(?:^|[;&|({]|\bthen|\bdo)\s*(?:source|\.)\s"
 )
-#: Files of data that one script names; the characters of one; and the variable with their folder.
-_MAX_DATA, _MAX_DATA_LENGTH = 20, 50_000
+#: Files of data that one script names; the characters of one, and of all that is read with data.
+_MAX_DATA, _MAX_DATA_LENGTH, _MAX_WITH_DATA = 20, 200_000, 1_000_000
+_SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".ksh", ".fish", ".command"})
+#: A variable with the folder of a file.
 _FOLDER = r"[\"']?\$\{?\w{1,40}\}?[\"']?/(?:\.\./){0,4}"
+#: What may be a path in a script, in quotes or without.
+_WORD = re.compile(r"[^\s\"'`=<>|;&()]{1,200}|(?<=[\"'])[^\"'\n]{1,200}(?=[\"'])")
 _END_OF_DATA = "VSKILL-END-OF-DATA"
 
 
@@ -60,6 +64,10 @@ def joined_facts(files: list[ScanFile]) -> Iterator[LocatedFact]:
     for file in files:
         if file.kind is FileType.TEXT:
             by_name.setdefault(name_of(file.path), file)
+    data: dict[str, list[ScanFile]] = {}
+    characters = 0
+    for file in filter(_is_data, files):
+        data.setdefault(name_of(file.path), []).append(file)
     for file in files:
         if file.kind is not FileType.TEXT or file.role not in {Role.SCRIPT, Role.INSTRUCTION}:
             continue
@@ -67,7 +75,8 @@ def joined_facts(files: list[ScanFile]) -> Iterator[LocatedFact]:
         if file.language == "python" and _COMMAND_STRING.search(raw) and _RUNNER.search(raw):
             yield from _located(file, _strings_run(file.text))
         if file.language == "shell" and _RUNS_TEXT.search(raw):
-            yield from _with_data(file, files)
+            found, characters = _with_data(file, data, characters)
+            yield from found
         if file.language in {"", "shell"} and _JOINS.search(raw):
             yield from _joined_code(file, by_name)
 
@@ -82,38 +91,50 @@ def _joined_code(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[Locat
         facts = [msgspec.structs.replace(fact, line=line) for fact in found]
         yield from _located(file, facts)
     if read > _MAX_JOINED or _count_joins(file.text) > _MAX_PIECES:
-        cut = Fact(act=Act.OPAQUE, line=1, text=_TOO_MUCH, detail="cut")
-        yield LocatedFact(fact=cut, path=file.path, role=file.role)
+        yield _too_much(file)
 
 
-def _with_data(file: ScanFile, files: list[ScanFile]) -> Iterator[LocatedFact]:
-    """Read a script again, together with the files of data that it names and may run."""
-    named = [
-        other
-        for other in files
-        if _is_data(other) and other is not file and name_of(other.path) in file.text
-    ]
+def _with_data(
+    file: ScanFile, data: dict[str, list[ScanFile]], read: int
+) -> tuple[list[LocatedFact], int]:
+    """Read a script again, together with the files of data that it names and may run.
+
+    *read* counts characters of all scripts; returned with those of this one.
+    """
+    words = dict.fromkeys(name_of(word) for word in _WORD.findall(file.text.lower()) if word)
+    named = [other for word in words for other in data.get(word, ()) if other is not file]
     if not named:
-        return
+        return [], read
     before, text = "", file.text
-    for data in named[:_MAX_DATA]:
-        path = data.path
+    for other in named[:_MAX_DATA]:
+        path = other.path
         text = re.sub(rf"{_FOLDER}(?={re.escape(path)})", "", text)
-        before += f"cat > {shlex.quote(path)} <<'{_END_OF_DATA}'\n{data.text}\n{_END_OF_DATA}\n"
+        before += f"cat > {shlex.quote(path)} <<'{_END_OF_DATA}'\n{other.text}\n{_END_OF_DATA}\n"
+    read += len(before) + 2 * len(text)
+    is_cut = read > _MAX_WITH_DATA or len(named) > _MAX_DATA
+    found = [_too_much(file)] if is_cut else []
+    if read > _MAX_WITH_DATA:
+        return found, read
     alone = {(fact.act, fact.line, fact.host) for fact in Fragments().read(read_shell, text)}
     lines = before.count("\n")
     for fact in Fragments().read(read_shell, before + text):
         line = fact.line - lines
         if line > 0 and (fact.act, line, fact.host) not in alone:
-            yield LocatedFact(
-                fact=msgspec.structs.replace(fact, line=line), path=file.path, role=file.role
-            )
+            new = msgspec.structs.replace(fact, line=line)
+            found.append(LocatedFact(fact=new, path=file.path, role=file.role))
+    return found, read
+
+
+def _too_much(file: ScanFile) -> LocatedFact:
+    cut = Fact(act=Act.OPAQUE, line=1, text=_TOO_MUCH, detail="cut")
+    return LocatedFact(fact=cut, path=file.path, role=file.role)
 
 
 def _is_data(file: ScanFile) -> bool:
-    is_short = len(file.text) <= _MAX_DATA_LENGTH
-    is_plain = file.kind is FileType.TEXT and file.language in {"", "shell"}
-    return is_plain and is_short and file.role is not Role.INSTRUCTION
+    """Tell a text that says nothing by itself from one that is read as a script anyway."""
+    is_script = suffix_of(file.path) in _SCRIPTS or file.text.startswith("#!")
+    is_plain = file.kind is FileType.TEXT and file.language in {"", "shell"} and not is_script
+    return is_plain and len(file.text) <= _MAX_DATA_LENGTH and file.role is not Role.INSTRUCTION
 
 
 def _located(file: ScanFile, facts: list[Fact]) -> Iterator[LocatedFact]:

