@@ -96,9 +96,25 @@ async def compare(
     wanted: Wanted, known: Stored[MirroredSkill] | None, *, by: str, again: bool = False
 ) -> Submission:
     """Ask the other registry for the latest version, and submit it unless that was done."""
+    slug, mirror = wanted.slug, wanted.mirror
+    seen, found = await look_up(wanted, known, by=by)
+    if why := why_not(mirror, found, seen.seen_at, is_taken=seen.taken == found.revision):
+        await _write(known, msgspec.structs.replace(seen, problem=cut_reason(why)))
+        raise MirrorRefused(f"{slug} is not taken: {why}")
+    submission = await _find_submission(slug)
+    if submission and not again and _is_settled(submission, found):
+        await _write(known, msgspec.structs.replace(seen, taken=found.revision))
+        return submission
+    return await _submit(known, seen, found, by=by)
+
+
+async def look_up(
+    wanted: Wanted, known: Stored[MirroredSkill] | None, *, by: str
+) -> tuple[MirroredSkill, Found]:
+    """Ask the other registry for the latest version; return the record after the answer, too."""
     slug, mirror, name = wanted
     try:
-        found = await find_there(mirror, name, _short_reach())
+        found = await find_there(mirror, name, short_reach())
     except NotFound as error:
         await _note_failure(known, f"it is no longer there: {error}", is_missing=True)
         if known:
@@ -109,15 +125,15 @@ async def compare(
         if isinstance(error, SourceRefused):
             raise MirrorRefused(f"{slug} cannot be mirrored: {error}") from error
         raise
-    seen = _seen(wanted, known.record if known else None, found, by=by)
-    if why := _why_not(mirror, seen, found):
-        await _write(known, msgspec.structs.replace(seen, problem=cut_reason(why)))
-        raise MirrorRefused(f"{slug} is not taken: {why}")
-    submission = await _find_submission(slug)
-    if submission and not again and _is_settled(submission, found):
-        await _write(known, msgspec.structs.replace(seen, taken=found.revision))
-        return submission
-    return await _submit(known, seen, found, by=by)
+    return _seen(wanted, known.record if known else None, found, by=by), found
+
+
+async def note_seen(
+    known: Stored[MirroredSkill] | None, seen: MirroredSkill
+) -> Stored[MirroredSkill] | None:
+    """Store what was seen; return the record that is stored now."""
+    await _write(known, seen)
+    return await get_mirrored(seen.slug)
 
 
 async def compare_soon(mirror: str, *, actor: str) -> int:
@@ -210,14 +226,14 @@ def _seen(wanted: Wanted, known: MirroredSkill | None, found: Found, *, by: str)
     )
 
 
-def _why_not(mirror: Mirror, seen: MirroredSkill, found: Found) -> str:
+def why_not(mirror: Mirror, found: Found, seen_at: datetime, *, is_taken: bool) -> str:
     """Return why a version is not taken now; empty if it may be."""
     if found.withdrawn:
         return f"{mirror.name} no longer offers it: {found.withdrawn}"
     # Not the date that the other registry names: it could name any.
-    ready_at = seen.seen_at + mirror.min_age
+    ready_at = seen_at + mirror.min_age
     left = ready_at - get_now()
-    if left > timedelta(0) and seen.taken != found.revision:
+    if left > timedelta(0) and not is_taken:
         shown = found.version or "its latest version"
         return (
             f"{shown} is too new: this registry waits {format_duration(mirror.min_age)} before it "
@@ -282,6 +298,7 @@ def back_off(failures: int) -> timedelta:
     return min(_FIRST_BACK_OFF * (1 << doublings), _MAX_BACK_OFF)
 
 
-def _short_reach() -> Reach:
+def short_reach() -> Reach:
+    """Return how other registries are reached while a visitor waits."""
     reach = reach_of(get_settings())
     return msgspec.structs.replace(reach, seconds=min(reach.seconds, _SECONDS_TO_LOOK))

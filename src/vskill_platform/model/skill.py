@@ -135,6 +135,9 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     yanked: tuple[Yank, ...] = ()
     deprecated: tuple[Deprecation, ...] = ()
     deleted: tuple[DeletedVersion, ...] = ()
+    #: The numbers of versions in the order of the versions, if some were published out of order;
+    #: numbers that are not in it are later ones.
+    order: tuple[int, ...] = ()
     #: None while it is listed. Only a new publication, after a new check, lists it again.
     down: TakenDown | None = None
     #: Whether only namespace members, reviewers and admins see it.
@@ -151,7 +154,8 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     def offered(self) -> int | None:
         """The number of the latest version that is not yanked; None if there is none."""
         yanked = {yank.number for yank in self.yanked} | {mark.number for mark in self.deleted}
-        return next((n for n in range(self.versions, 0, -1) if n not in yanked), None)
+        later = [n for n in range(1, self.versions + 1) if n not in set(self.order)]
+        return next((n for n in reversed((*self.order, *later)) if n not in yanked), None)
 
     def yank_of(self, number: int) -> Yank | None:
         return next((yank for yank in self.yanked if yank.number == number), None)
@@ -203,6 +207,15 @@ class SkillVersion(Record, frozen=True, kw_only=True):
     plugin_commit: str = ""
 
 
+def order_of(
+    skill: PublishedSkill, versions: Sequence[SkillVersion], new: SkillVersion
+) -> tuple[int, ...]:
+    """Return the numbers of all versions, with a new one that is lower than others."""
+    named = [(item.number, item.version) for item in (*versions, new)]
+    named += [(mark.number, mark.version) for mark in skill.deleted]
+    return tuple(number for number, _ in sorted(named, key=lambda item: version_key(item[1])))
+
+
 def known_version(
     skill: PublishedSkill, versions: Sequence[SkillVersion], digest: str
 ) -> SkillVersion | None:
@@ -244,7 +257,18 @@ def newest_version(versions: Sequence[SkillVersion], skill: PublishedSkill | Non
     """Return the highest version that there ever was, so that none is used twice."""
     names = [item.version for item in versions]
     names += [mark.version for mark in skill.deleted] if skill else []
-    return max(names, key=lambda name: parse_version(name) or (0, 0, 0), default=None)
+    return max(names, key=version_key, default=None)
+
+
+def version_key(version: str) -> tuple[int, int, int]:
+    """Return the key by which versions are sorted."""
+    return parse_version(version) or (0, 0, 0)
+
+
+def is_version(text: str) -> bool:
+    """Tell whether a skill can have this version here."""
+    parsed = parse_version(text)
+    return parsed is not None and max(parsed) < _MAX_REQUESTED
 
 
 def parse_version(text: str) -> tuple[int, int, int] | None:

@@ -26,6 +26,8 @@ _BEST_KNOWN_HOST = "github.com"
 _UPLOAD = "upload:"
 #: Prefix of the canonical source of a mirrored skill, and of the name of its submitter.
 MIRROR_PREFIX = "mirror:"
+#: Prefix of the ref of a mirrored version that was asked for by its number.
+_PINNED = "="
 LOCAL_NAMESPACE = "@local"
 
 
@@ -47,7 +49,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     #: The skill's folder inside the source, "" for its root.
     path: str = ""
     #: The branch or tag, "" for the repo's default branch; of a mirrored skill, the version or
-    #: digest that the other registry gave.
+    #: digest that the other registry gave, or `=1.2.0` if this version was asked for.
     ref: str = ""
     #: The digest of the uploaded bytes; a later upload of the same skill has another one.
     upload_sha256: str = ""
@@ -55,8 +57,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def key(self) -> str:
         """Submissions with the same key are the same submission."""
-        # All versions of a mirrored skill are one submission, like those of an upload.
-        is_of_ref = self.ref and self.kind is SourceKind.GIT
+        # The latest versions of a mirrored skill are one submission, like those of an upload.
+        is_of_ref = (self.ref and self.kind is SourceKind.GIT) or self.is_pinned
         return f"{self.url}?ref={self.ref}#{self.path}" if is_of_ref else self.owner_key
 
     @property
@@ -111,6 +113,16 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def mirrored_slug(self) -> str:
         """The slug of a mirrored skill."""
         return self.url.removeprefix(MIRROR_PREFIX)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it is a version of a mirrored skill that was asked for by its number."""
+        return self.kind is SourceKind.MIRROR and self.ref.startswith(_PINNED)
+
+    @property
+    def revision(self) -> str:
+        """The version or digest of a mirrored skill in the other registry."""
+        return self.ref.removeprefix(_PINNED)
 
     @property
     def mirror(self) -> str:
@@ -180,6 +192,11 @@ def upload_source(name: str, sha256: str, *, namespace: str = LOCAL_NAMESPACE) -
 def mirror_source(slug: str, revision: str) -> Source:
     """Return the source for a skill of another registry, by its slug here."""
     return Source(kind=SourceKind.MIRROR, url=f"{MIRROR_PREFIX}{slug}", ref=revision)
+
+
+def pinned_source(slug: str, version: str) -> Source:
+    """Return the source for one version of a skill of another registry."""
+    return mirror_source(slug, _PINNED + version)
 
 
 def public_source(url: str) -> str:

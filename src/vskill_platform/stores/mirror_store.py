@@ -25,6 +25,14 @@ class MirrorStatus(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+class PinnedVersion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A version that was asked for by its number, as it was first seen."""
+
+    version: str
+    content: str
+    seen_at: datetime
+
+
 class MirroredSkill(Record, frozen=True, kw_only=True):
     slug: str
     #: The name of the mirror in the settings, and of the skill there.
@@ -47,6 +55,18 @@ class MirroredSkill(Record, frozen=True, kw_only=True):
     problem: str = ""
     missing_since: datetime | None = None
     withdrawn_since: datetime | None = None
+    #: Oldest first.
+    pinned: tuple[PinnedVersion, ...] = ()
+
+    def pin_of(self, version: str) -> PinnedVersion | None:
+        return next((pin for pin in self.pinned if pin.version == version), None)
+
+    def content_of(self, revision: str) -> str:
+        """Return the digest of a version as it was first seen; "" if that is not known."""
+        if self.revision == revision:
+            return self.content
+        pin = self.pin_of(revision)
+        return pin.content if pin else ""
 
     @property
     def status(self) -> MirrorStatus:

@@ -63,12 +63,12 @@ async def find_skill(client: Client, name: str, revision: str) -> Found:
     mirror, (owner, _, skill) = client.mirror, name.rpartition("/")
     path, of_owner = _API + quote(skill, safe=""), {"ownerHandle": owner}
     blocked = ""
+    listed = read_shape(mirror, await client.get_json(path, **of_owner), _Skill)
+    if listed.owner is not None and listed.owner.handle != owner:
+        raise SourceRefused(f"{mirror.name} answered with a skill of another owner")
+    if listed.moderation and listed.moderation.is_malware_blocked:
+        blocked = f"blocked: {shown(listed.moderation.summary or 'malware')}"
     if not revision:
-        listed = read_shape(mirror, await client.get_json(path, **of_owner), _Skill)
-        if listed.owner is not None and listed.owner.handle != owner:
-            raise SourceRefused(f"{mirror.name} answered with a skill of another owner")
-        if listed.moderation and listed.moderation.is_malware_blocked:
-            blocked = f"blocked: {shown(listed.moderation.summary or 'malware')}"
         if listed.latest_version is None:
             why = f" ({blocked})" if blocked else ""
             raise NotFound(f"{mirror.name} has no version of {name}{why}")

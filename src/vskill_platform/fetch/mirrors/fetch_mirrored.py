@@ -80,7 +80,7 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
     if is_offline(mirror) or not mirror.takes(name):
         raise SourceRefused(f"the operator does not let {name} be fetched from {mirror.name}")
     try:
-        found = await find_there(mirror, name, reach, revision=source.ref)
+        found = await find_there(mirror, name, reach, revision=source.revision)
         if found.withdrawn:
             raise SourceRefused(f"{mirror.name} no longer offers {name}: {found.withdrawn}")
         await _check_as_seen(slug, found)
@@ -100,9 +100,8 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
 async def _check_as_seen(slug: str, found: Found) -> None:
     """Refuse content that was replaced since this registry first saw the version."""
     seen = await get_mirrored(slug)
-    if seen is None or seen.record.revision != found.revision or not seen.record.content:
-        return
-    if seen.record.content != found.content:
+    content = seen.record.content_of(found.revision) if seen else ""
+    if content and content != found.content:
         raise SourceRefused(
             f"the content of {found.revision} was replaced since it was first seen; it is taken as "
             "a new version when it is compared again"

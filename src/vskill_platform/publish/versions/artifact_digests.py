@@ -106,7 +106,8 @@ async def parent_commit(
         return mark.git_commit or None
     if not versions:
         return None
-    newest = versions[-1]
+    # Git has the order of publication, so that a commit never gets another parent.
+    newest = max(versions, key=lambda item: item.number)
     if newest.git_commit is None:
         completed = await complete_versions(newest.slug)
         return completed[-1].git_commit if completed else None

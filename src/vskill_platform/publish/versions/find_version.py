@@ -168,7 +168,7 @@ async def diff_of_skill(
     blocked = {} if with_blocked else await _blocked(versions)
     shown = [item for item in versions if item.digest not in blocked]
     after = by_version[new] if new else (shown or versions)[-1]
-    earlier = [item for item in shown if item.number < after.number]
+    earlier = [item for item in shown if versions.index(item) < versions.index(after)]
     if not old and not earlier:
         raise NotFound(f"{skill.slug} {after.version} is the first version")
     before = by_version[old] if old else earlier[-1]

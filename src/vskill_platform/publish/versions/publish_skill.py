@@ -21,6 +21,8 @@ from vskill_platform.model.skill import (
     known_version,
     newest_version,
     next_version,
+    order_of,
+    version_key,
     version_of_tag,
 )
 from vskill_platform.model.source import Source, SourceKind
@@ -137,16 +139,19 @@ async def prepare_publication(
     is_open = await _expect_open_namespace(source)
     target = await _find_target(submission, manifest.name)
     is_private = target.is_private or submission.is_private
+    is_older = _is_older(target, submission)
     record = _similarity_of(target, source, sketch, now)
     always = [
         is_open,
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
         *await _expect_former_unblocked(target.skill),
-        *await _write_similarity(record, target, is_private=is_private),
+        *([] if is_older else await _write_similarity(record, target, is_private=is_private)),
         *await _hide_others(target, submission, is_private=is_private),
     ]
     versions = await get_versions(target.skill.slug) if target.skill else []
-    known = known_version(target.skill, versions, snapshot.digest) if target.skill else None
+    known = _known(target, versions, submission, snapshot.digest)
+    if target.stored and known and source.is_pinned:
+        return _confirm(target.stored, target.stored.record, known, always)
     if target.stored and known:
         # The content is unchanged: it was checked again, and nothing else happened.
         again = msgspec.structs.replace(
@@ -157,20 +162,21 @@ async def prepare_publication(
         return _confirm(target.stored, again, known, always)
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
-    newest = newest_version(versions, target.skill) or target.deleted_version
-    requested = submission.requested_version or manifest.metadata.get("version")
-    tagged = version_of_tag(source.ref) if source.kind is SourceKind.GIT else None
     version = _version(snapshot, archive.sha256, submission, now)
     version = msgspec.structs.replace(
         version,
         slug=target.slug,
         number=target.next_number,
-        version=next_version(newest, requested, tagged),
+        version=_name_version(target, versions, submission, manifest),
         capabilities=sketch.capabilities,
     )
     parent = await parent_commit(versions, target.skill)
     version = await with_digests(version, archive.content, parent=parent)
     skill = _skill(submission, manifest, version, target.skill)
+    if target.skill and source.is_pinned:
+        before = target.skill if is_older else skill
+        order = order_of(target.skill, versions, version)
+        skill = msgspec.structs.replace(before, versions=version.number, order=order)
     operations = [
         *await _write_to_target(target, msgspec.structs.replace(skill, is_private=is_private)),
         *write_version(version, await keep(archive.sha256, archive.content)),
@@ -179,6 +185,45 @@ async def prepare_publication(
     return Publication(
         slug=target.slug, version=version.version, operations=operations, is_private=is_private
     )
+
+
+def _is_older(target: _Target, submission: Submission) -> bool:
+    """Tell whether it is lower than the latest version, which then stays the latest."""
+    if target.skill is None or not submission.source.is_pinned:
+        return False
+    return version_key(submission.requested_version) < version_key(target.skill.version)
+
+
+def _known(
+    target: _Target, versions: Sequence[SkillVersion], submission: Submission, digest: str
+) -> SkillVersion | None:
+    """Return the existing version that this submission only confirms."""
+    if target.skill is None:
+        return None
+    if not submission.source.is_pinned:
+        return known_version(target.skill, versions, digest)
+    asked = submission.requested_version
+    if any(mark.version == asked for mark in target.skill.deleted):
+        raise SlugTaken(f"{target.slug} {asked} was deleted, and its number cannot be used again")
+    same = next((item for item in versions if item.version == asked), None)
+    if same and same.digest != digest:
+        raise SlugTaken(f"{target.slug} has another version {asked}, with other content")
+    return same
+
+
+def _name_version(
+    target: _Target,
+    versions: Sequence[SkillVersion],
+    submission: Submission,
+    manifest: SkillManifest,
+) -> str:
+    source = submission.source
+    if source.is_pinned and target.gone is None:
+        return submission.requested_version
+    newest = newest_version(versions, target.skill) or target.deleted_version
+    requested = submission.requested_version or manifest.metadata.get("version")
+    tagged = version_of_tag(source.ref) if source.kind is SourceKind.GIT else None
+    return next_version(newest, requested, tagged)
 
 
 async def _expect_open_namespace(source: Source) -> Operation:
@@ -352,6 +397,7 @@ def _skill(
         deprecated=before.deprecated if before else (),
         moved_from=before.moved_from if before else (),
         deleted=before.deleted if before else (),
+        order=before.order if before else (),
         **_labels(manifest),
     )
 

@@ -72,7 +72,7 @@ class _Address(NamedTuple):
 async def read_package(request: WebRequest, address: FromPath[str]) -> Response[Any]:
     """List the available versions of a skill, or send the archive of one."""
     asked = _read_address(address)
-    skill = await find_listed(request, asked.slug)
+    skill = await find_listed(request, asked.slug, asked.version if asked.is_download else None)
     if asked.is_download:
         found = await open_version(skill, asked.version)
         return await skill_download(request, OpenSkill(found=found, is_named=True, path=""))

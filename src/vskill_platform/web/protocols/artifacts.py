@@ -85,7 +85,7 @@ async def _find_skill(
         stored = await get_skill(await resolve_slug(slug))
         if stored:
             return stored.record
-    return (await find_or_mirror(request, slug)).record
+    return (await find_or_mirror(request, slug, version)).record
 
 
 def _subject(slug: str, version: str) -> str:

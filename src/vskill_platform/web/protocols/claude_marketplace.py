@@ -42,7 +42,7 @@ async def namespace_marketplace(request: WebRequest, below: str) -> Response[Any
 async def skill_marketplace(request: WebRequest, text: str) -> Response[Any]:
     """A marketplace of one skill."""
     reference = parse_reference(text)
-    skill = (await find_or_mirror(request, reference.slug)).record
+    skill = (await find_or_mirror(request, reference.slug, reference.version)).record
     version = (await find_version(skill.slug, reference.version)).version
     completed = {item.number: item for item in await complete_versions(skill.slug)}
     if version.number not in completed:

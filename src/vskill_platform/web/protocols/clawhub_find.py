@@ -9,6 +9,7 @@ from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import SubmissionQuery
 from vskill_platform.errors import MirrorRefused, NotFound, NotPublished
+from vskill_platform.model.mirror import is_mirrored
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.web.http.requests import WebRequest
@@ -52,13 +53,20 @@ class NoSkill(NotFound):
         super().__init__(SKILL_NOT_FOUND)
 
 
-async def find_owned_skill(request: WebRequest, name: str, owner: str = "") -> PublishedSkill:
-    """Return a skill, also one that was taken down; raise NoSkill or AmbiguousName."""
+async def find_owned_skill(
+    request: WebRequest, name: str, owner: str = "", version: str | None = None
+) -> PublishedSkill:
+    """Return a skill, also one that was taken down; raise NoSkill or AmbiguousName.
+
+    A *version* of a mirrored skill is fetched if it is not here; if not, the error says why.
+    """
     name = _checked(name)
     if owner:
         slug = join_slug(_checked(owner), name)
     else:
         slug = await _only_slug(request, name)
+    if version and is_mirrored(slug):
+        return (await find_or_mirror(request, slug, version)).record
     try:
         return (await find_or_mirror(request, slug)).record
     except (NotFound, NotPublished) as error:

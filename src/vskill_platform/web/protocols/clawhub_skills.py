@@ -168,7 +168,7 @@ async def show_version(
     request: WebRequest, name: FromPath[str], version: FromPath[str], owner: Owner = ""
 ) -> Object:
     """Show one version with its files and what we found in it."""
-    skill = await find_owned_skill(request, name, owner)
+    skill = await find_owned_skill(request, name, owner, version)
     found = (await find_version(skill.slug, version)).version
     files = [
         {"path": file.path, "size": file.size, "sha256": file.sha256, "contentType": None}
@@ -190,8 +190,9 @@ async def send_file(
     tag: Tag = "",
 ) -> Response[Any]:
     """Send one file of a version, as it was checked."""
-    skill = await find_owned_skill(request, name, owner)
-    found = await open_version(skill, chosen_version(version, tag))
+    chosen = chosen_version(version, tag)
+    skill = await find_owned_skill(request, name, owner, chosen)
+    found = await open_version(skill, chosen)
     return await skill_raw_file(request, OpenSkill(found=found, is_named=bool(version), path=path))
 
 
@@ -199,8 +200,9 @@ async def download(
     request: WebRequest, slug: Text = "", owner: Owner = "", version: Tag = "", tag: Tag = ""
 ) -> Response[Any]:
     """Send a version as a zip."""
-    skill = await find_owned_skill(request, slug, owner)
-    found = await find_version(skill.slug, chosen_version(version, tag))
+    chosen = chosen_version(version, tag)
+    skill = await find_owned_skill(request, slug, owner, chosen)
+    found = await find_version(skill.slug, chosen)
     path = artifact_path(skill.slug, found.version.version)
     return await send_artifact(request, path.removeprefix("/artifacts"))
 

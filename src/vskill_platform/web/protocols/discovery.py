@@ -161,7 +161,7 @@ async def _send_file(request: WebRequest, reference: str, path: str) -> Response
 async def _find(request: WebRequest, text: str) -> FoundVersion:
     """Return the version that a URL names, if this visitor may see it."""
     reference = parse_reference(text)
-    skill = (await find_or_mirror(request, reference.slug)).record
+    skill = (await find_or_mirror(request, reference.slug, reference.version)).record
     if not is_discoverable(skill.name):
         raise NotFound(f"{skill.slug} has a name that this protocol does not allow")
     return await find_version(skill.slug, reference.version)

@@ -18,14 +18,15 @@ from vskill_platform.errors import (
 )
 from vskill_platform.fetch.mirrors.fetch_mirrored import get_mirror
 from vskill_platform.intake.mirror_skill import find_wanted, mirror_skill
+from vskill_platform.intake.mirror_version import mirror_version
 from vskill_platform.model.mirror import parse_mirrored
 from vskill_platform.model.rights import Visitor
-from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.skill import PublishedSkill, is_version
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.publish.moderation.current_policy import run_with_current_policy
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.rate_limits import RateLimits, quota_key
 from vskill_platform.web.http.requests import Connection
@@ -41,16 +42,34 @@ _looks = ConcurrencyQuota(
 WaitForEnd = Callable[[str, float], Awaitable[Submission]]
 
 
-async def find_or_mirror(connection: Connection, slug: str) -> Stored[PublishedSkill]:
-    """Return a skill that this visitor may see; one of a mirror is fetched if it is not here."""
+async def find_or_mirror(
+    connection: Connection, slug: str, version: str | None = None
+) -> Stored[PublishedSkill]:
+    """Return a skill that this visitor may see; one of a mirror is fetched if it is not here.
+
+    So is a *version* that is not here; whether there is one then is for the caller to find out.
+    """
     visitor = visitor_of(connection)
+    pinned = version if version and is_version(version) else None
     try:
-        return await find_visible_skill(visitor, slug)
+        stored = await find_visible_skill(visitor, slug)
     except NotFound:
         if not await _is_to_be_mirrored(slug):
             raise
-    await _mirror(connection, visitor, slug)
+    else:
+        if pinned is None or not await _lacks(stored.record, slug, pinned):
+            return stored
+    await _mirror(connection, visitor, slug, pinned)
     return await find_visible_skill(visitor, slug)
+
+
+async def _lacks(skill: PublishedSkill, slug: str, version: str) -> bool:
+    """Tell whether a version of a mirrored skill may be in the other registry only."""
+    named = parse_mirrored(slug)
+    if skill.slug != slug or skill.down or named is None or get_mirror(named.mirror) is None:
+        return False
+    known = {item.version for item in await get_versions(slug)}
+    return version not in known | {mark.version for mark in skill.deleted}
 
 
 async def _is_to_be_mirrored(slug: str) -> bool:
@@ -61,11 +80,12 @@ async def _is_to_be_mirrored(slug: str) -> bool:
     return await get_skill(await resolve_slug(slug)) is None
 
 
-async def _mirror(connection: Connection, visitor: Visitor, slug: str) -> None:
+async def _mirror(connection: Connection, visitor: Visitor, slug: str, version: str | None) -> None:
     wanted = find_wanted(slug)  # refuses before anybody is asked to sign in
     if visitor.user is None and get_settings().mirror_by != "anyone":
         raise NotSignedIn(
-            f"{slug} is not here yet; sign in to have it fetched from {wanted.mirror.name}"
+            f"{_name(slug, version)} is not here yet; sign in to have it fetched from "
+            f"{wanted.mirror.name}"
         )
     limits: RateLimits = connection.app.state.limits
     limits.take_hourly(
@@ -75,11 +95,16 @@ async def _mirror(connection: Connection, visitor: Visitor, slug: str) -> None:
         now=get_now(),
     )
     with _looks.held_by(quota_key(visitor)):
-        submission = await run_with_current_policy(partial(mirror_skill, slug, by=visitor.name))
+        ask = partial(mirror_version, slug, version) if version else partial(mirror_skill, slug)
+        submission = await run_with_current_policy(partial(ask, by=visitor.name))
     wait: WaitForEnd | None = connection.app.state.wait_for_end
     if wait and submission.state in STUCK_STATES:
         submission = await wait(submission.id, _SECONDS_TO_WAIT)
-    check_taken(slug, submission)
+    check_taken(_name(slug, version), submission)
+
+
+def _name(slug: str, version: str | None) -> str:
+    return f"{slug} {version}" if version else slug
 
 
 def check_taken(slug: str, submission: Submission) -> None:

@@ -54,7 +54,7 @@ async def show_skill(
     request: WebRequest, slug: FromPath[str], version: VersionName = None
 ) -> SkillAnswer:
     """Show a skill with the SKILL.md of its latest version, or of `version`."""
-    skill = await find_listed(request, slug)
+    skill = await find_listed(request, slug, version)
     return SkillAnswer(skill=await _detail(skill, await open_version(skill, version)))
 
 
@@ -66,7 +66,7 @@ async def show_files(
     path: Annotated[str, QueryParameter(max_length=500)] = "",
 ) -> FileList | FileContent:
     """List the files of a version, or show the one at `path`."""
-    found = (await open_version(await find_listed(request, slug), version)).version
+    found = (await open_version(await find_listed(request, slug, version), version)).version
     if not path:
         files = [
             FileItem(
@@ -104,7 +104,7 @@ async def download_skill(
     request: WebRequest, slug: FromPath[str], version: VersionName = None
 ) -> Response[Any]:
     """Download the archive of a version, byte for byte as it was checked."""
-    found = await open_version(await find_listed(request, slug), version)
+    found = await open_version(await find_listed(request, slug, version), version)
     return await skill_download(
         request, OpenSkill(found=found, is_named=version is not None, path="")
     )

@@ -168,14 +168,16 @@ async def find_namesakes(connection: Connection, name: str) -> list[SkillHit]:
     return [hit for hit in hits if hit.name == name]
 
 
-async def find_listed(connection: Connection, segment: str) -> PublishedSkill:
+async def find_listed(
+    connection: Connection, segment: str, version: str | None = None
+) -> PublishedSkill:
     """Return the skill of a path segment; NotFound with the reason if it was taken down.
 
-    A skill of a mirror is fetched if it is not here.
+    A skill of a mirror, or a *version* of it, is fetched if it is not here.
     """
     slug = slug_of(segment)
     if is_mirrored(slug):
-        skill = (await find_or_mirror(connection, slug)).record
+        skill = (await find_or_mirror(connection, slug, version)).record
     else:
         skill = await find_skill(connection, slug)
     if skill.down:

@@ -26,7 +26,7 @@ from vskill_platform.model.user import Role, Scope
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.mirror_store import get_mirrored
-from vskill_platform.stores.skill_store import get_skill
+from vskill_platform.stores.skill_store import get_skill, get_versions
 from vskill_platform.stores.submission_store import get_source_owner
 from vskill_platform.web.skills import pull_through
 
@@ -130,6 +130,82 @@ async def test_every_client_gets_a_skill_that_is_fetched_for_it(
     assert answer.status_code == 200, answer.text
     assert "error" not in answer.text[:100], answer.text
     assert await get_skill(SLUG)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/api/v1/skills/{SLUG}?version=1.0.0",
+        f"/api/v1/skills/{SLUG}/files?version=1.0.0",
+        f"/api/v1/skills/{SLUG}/download?version=1.0.0",
+        f"/artifacts/{SLUG}/1.0.0.zip",
+        f"/s/{SLUG}@1.0.0/.well-known/agent-skills/index.json",
+        "/clawhub/api/v1/skills/demo/versions/1.0.0?ownerHandle=hub_acme",
+        "/clawhub/api/v1/download?slug=demo&ownerHandle=hub_acme&version=1.0.0",
+        "/apm/v1/packages/hub_acme/demo/versions/1.0.0/download",
+    ],
+    ids=["API", "files", "download", "zip", "discovery", "ClawHub", "ClawHub zip", "APM"],
+)
+async def test_every_client_gets_an_older_version_that_it_names(
+    registry: Registry,
+    upstream: Upstream,
+    reader: dict[str, str],
+    at_once: None,
+    path: str,
+) -> None:
+    await upstream.publish()
+    await upstream.publish(files={"more.md": "More to read.\n"}, version="1.0.1")
+    assert (await registry.get(path, headers=reader)).status_code == 503
+    await process_all(registry.env)
+
+    answer = await registry.get(path, headers=reader)
+
+    assert answer.status_code == 200, answer.text
+    assert [item.version for item in await get_versions(SLUG)] == ["1.0.0"]
+
+
+async def test_a_version_that_is_nowhere_is_not_found_with_the_reason(
+    registry: Registry, upstream: Upstream, reader: dict[str, str]
+) -> None:
+    await upstream.publish()
+
+    answer = await registry.get(f"/api/v1/skills/{SLUG}?version=0.5.0", headers=reader)
+
+    assert answer.status_code == 404
+    assert f"{SLUG} has no version 0.5.0: hub has no such skill" in answer.json()["detail"]
+
+
+async def test_a_refused_older_version_is_answered_with_our_reasons(
+    registry: Registry, upstream: Upstream, reader: dict[str, str], at_once: None
+) -> None:
+    await upstream.publish(files={"steal.py": THEFT})
+    await upstream.publish(version="1.0.1")
+    paths = [
+        f"/api/v1/skills/{SLUG}?version=1.0.0",
+        "/clawhub/api/v1/download?slug=demo&ownerHandle=hub_acme&version=1.0.0",
+    ]
+    await registry.get(paths[0], headers=reader)
+    await process_all(registry.env)
+
+    answers = [await registry.get(path, headers=reader) for path in paths]
+
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert all("Sends credentials to a third party" in answer.text for answer in answers)
+    assert f"{SLUG} 1.0.0 was refused" in answers[0].json()["detail"]
+
+
+async def test_without_an_account_no_older_version_is_fetched(
+    registry: Registry, upstream: Upstream, reader: dict[str, str], at_once: None
+) -> None:
+    await upstream.publish()
+    await upstream.publish(files={"more.md": "More to read.\n"}, version="1.0.1")
+    await registry.get(f"/api/v1/skills/{SLUG}", headers=reader)
+    await process_all(registry.env)
+
+    answer = await registry.get(f"/api/v1/skills/{SLUG}?version=1.0.0")
+
+    assert answer.status_code == 401
+    assert f"{SLUG} 1.0.0 is not here yet" in answer.json()["detail"]
 
 
 async def test_without_an_account_nothing_is_fetched(

@@ -1,0 +1,130 @@
+"""Fetch one version of a skill of another registry, for a client that asks for its number.
+
+It has its own submission, so that its check changes nothing about the latest version.
+"""
+
+import msgspec
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import Busy, MirrorRefused, NotFound, SourceRefused
+from vskill_platform.fetch.mirrors.fetch_mirrored import find_there
+from vskill_platform.fetch.mirrors.found import Found
+from vskill_platform.intake.mirror_skill import (
+    Wanted,
+    compare,
+    find_wanted,
+    has_room,
+    look_up,
+    mirror_skill,
+    note_seen,
+    short_reach,
+    why_not,
+)
+from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submit import submit
+from vskill_platform.mirror_settings import MirrorKind
+from vskill_platform.model.skill import is_version, parse_version, version_key
+from vskill_platform.model.source import pinned_source
+from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.mirror_store import MirroredSkill, PinnedVersion, get_mirrored
+from vskill_platform.stores.records import Stored
+from vskill_platform.stores.submission_store import get_source_owner, get_submission
+
+log = get_logger(__name__)
+
+#: Versions of one skill whose first sight is remembered; the oldest is dropped.
+_MAX_PINNED = 200
+
+
+async def mirror_version(slug: str, version: str, *, by: str) -> Submission:
+    """Return the submission of a version of a mirrored skill, which is new if there was none.
+
+    A version that was refused stays refused.
+    """
+    wanted = find_wanted(slug)
+    if wanted.mirror.kind is MirrorKind.DISCOVERY:
+        raise NotFound(
+            f"{slug} {version} is not here, and {wanted.mirror.name} has only the latest version"
+        )
+    if not is_version(version):
+        raise NotFound(f"{slug} has no such version; use a number such as 1.2.0")
+    known = await get_mirrored(slug)
+    if known and known.record.version == version:
+        submission = await mirror_skill(slug, by=by)
+        if submission.source.revision == version:
+            return submission
+        known = await get_mirrored(slug)
+    submitted = await _find_submission(slug, version)
+    if submitted and _is_settled(submitted):
+        return submitted
+    if not await has_room(wanted.mirror):
+        raise Busy(f"too many skills of {wanted.mirror.name} are waiting for their check")
+    if known is None or not _is_lower(version, known.record.version):
+        seen, latest = await look_up(wanted, known, by=by)
+        if latest.version == version:
+            return await compare(wanted, known, by=by)
+        if not _is_lower(version, latest.version):
+            raise MirrorRefused(
+                f"{slug} {version} is not taken: the latest version of {wanted.mirror.name} is "
+                f"{latest.version}"
+            )
+        known = await note_seen(known, seen)
+    return await _take(wanted, known, version, by=by)
+
+
+async def _take(
+    wanted: Wanted, known: Stored[MirroredSkill] | None, version: str, *, by: str
+) -> Submission:
+    slug, mirror, name = wanted
+    try:
+        found = await find_there(mirror, name, short_reach(), revision=version)
+    except NotFound as error:
+        raise NotFound(f"{slug} has no version {version}: {error}") from error
+    except SourceRefused as error:
+        raise MirrorRefused(f"{slug} {version} cannot be mirrored: {error}") from error
+    pin = await _note(known, found)
+    if why := why_not(mirror, found, pin.seen_at, is_taken=False):
+        raise MirrorRefused(f"{slug} {version} is not taken: {why}")
+    source = pinned_source(slug, version)
+
+    async def note() -> list[Operation]:
+        return [write_audit("mirror fetch", slug, actor=by, reason="", outcome=version)]
+
+    offer = Offer(source=source, version=version)
+    result = await submit(offer, submitter=source.mirror, group=source.mirror, also=note)
+    log.info("mirrored version submitted", slug=slug, revision=version, result=result.kind)
+    return result.submission
+
+
+async def _note(known: Stored[MirroredSkill] | None, found: Found) -> PinnedVersion:
+    """Return when a version was first seen, and with which content; store it if that is now."""
+    now = PinnedVersion(version=found.version, content=found.content, seen_at=get_now())
+    if known is None:  # another node has just deleted or replaced the record
+        return now
+    record = known.record
+    if pin := record.pin_of(found.version):
+        return pin
+    pinned = (*record.pinned, now)[-_MAX_PINNED:]
+    await note_seen(known, msgspec.structs.replace(record, pinned=pinned))
+    return now
+
+
+async def _find_submission(slug: str, version: str) -> Submission | None:
+    owner = await get_source_owner(pinned_source(slug, version))
+    stored = await get_submission(owner) if owner else None
+    return stored.record if stored else None
+
+
+def _is_settled(submission: Submission) -> bool:
+    """Tell whether it is being checked, or was decided about."""
+    if submission.state in STUCK_STATES:
+        return True
+    return submission.digest is not None and submission.state is not SubmissionState.DEQUEUED
+
+
+def _is_lower(version: str, latest: str) -> bool:
+    """Tell whether a version is lower than the latest, or cannot be compared with it."""
+    return parse_version(latest) is None or version_key(version) < version_key(latest)
