@@ -90,8 +90,13 @@ def audience() -> str:
     return base_url(get_settings())
 
 
-async def add_trusted_publisher(namespace: str, jobs: JobFilter, *, user: User) -> TrustedPublisher:
-    """Let these jobs of a repository publish to a namespace of this user."""
+async def add_trusted_publisher(
+    namespace: str, jobs: JobFilter, *, user: User, actor: str = ""
+) -> TrustedPublisher:
+    """Let these jobs of a repository publish to a namespace of this user.
+
+    *actor* is who adds it for the user.
+    """
     name, issuer = checked_namespace(namespace), jobs.issuer
     kind = issuers().get(issuer)
     if kind is None:
@@ -117,7 +122,9 @@ async def add_trusted_publisher(namespace: str, jobs: JobFilter, *, user: User) 
     if len(known_ones) >= MAX_PUBLISHERS:
         raise NotAllowed(f"{name} has {MAX_PUBLISHERS} trusted publishers, the maximum")
     said = f"{wanted.repository} at {issuer} ({describe_conditions(wanted)})"
-    audit = write_audit("trusted-publisher add", name, actor=user.name, reason="", outcome=said)
+    audit = write_audit(
+        "trusted-publisher add", name, actor=actor or user.name, reason="", outcome=said
+    )
     await commit([write_trusted_publisher(wanted), audit])
     return wanted
 

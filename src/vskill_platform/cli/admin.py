@@ -13,6 +13,8 @@ ADMIN = {
         "namespaces": f"{_HERE}.namespaces:namespaces",
         "audit": f"{_HERE}.audit:audit",
         "mail": f"{_HERE}.mail:mail",
+        "webhooks": f"{_HERE}.admin_webhooks:webhooks",
+        "trusted-publishers": f"{_HERE}.admin_trusted_publishers:trusted_publishers",
     },
     "Queue": {
         "queue": f"{_HERE}.queue:queue",
@@ -46,8 +48,11 @@ ALIASES = {
     name: place
     for section in ADMIN.values()
     for name, place in section.items()
-    if name not in {"vacuum", "prune", "copy", "mail", "featured", "mirrors"}
-}
+    if name
+    not in {
+        "vacuum", "prune", "copy", "mail", "featured", "mirrors", "webhooks", "trusted-publishers"
+    }
+}  # fmt: skip
 
 
 @click.group(cls=LazyGroup, sections=ADMIN)

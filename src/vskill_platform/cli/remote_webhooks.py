@@ -20,7 +20,10 @@ _WEBHOOKS = "/api/v1/webhooks"
 
 
 def list_all(registry: Registry, *, as_json: bool) -> None:
-    found: Webhooks = registry.get_json(_WEBHOOKS, Webhooks)
+    show_webhooks(registry.get_json(_WEBHOOKS, Webhooks), as_json=as_json)
+
+
+def show_webhooks(found: Webhooks, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
@@ -48,7 +51,7 @@ def add(registry: Registry, *, as_json: bool, **options: Any) -> None:
         "withPrivate": options["with_private"],
     }
     made: WebhookSecret = registry.post_json(_WEBHOOKS, body, WebhookSecret)
-    _show_secret(made, as_json=as_json)
+    show_secret(made, as_json=as_json)
 
 
 def change(registry: Registry, *, webhook_id: str, as_json: bool, **options: Any) -> None:
@@ -72,7 +75,7 @@ def change(registry: Registry, *, webhook_id: str, as_json: bool, **options: Any
 
 def rotate(registry: Registry, *, webhook_id: str, as_json: bool) -> None:
     made: WebhookSecret = registry.post_json(_path(webhook_id, "rotate"), None, WebhookSecret)
-    _show_secret(made, as_json=as_json)
+    show_secret(made, as_json=as_json)
 
 
 def test(registry: Registry, *, webhook_id: str) -> None:
@@ -82,9 +85,11 @@ def test(registry: Registry, *, webhook_id: str) -> None:
 
 def log(registry: Registry, *, webhook_id: str, failed: bool, as_json: bool) -> None:
     only = "failed" if failed else "all"
-    found: WebhookDeliveries = registry.get_json(
-        _path(webhook_id, "deliveries"), WebhookDeliveries, only=only
-    )
+    path = _path(webhook_id, "deliveries")
+    show_deliveries(registry.get_json(path, WebhookDeliveries, only=only), as_json=as_json)
+
+
+def show_deliveries(found: WebhookDeliveries, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
@@ -102,11 +107,15 @@ def log(registry: Registry, *, webhook_id: str, failed: bool, as_json: bool) -> 
 def replay(
     registry: Registry, *, webhook_id: str, delivery: str | None, failed: bool, since: str | None
 ) -> None:
-    if bool(delivery) == failed:
-        raise InvalidInput("name one delivery, or use --failed")
+    check_replayed(delivery, failed=failed)
     body = {"delivery": delivery or "", **({"since": since} if since else {})}
     done: Replayed = registry.post_json(_path(webhook_id, "replay"), body, Replayed)
     echo(f"{done['replayed']} will be sent again.")
+
+
+def check_replayed(delivery: str | None, *, failed: bool) -> None:
+    if bool(delivery) == failed:
+        raise InvalidInput("name one delivery, or use --failed")
 
 
 def remove(registry: Registry, *, webhook_id: str) -> None:
@@ -114,7 +123,7 @@ def remove(registry: Registry, *, webhook_id: str) -> None:
     echo(f"{webhook_id} was removed.")
 
 
-def _show_secret(made: WebhookSecret, *, as_json: bool) -> None:
+def show_secret(made: WebhookSecret, *, as_json: bool) -> None:
     if as_json:
         print_json(made)
         return

@@ -46,6 +46,10 @@ SHORT_HELP = {
     f"{_HERE}.serve:serve": "Run the platform: web pages, worker and cron.",
     f"{_HERE}.admin:admin": "Operate the registry on this machine.",
     f"{_HERE}.webhooks:webhooks": "Send events of a registry to other programs.",
+    f"{_HERE}.admin_webhooks:webhooks": "Manage webhooks and see their deliveries.",
+    f"{_HERE}.admin_trusted_publishers:trusted_publishers": (
+        "Let the CI of a repository publish without a stored token."
+    ),
     f"{_HERE}.appeals:appeals": "Appeal verdicts about your skills, or decide appeals.",
     f"{_HERE}.users:users": "Invite users, set their roles, disable or enable them.",
     f"{_HERE}.mail:mail": "Try the mail settings, list mails that wait or failed, and retry them.",

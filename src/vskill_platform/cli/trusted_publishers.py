@@ -85,11 +85,16 @@ def ci_token(*, namespace: str, as_json: bool, registry: str | None) -> None:
 
 
 def show_all(registry: Any, *, namespace: str, as_json: bool) -> None:
+    from vskill_platform.client.shapes import TrustedPublishers  # noqa: PLC0415 - after --help
+
+    answer = registry.get_json(_PATH, TrustedPublishers, namespace=namespace)
+    show_publishers(answer, namespace=namespace, as_json=as_json)
+
+
+def show_publishers(answer: Any, *, namespace: str, as_json: bool) -> None:
     from vskill_platform.cli.tables import show_table  # noqa: PLC0415 - after --help
     from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - as above
-    from vskill_platform.client.shapes import TrustedPublishers  # noqa: PLC0415 - as above
 
-    answer: TrustedPublishers = registry.get_json(_PATH, TrustedPublishers, namespace=namespace)
     if as_json:
         print_json(answer)
     elif not answer["publishers"]:
@@ -109,12 +114,19 @@ def show_all(registry: Any, *, namespace: str, as_json: bool) -> None:
 def add_one(
     registry: Any, *, namespace: str, repository: str, ci: str, as_json: bool, **only: str
 ) -> None:
-    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
-    from vskill_platform.client.shapes import TrustedPublisherItem  # noqa: PLC0415 - as above
+    from vskill_platform.client.shapes import TrustedPublisherItem  # noqa: PLC0415 - after --help
 
-    issuer = _ISSUERS.get(ci, ci)
-    body = {"namespace": namespace, "repository": repository, "issuer": issuer, **only}
-    made: TrustedPublisherItem = registry.post_json(_PATH, body, TrustedPublisherItem)
+    body = {"namespace": namespace, "repository": repository, "issuer": issuer_of(ci), **only}
+    show_added(registry.post_json(_PATH, body, TrustedPublisherItem), as_json=as_json)
+
+
+def issuer_of(ci: str) -> str:
+    return _ISSUERS.get(ci, ci)
+
+
+def show_added(made: Any, *, as_json: bool) -> None:
+    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
+
     if as_json:
         print_json(made)
     else:

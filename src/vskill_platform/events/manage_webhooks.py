@@ -85,9 +85,9 @@ async def find_endpoint(endpoint_id: str, visitor: Visitor) -> Endpoint:
 
 
 async def add_endpoint(
-    url: str, *, namespace: str, owner: Visitor, chosen: EndpointChange
+    url: str, *, namespace: str, owner: Visitor, chosen: EndpointChange, actor: str = ""
 ) -> NewSecret:
-    """Add an endpoint; its secret is shown once."""
+    """Add an endpoint; its secret is shown once. *actor* is who adds it for the owner."""
     name = checked_namespace(namespace) if namespace else ""
     if not await may_manage(owner, name):
         raise NotFound(_no_right(name))
@@ -113,10 +113,11 @@ async def add_endpoint(
             write_endpoint(endpoint, expected=ABSENT),
             write_endpoints_mark(name, expected=mark),
             write_audit(
-                "webhook add", endpoint.id, actor=owner.name, reason="", outcome=_where(endpoint)
+                "webhook add", endpoint.id, actor=actor or owner.name, reason="",
+                outcome=_where(endpoint),
             ),
             *await begin_feed(),
-        ]
+        ]  # fmt: skip
         made = NewSecret(endpoint=endpoint, secret=endpoint.secret)
         return PlannedChange(operations=operations, result=made)
 

@@ -110,7 +110,7 @@ async def list_over_api(request: WebRequest, namespace: FromQuery[str]) -> Publi
     name = checked_namespace(namespace)
     await _check_may_manage(visitor_of(request), name)
     return PublisherList(
-        publishers=[_item(one) for one in await list_trusted_publishers(name)],
+        publishers=[publisher_item(one) for one in await list_trusted_publishers(name)],
         audience=audience(),
         issuers=list(issuers()),
     )
@@ -126,7 +126,7 @@ async def add_over_api(request: WebRequest, data: JSONBody[NewPublisher]) -> Pub
         environment=data.environment,
         ref=data.ref,
     )
-    return _item(await _add(visitor_of(request), data.namespace, jobs))
+    return publisher_item(await _add(visitor_of(request), data.namespace, jobs))
 
 
 @operation(also=(404,))
@@ -207,7 +207,7 @@ async def _own_namespaces(user: User) -> list[str]:
     return [one.name for one in found if one.is_owner(user.name)]
 
 
-def _item(one: TrustedPublisher) -> PublisherItem:
+def publisher_item(one: TrustedPublisher) -> PublisherItem:
     return PublisherItem(
         id=one.id,
         namespace=one.namespace,

@@ -118,7 +118,7 @@ class Replayed(Shape, frozen=True, kw_only=True):
 async def list_webhooks(request: WebRequest) -> WebhookList:
     """List the webhooks that you may manage."""
     found = await list_manageable(manager_of(request))
-    return WebhookList(webhooks=[_item(one) for one in found])
+    return WebhookList(webhooks=[webhook_item(one) for one in found])
 
 
 @operation(status=HTTP_201_CREATED, response_headers=NO_STORE_HEADER, also=(404,))
@@ -130,12 +130,12 @@ async def add_webhook(request: WebRequest, data: JSONBody[NewWebhook]) -> Webhoo
     made = await add_endpoint(
         data.url, namespace=data.namespace, owner=manager_of(request), chosen=chosen
     )
-    return WebhookSecret(webhook=_item(made.endpoint), secret=made.secret)
+    return WebhookSecret(webhook=webhook_item(made.endpoint), secret=made.secret)
 
 
 async def show_webhook(request: WebRequest, webhook_id: FromPath[str]) -> WebhookItem:
     """Show a webhook."""
-    return _item(await find_webhook(request, webhook_id))
+    return webhook_item(await find_webhook(request, webhook_id))
 
 
 async def change_webhook(
@@ -144,7 +144,7 @@ async def change_webhook(
     """Change a webhook, or switch it off or on."""
     await find_webhook(request, webhook_id)
     wanted = EndpointChange(**{name: getattr(data, name) for name in data.__struct_fields__})
-    return _item(await change_endpoint(webhook_id, wanted, actor=visitor_of(request).name))
+    return webhook_item(await change_endpoint(webhook_id, wanted, actor=visitor_of(request).name))
 
 
 async def remove_webhook(request: WebRequest, webhook_id: FromPath[str]) -> Ok:
@@ -159,14 +159,14 @@ async def rotate_over_api(request: WebRequest, webhook_id: FromPath[str]) -> Web
     """Create a new secret; deliveries are signed with both for a day."""
     await find_webhook(request, webhook_id)
     made = await rotate_secret(webhook_id, actor=visitor_of(request).name)
-    return WebhookSecret(webhook=_item(made.endpoint), secret=made.secret)
+    return WebhookSecret(webhook=webhook_item(made.endpoint), secret=made.secret)
 
 
 @operation(status=HTTP_202_ACCEPTED, also=(404, 429))
 async def test_over_api(request: WebRequest, webhook_id: FromPath[str]) -> DeliveryItem:
     """Send a test event soon; the list of deliveries shows the answer."""
     await find_webhook(request, webhook_id)
-    return _delivery(await queue_test(request, webhook_id))
+    return delivery_item(await queue_test(request, webhook_id))
 
 
 async def deliveries_over_api(
@@ -179,7 +179,7 @@ async def deliveries_over_api(
     await find_webhook(request, webhook_id)
     size, headers = clamp(limit, _MAX_ROWS)
     found = await list_deliveries(webhook_id, limit=size, only="" if only == "all" else only)
-    return Response(DeliveryList(deliveries=list(map(_delivery, found))), headers=headers)
+    return Response(DeliveryList(deliveries=list(map(delivery_item, found))), headers=headers)
 
 
 @operation(status=HTTP_202_ACCEPTED, also=(404,))
@@ -218,7 +218,7 @@ def manager_of(request: WebRequest) -> Visitor:
     return visitor
 
 
-def _item(one: Endpoint) -> WebhookItem:
+def webhook_item(one: Endpoint) -> WebhookItem:
     return WebhookItem(
         id=one.id,
         url=one.url,
@@ -235,7 +235,7 @@ def _item(one: Endpoint) -> WebhookItem:
     )
 
 
-def _delivery(one: Delivery) -> DeliveryItem:
+def delivery_item(one: Delivery) -> DeliveryItem:
     return DeliveryItem(
         id=one.id,
         event_id=one.event.id,
