@@ -206,14 +206,10 @@ class SkillVersion(Record, frozen=True, kw_only=True):
     #: The commit that is installed as a plugin; empty if it is the same.
     plugin_commit: str = ""
 
-
-def order_of(
-    skill: PublishedSkill, versions: Sequence[SkillVersion], new: SkillVersion
-) -> tuple[int, ...]:
-    """Return the numbers of all versions, with a new one that is lower than others."""
-    named = [(item.number, item.version) for item in (*versions, new)]
-    named += [(mark.number, mark.version) for mark in skill.deleted]
-    return tuple(number for number, _ in sorted(named, key=lambda item: version_key(item[1])))
+    @property
+    def sort_key(self) -> tuple[int, int, int]:
+        """Sorts versions, lowest first; a lower one of a mirror may be published later."""
+        return version_key(self.version)
 
 
 def known_version(

@@ -14,7 +14,6 @@ from vskill_platform.model.skill import (
     PublishedSkill,
     PublishedSkillSummary,
     SkillVersion,
-    version_key,
 )
 from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept
 from vskill_platform.stores.db import commit, get_kv
@@ -192,10 +191,9 @@ async def find_skill(slug: str) -> tuple[str, Stored[PublishedSkill] | None]:
 
 
 async def get_versions(slug: str) -> list[SkillVersion]:
-    """Return all versions, lowest first; one of a mirror may have been published later."""
     keys = await list_all_keys(f"{_VERSION}{slug}:")
     found = await read_each(keys, lambda key, value: decode(key, value, SkillVersion))
-    return sorted(found, key=lambda item: version_key(item.version))
+    return sorted(found, key=lambda item: item.sort_key)
 
 
 async def list_versions_since(slug: str, revision: int) -> list[SkillVersion]:

@@ -18,19 +18,19 @@ from vskill_platform.model.skill import (
     PublishedSkill,
     SkillManifest,
     SkillVersion,
-    known_version,
-    newest_version,
-    next_version,
-    order_of,
-    version_key,
-    version_of_tag,
 )
-from vskill_platform.model.source import Source, SourceKind
+from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.artifact_digests import parent_commit, with_digests
 from vskill_platform.publish.versions.set_visibility import Home, home_of, sync_visibility
 from vskill_platform.publish.versions.version_files import package_skill
+from vskill_platform.publish.versions.version_order import (
+    find_known,
+    is_older_version,
+    name_version,
+    put_in_order,
+)
 from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.block_store import expect_no_blocks, expect_unblocked, get_blocks
 from vskill_platform.stores.db import get_now
@@ -110,10 +110,6 @@ class _Target(msgspec.Struct, frozen=True):
         return before.versions + 1 if before else 1
 
     @property
-    def deleted_version(self) -> str | None:
-        return self.gone.record.version or None if self.gone else None
-
-    @property
     def skill(self) -> PublishedSkill | None:
         return self.stored.record if self.stored else None
 
@@ -139,7 +135,7 @@ async def prepare_publication(
     is_open = await _expect_open_namespace(source)
     target = await _find_target(submission, manifest.name)
     is_private = target.is_private or submission.is_private
-    is_older = _is_older(target, submission)
+    is_older = is_older_version(target.skill, submission)
     record = _similarity_of(target, source, sketch, now)
     always = [
         is_open,
@@ -149,15 +145,11 @@ async def prepare_publication(
         *await _hide_others(target, submission, is_private=is_private),
     ]
     versions = await get_versions(target.skill.slug) if target.skill else []
-    known = _known(target, versions, submission, snapshot.digest)
-    if target.stored and known and source.is_pinned:
-        return _confirm(target.stored, target.stored.record, known, always)
+    known = find_known(target.skill, versions, submission, snapshot.digest)
     if target.stored and known:
         # The content is unchanged: it was checked again, and nothing else happened.
-        again = msgspec.structs.replace(
-            target.stored.record, checked_at=now, down=None, is_private=is_private,
-            **_labels(manifest),
-        )  # fmt: skip
+        changes = {"checked_at": now, "down": None, "is_private": is_private, **_labels(manifest)}
+        again = msgspec.structs.replace(target.stored.record, **({} if is_older else changes))
         always += _stored_once(submission, known.archive_sha256)
         return _confirm(target.stored, again, known, always)
     archive = await package_skill(snapshot)
@@ -167,7 +159,7 @@ async def prepare_publication(
         version,
         slug=target.slug,
         number=target.next_number,
-        version=_name_version(target, versions, submission, manifest),
+        version=name_version(target.skill, versions, submission, manifest, target.gone),
         capabilities=sketch.capabilities,
     )
     parent = await parent_commit(versions, target.skill)
@@ -175,8 +167,7 @@ async def prepare_publication(
     skill = _skill(submission, manifest, version, target.skill)
     if target.skill and source.is_pinned:
         before = target.skill if is_older else skill
-        order = order_of(target.skill, versions, version)
-        skill = msgspec.structs.replace(before, versions=version.number, order=order)
+        skill = put_in_order(before, versions, version)
     operations = [
         *await _write_to_target(target, msgspec.structs.replace(skill, is_private=is_private)),
         *write_version(version, await keep(archive.sha256, archive.content)),
@@ -185,45 +176,6 @@ async def prepare_publication(
     return Publication(
         slug=target.slug, version=version.version, operations=operations, is_private=is_private
     )
-
-
-def _is_older(target: _Target, submission: Submission) -> bool:
-    """Tell whether it is lower than the latest version, which then stays the latest."""
-    if target.skill is None or not submission.source.is_pinned:
-        return False
-    return version_key(submission.requested_version) < version_key(target.skill.version)
-
-
-def _known(
-    target: _Target, versions: Sequence[SkillVersion], submission: Submission, digest: str
-) -> SkillVersion | None:
-    """Return the existing version that this submission only confirms."""
-    if target.skill is None:
-        return None
-    if not submission.source.is_pinned:
-        return known_version(target.skill, versions, digest)
-    asked = submission.requested_version
-    if any(mark.version == asked for mark in target.skill.deleted):
-        raise SlugTaken(f"{target.slug} {asked} was deleted, and its number cannot be used again")
-    same = next((item for item in versions if item.version == asked), None)
-    if same and same.digest != digest:
-        raise SlugTaken(f"{target.slug} has another version {asked}, with other content")
-    return same
-
-
-def _name_version(
-    target: _Target,
-    versions: Sequence[SkillVersion],
-    submission: Submission,
-    manifest: SkillManifest,
-) -> str:
-    source = submission.source
-    if source.is_pinned and target.gone is None:
-        return submission.requested_version
-    newest = newest_version(versions, target.skill) or target.deleted_version
-    requested = submission.requested_version or manifest.metadata.get("version")
-    tagged = version_of_tag(source.ref) if source.kind is SourceKind.GIT else None
-    return next_version(newest, requested, tagged)
 
 
 async def _expect_open_namespace(source: Source) -> Operation:

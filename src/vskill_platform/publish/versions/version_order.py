@@ -1,0 +1,80 @@
+"""The number of a new version, and its place among those that a skill has.
+
+A version of a mirrored skill that a client named may be lower than others that are here.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from vskill_platform.errors import SlugTaken
+from vskill_platform.model.skill import (
+    PublishedSkill,
+    SkillManifest,
+    SkillVersion,
+    known_version,
+    newest_version,
+    next_version,
+    version_key,
+    version_of_tag,
+)
+from vskill_platform.model.source import SourceKind
+from vskill_platform.model.submission import Submission
+from vskill_platform.stores.deleted_skill_store import DeletedSkill
+from vskill_platform.stores.records import Stored
+
+
+def is_older_version(skill: PublishedSkill | None, submission: Submission) -> bool:
+    """Tell whether it is lower than the latest version, which then stays the latest."""
+    if skill is None or not submission.source.is_pinned:
+        return False
+    return version_key(submission.requested_version) < version_key(skill.version)
+
+
+def find_known(
+    skill: PublishedSkill | None,
+    versions: Sequence[SkillVersion],
+    submission: Submission,
+    digest: str,
+) -> SkillVersion | None:
+    """Return the existing version that this submission only confirms."""
+    if skill is None:
+        return None
+    if not submission.source.is_pinned:
+        return known_version(skill, versions, digest)
+    asked = submission.requested_version
+    if any(mark.version == asked for mark in skill.deleted):
+        raise SlugTaken(f"{skill.slug} {asked} was deleted, and its number cannot be used again")
+    same = next((item for item in versions if item.version == asked), None)
+    if same and same.digest != digest:
+        raise SlugTaken(f"{skill.slug} has another version {asked}, with other content")
+    return same
+
+
+def name_version(
+    skill: PublishedSkill | None,
+    versions: Sequence[SkillVersion],
+    submission: Submission,
+    manifest: SkillManifest,
+    gone: Stored[DeletedSkill] | None,
+) -> str:
+    """Return the version of new content; *gone* is what was deleted under its slug."""
+    source = submission.source
+    if source.is_pinned and gone is None:
+        return submission.requested_version
+    deleted = gone.record.version or None if gone else None
+    newest = newest_version(versions, skill) or deleted
+    requested = submission.requested_version or manifest.metadata.get("version")
+    tagged = version_of_tag(source.ref) if source.kind is SourceKind.GIT else None
+    return next_version(newest, requested, tagged)
+
+
+def put_in_order(
+    skill: PublishedSkill, versions: Sequence[SkillVersion], new: SkillVersion
+) -> PublishedSkill:
+    """Return a skill with a new version, which may be lower than others."""
+    named = [(item.number, item.version) for item in (*versions, new)]
+    named += [(mark.number, mark.version) for mark in skill.deleted]
+    ordered = sorted(named, key=lambda item: version_key(item[1]))
+    order = tuple(number for number, _ in ordered)
+    return msgspec.structs.replace(skill, versions=new.number, order=order)
