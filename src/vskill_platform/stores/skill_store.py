@@ -231,8 +231,7 @@ async def get_version(slug: str, number: int) -> SkillVersion | None:
 
 async def get_latest_version(slug: str) -> SkillVersion | None:
     """Return the latest version that is not yanked."""
-    skill = await get_skill(slug)
-    number = skill.record.offered if skill else None
+    number = skill.record.offered if (skill := await get_skill(slug)) else None
     return await get_version(slug, number) if number else None
 
 
