@@ -122,6 +122,20 @@ async def test_the_first_passkey_is_the_second_factor_with_recovery_codes(
     assert (answer.status_code, answer.headers["location"]) == (303, "/account"), answer.text
 
 
+async def test_the_first_passkey_ends_all_other_sessions_of_the_user(registry: Registry) -> None:
+    ada = await a_user()
+    here, there = registry.browser(), registry.browser()
+    await let_in(here, ada)
+    await let_in(there, ada)
+
+    added = await add(here, Device(ORIGIN))
+
+    assert added.status_code == 200, added.text
+    assert [one.has_second_factor for one in await list_open_sessions(ada)] == [True]
+    assert (await here.get(SECURITY)).status_code == 200
+    assert (await there.get(SECURITY)).status_code == 303  # to the sign-in
+
+
 async def test_after_the_password_only_a_passkey_of_that_user_counts(registry: Registry) -> None:
     await with_passkey(registry)
     others = await with_passkey(registry, Role.ADMIN)
