@@ -21,8 +21,8 @@ def mirror(
     registry: Registry, acme: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Registry]:
     """A registry that mirrors the one with two versions of a skill, and has fetched both."""
-    registry.publish(acme, "mirrored-skill", **{"notes.md": "The first.\n"})
-    registry.publish(acme, "mirrored-skill", **{"notes.md": "The second.\n"})
+    registry.publish(acme, "mirrored-skill", is_private=False, **{"notes.md": "The first.\n"})
+    registry.publish(acme, "mirrored-skill", is_private=False, **{"notes.md": "The second.\n"})
     port, folder = free_port(), tmp_path_factory.mktemp("mirror")
     url, mirrors = f"http://127.0.0.1:{port}", folder / "mirrors.toml"
     mirrors.write_text(f'[hub]\nkind = "vskill"\nurl = "{registry.url}"\n')
