@@ -211,8 +211,9 @@ def measure_clones(port: int, folder: Path) -> tuple[Sample, Sample]:
     same = folder / "same.git"
     run_git(folder, "clone", "-q", "--bare", url, str(same))
     ours, plain = [], []
+    (cached,) = folder.glob("*.git-cache")
     for number in range(CLONES):
-        shutil.rmtree(folder / "skills.db.git-cache")
+        shutil.rmtree(cached)
         ours.append(timed_clone(folder, url, f"ours-{number}"))
         plain.append(timed_clone(folder, f"file://{same}", f"plain-{number}"))
     return Sample(tuple(ours)), Sample(tuple(plain))

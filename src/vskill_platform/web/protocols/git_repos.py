@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -56,6 +57,8 @@ _CONFIG = """\
 """
 #: How many repositories are built before the request that needs them.
 _MAX_AHEAD = 4
+#: How many archives are in memory at once.
+_AT_ONCE = 8
 #: A folder that was used in the last minutes may be in use.
 _IN_USE_SECONDS = 300
 
@@ -175,28 +178,37 @@ async def _build(state: RepoState, folder: Path) -> None:
         undo.push_async_callback(work_in_thread, shutil.rmtree, made, ignore_errors=True)
         with (made / PACK).open("w+b") as file:
             writer = PackWriter(file)
-            for version, parent in zip(state.versions, state.parents, strict=True):
-                archive = await get_archive(version.archive_sha256)
-                if archive is None:
-                    raise NotFound(
-                        f"the archive of {version.slug} {version.version} is no longer stored"
-                    )
-                await work_in_thread(_add_version, writer, version, archive, parent)
+            for at in range(0, len(state.versions), _AT_ONCE):
+                versions = state.versions[at : at + _AT_ONCE]
+                archives = await asyncio.gather(*map(_archive_of, versions))
+                parents = state.parents[at : at + _AT_ONCE]
+                await work_in_thread(_add_versions, writer, versions, archives, parents)
             if await work_in_thread(_finish, writer, state, made, folder):
                 undo.pop_all()
 
 
-def _add_version(
-    writer: PackWriter, version: SkillVersion, archive: bytes, parent: str | None
+async def _archive_of(version: SkillVersion) -> bytes:
+    archive = await get_archive(version.archive_sha256)
+    if archive is None:
+        raise NotFound(f"the archive of {version.slug} {version.version} is no longer stored")
+    return archive
+
+
+def _add_versions(
+    writer: PackWriter,
+    versions: Sequence[SkillVersion],
+    archives: Sequence[bytes],
+    parents: Sequence[str | None],
 ) -> None:
-    made = git_version(version, archive, parent=parent)
-    if (made.commit, made.plugin_commit) != (version.git_commit, version.plugin_commit):
-        raise RecordMalformed(
-            f"the commit of {version.slug} {version.version} is {made.commit}, not "
-            f"{version.git_commit}"
-        )
-    for item in made.objects:
-        writer.add(item)
+    for version, archive, parent in zip(versions, archives, parents, strict=True):
+        made = git_version(version, archive, parent=parent)
+        if (made.commit, made.plugin_commit) != (version.git_commit, version.plugin_commit):
+            raise RecordMalformed(
+                f"the commit of {version.slug} {version.version} is {made.commit}, not "
+                f"{version.git_commit}"
+            )
+        for item in made.objects:
+            writer.add(item)
 
 
 def _finish(writer: PackWriter, state: RepoState, made: Path, folder: Path) -> bool:
