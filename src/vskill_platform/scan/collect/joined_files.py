@@ -105,13 +105,14 @@ def _with_data(
     named = [other for word in words for other in data.get(word, ()) if other is not file]
     if not named:
         return [], read
+    short = [other for other in named if len(other.text) <= _MAX_DATA_LENGTH]
     before, text = "", file.text
-    for other in named[:_MAX_DATA]:
+    for other in short[:_MAX_DATA]:
         path = other.path
         text = re.sub(rf"{_FOLDER}(?={re.escape(path)})", "", text)
         before += f"cat > {shlex.quote(path)} <<'{_END_OF_DATA}'\n{other.text}\n{_END_OF_DATA}\n"
     read += len(before) + 2 * len(text)
-    is_cut = read > _MAX_WITH_DATA or len(named) > _MAX_DATA
+    is_cut = read > _MAX_WITH_DATA or len(named) > len(short[:_MAX_DATA])
     found = [_too_much(file)] if is_cut else []
     if read > _MAX_WITH_DATA:
         return found, read
@@ -134,7 +135,7 @@ def _is_data(file: ScanFile) -> bool:
     """Tell a text that says nothing by itself from one that is read as a script anyway."""
     is_script = suffix_of(file.path) in _SCRIPTS or file.text.startswith("#!")
     is_plain = file.kind is FileType.TEXT and file.language in {"", "shell"} and not is_script
-    return is_plain and len(file.text) <= _MAX_DATA_LENGTH and file.role is not Role.INSTRUCTION
+    return is_plain and file.role is not Role.INSTRUCTION
 
 
 def _located(file: ScanFile, facts: list[Fact]) -> Iterator[LocatedFact]:

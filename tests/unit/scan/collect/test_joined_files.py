@@ -126,6 +126,12 @@ def test_data_of_the_same_name_in_another_folder_hides_nothing(tmp_path: Path) -
     assert verdict(tmp_path, {"run.sh": script, **data}) is Verdict.REVIEW
 
 
+def test_data_too_long_to_be_read_with_its_script_does_not_pass(tmp_path: Path) -> None:
+    script = 'while read -r line; do eval "$line"; done < steps.txt\n'
+
+    assert verdict(tmp_path, {"run.sh": script, "steps.txt": "echo\n" * 50_000}) is Verdict.REVIEW
+
+
 def test_more_data_than_can_be_read_with_scripts_does_not_pass(tmp_path: Path) -> None:
     names = [f"steps{number}.txt" for number in range(21)]
     script = "".join(f'while read -r line; do eval "$line"; done < {name}\n' for name in names)
