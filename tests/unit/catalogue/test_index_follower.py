@@ -255,16 +255,17 @@ async def test_a_restored_database_is_read_again_though_its_revisions_rise_again
 
 
 class UnsteadyEngine(ProbingEngine):
-    """Does not answer while it is down."""
+    """Does not answer while it is down, nor what it was asked before."""
 
     is_down = False
 
     async def read_changes(
         self, *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
     ) -> ChangesPage:
+        page = await super().read_changes(after=after, checkpoint=checkpoint, prefixes=prefixes)
         if self.is_down:
             raise EngineError("nobody there")
-        return await super().read_changes(after=after, checkpoint=checkpoint, prefixes=prefixes)
+        return page
 
 
 @pytest.fixture
