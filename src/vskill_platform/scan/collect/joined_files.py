@@ -3,6 +3,7 @@
 Each piece says nothing by itself. What is put together is read as if it stood in one place.
 """
 
+import hashlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -52,11 +53,10 @@ _RUNS_TEXT = re2.compile(
 #: Files of data that one script names; the characters of one, and of all that is read with data.
 _MAX_DATA, _MAX_DATA_LENGTH, _MAX_WITH_DATA = 20, 200_000, 1_000_000
 _SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".ksh", ".fish", ".command"})
-#: A variable with the folder of a file.
-_FOLDER = r"[\"']?\$\{?\w{1,40}\}?[\"']?/(?:\.\./){0,4}"
+#: A variable with the folder of a file; quotes around both stay in pairs.
+_FOLDER = r"(?:\"\$\{?\w{1,40}\}?\"|\$\{?\w{1,40}\}?)/(?:\.\./){0,4}"
 #: What may be a path in a script, in quotes or without.
 _WORD = re.compile(r"[^\s\"'`=<>|;&()]{1,200}|(?<=[\"'])[^\"'\n]{1,200}(?=[\"'])")
-_END_OF_DATA = "VSKILL-END-OF-DATA"
 
 
 def joined_facts(files: list[ScanFile]) -> Iterator[LocatedFact]:
@@ -110,7 +110,7 @@ def _with_data(
     for other in short[:_MAX_DATA]:
         path = other.path
         text = re.sub(rf"{_FOLDER}(?={re.escape(path)})", "", text)
-        before += f"cat > {shlex.quote(path)} <<'{_END_OF_DATA}'\n{other.text}\n{_END_OF_DATA}\n"
+        before += _as_command(path, other.text)
     read += len(before) + 2 * len(text)
     is_cut = read > _MAX_WITH_DATA or len(named) > len(short[:_MAX_DATA])
     found = [_too_much(file)] if is_cut else []
@@ -124,6 +124,12 @@ def _with_data(
             new = msgspec.structs.replace(fact, line=line)
             found.append(LocatedFact(fact=new, path=file.path, role=file.role))
     return found, read
+
+
+def _as_command(path: str, text: str) -> str:
+    """Return a command that writes a file; no text contains its own digest, which ends it."""
+    end = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    return f"cat > {shlex.quote(path)} <<'{end}'\n{text}\n{end}\n"
 
 
 def _too_much(file: ScanFile) -> LocatedFact:
