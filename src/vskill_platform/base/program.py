@@ -6,15 +6,17 @@
 import asyncio
 import os
 import signal
-from asyncio.subprocess import DEVNULL, Process
+from asyncio.subprocess import DEVNULL, Process, SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 import msgspec
 
 from vskill_platform.base.process_limits import limit_child
+
+_BUFFERED_BYTES: Final = 65_536  # a pipe is not read further while twice this is unread
 
 
 class Streams(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +52,10 @@ async def running_program(
     The group is killed even if the program has ended: its children must not outlive it. Raises
     CannotStart, and never another OSError of its own.
     """
+    loop = asyncio.get_running_loop()
     try:
-        process = await asyncio.create_subprocess_exec(
+        transport, protocol = await loop.subprocess_exec(
+            lambda: SubprocessStreamProtocol(limit=_BUFFERED_BYTES, loop=loop),
             *command,
             env=env,
             cwd=cwd,
@@ -62,10 +66,28 @@ async def running_program(
         )
     except OSError as error:
         raise CannotStart(error.errno, error.strerror) from error
+    process = Process(transport, protocol, loop)
     try:
         limit_child(process.pid, file_bytes=limits.file_bytes, memory_bytes=limits.memory_bytes)
         yield process
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        _close_pipes(transport)
         await process.wait()
+
+
+def _close_pipes(transport: asyncio.SubprocessTransport) -> None:
+    """Close our ends of the pipes, for which wait() waits too.
+
+    A pipe of which we stopped to read, or which a process outside the group holds, never ends by
+    itself. (transport.close() would take the exit status from the one who waits for it.)
+    """
+    for number in range(3):
+        pipe = transport.get_pipe_transport(number)
+        if pipe is None or pipe.is_closing():
+            continue
+        if isinstance(pipe, asyncio.WriteTransport):
+            pipe.abort()
+        else:
+            pipe.close()
