@@ -158,14 +158,13 @@ async def end_own_sessions(request: WebRequest) -> Redirect:
 
 async def change_members(request: WebRequest) -> Response[Any]:
     """Add or remove a member of one's own namespace."""
-    user, fields = signed_in_user(request), await read_fields(request)
+    visitor, fields = visitor_of(request), await read_fields(request)
     namespace, member = fields.get("namespace", ""), fields.get("member", "")
-    stored = await get_namespace(namespace)
-    if not stored.record.is_owner(user.name):
+    if not visitor.owns((await get_namespace(namespace)).record):
         raise NotAllowed(f"you do not own {namespace}")
     change = remove_member if fields.get("act") == "remove" else add_member
     try:
-        await change(namespace, member, actor=user.name)
+        await change(namespace, member, actor=visitor.name)
     except (InvalidInput, NotFound) as error:
         return await show_account(request, Notes(problem=str(error)), status=400)
     return Redirect("/account?done=namespace", status_code=303)
@@ -189,7 +188,7 @@ async def transfer_form(request: WebRequest) -> Response[Any]:
 
 
 async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) -> Template:
-    user, settings = signed_in_user(request), get_settings()
+    user, visitor, settings = signed_in_user(request), visitor_of(request), get_settings()
     names = await list_namespaces_of(user.name)
     overview, tokens = await read_overview(request, names), await list_tokens(user.name)
     has_begun = bool(tokens or (overview and (overview.total or overview.skills)))
@@ -200,11 +199,11 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
         "user": user,
         "notes": notes,
         "sessions": await list_open_sessions(user),
-        "this_session": visitor_of(request).credential,
+        "this_session": visitor.credential,
         "tokens": tokens,
         "namespaces": namespaces,
-        "transfers": await transfers_for(visitor_of(request)),
-        "owned": {one.name for one in namespaces if one.is_owner(user.name)},
+        "transfers": await transfers_for(visitor),
+        "owned": {one.name for one in namespaces if visitor.owns(one)},
         "scopes": [
             (scope, words)
             for scope, words in WHAT_SCOPES_MEAN.items()
@@ -220,7 +219,7 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
         "oidc": await get_oidc_link_of(user.name),
         "has_password": await has_password(user),
         "has_second_factor": await get_second_factor(user.name) is not None,
-        "needs_second_factor": visitor_of(request).needs_second_factor,
+        "needs_second_factor": visitor.needs_second_factor,
         "browser_name": browser_name,
         "section": "account",
     }

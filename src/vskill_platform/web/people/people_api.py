@@ -140,13 +140,12 @@ async def revoke_this_token(request: WebRequest) -> Ok:
 async def list_tenants(request: WebRequest) -> Tenants:
     """List the namespaces that the caller owns or is a member of."""
     visitor = visitor_of(request)
-    user = visitor.user
-    if user is None:
+    if visitor.user is None:
         raise NotSignedIn("sign in to list your namespaces")
     tenants = []
     for name in await _namespaces_of(visitor):
         namespace = (await get_namespace(name)).record
-        role = "owner" if namespace.is_owner(user.name) else "member"
+        role = "owner" if visitor.owns(namespace) else "member"
         tenants.append(Tenant(tenant_id=name, slug=name, name=name, role=role))
     return Tenants(tenants=tenants)
 

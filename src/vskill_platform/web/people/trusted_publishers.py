@@ -22,9 +22,9 @@ from vskill_platform.access.trusted_publishing import (
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.namespace import checked_namespace
 from vskill_platform.model.rights import Visitor
-from vskill_platform.model.user import Scope, User
+from vskill_platform.model.user import Scope
 from vskill_platform.stores.db import get_now, get_settings
-from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
+from vskill_platform.stores.namespace_store import list_namespaces_of
 from vskill_platform.stores.trusted_publisher_store import (
     TrustedPublisher,
     get_trusted_publisher,
@@ -39,7 +39,6 @@ from vskill_platform.web.http.rate_limits import address_key, limits_of
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.people.account_page import signed_in_user
 
 _HERE = "/account/publishers"
 _MAX_TOKEN = 64 * 1024
@@ -138,8 +137,7 @@ async def remove_over_api(request: WebRequest, publisher_id: FromPath[str]) -> O
 
 async def publishers_page(request: WebRequest) -> Template:
     """List the trusted publishers of the user's namespaces."""
-    user = signed_in_user(request)
-    names = [name for name in await _own_namespaces(user) if name]
+    names = await _managed_namespaces(visitor_of(request))
     shown = [
         (one, describe_conditions(one))
         for name in names
@@ -201,10 +199,9 @@ async def _check_may_manage(visitor: Visitor, namespace: str) -> None:
         raise NotAllowed(f"you do not manage {namespace}; ask one of its owners")
 
 
-async def _own_namespaces(user: User) -> list[str]:
-    names = await list_namespaces_of(user.name)
-    found = [(await get_namespace(name)).record for name in sorted(names)]
-    return [one.name for one in found if one.is_owner(user.name)]
+async def _managed_namespaces(visitor: Visitor) -> list[str]:
+    names = sorted(await list_namespaces_of(visitor.name))
+    return [name for name in names if await may_manage_in(visitor, name)]
 
 
 def publisher_item(one: TrustedPublisher) -> PublisherItem:

@@ -35,7 +35,7 @@ from vskill_platform.intake.submit_set import SubmittedSet
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source
 from vskill_platform.stores.db import get_settings
-from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
+from vskill_platform.stores.namespace_store import list_namespaces_of
 from vskill_platform.web.html.flash import DONE, PROBLEM, flash
 from vskill_platform.web.http.bodies import MAX_PATHS_BYTES
 from vskill_platform.web.http.requests import WebRequest
@@ -186,7 +186,7 @@ async def _form_page(
 ) -> Template:
     context = {
         "typed": dict.fromkeys(_FIELDS, "") | typed,
-        "namespaces": await _own_namespaces(request),
+        "namespaces": await _upload_namespaces(request),
         "error": str(error) if error else "",
         "default_host": get_settings().default_host,
         "max_bytes": MAX_TOTAL_BYTES,
@@ -194,17 +194,14 @@ async def _form_page(
     return Template("pages/submit.html", context=context)
 
 
-async def _own_namespaces(request: WebRequest) -> list[str]:
+async def _upload_namespaces(request: WebRequest) -> list[str]:
     """Return the namespaces that this visitor may upload to; members may not.
 
     Empty without an account if `@local` has owners.
     """
     visitor = visitor_of(request)
-    user = visitor.user
-    if user is None:
-        return [LOCAL_NAMESPACE] if await may_act_in(visitor, LOCAL_NAMESPACE) else []
-    found = [(await get_namespace(name)).record for name in await list_namespaces_of(user.name)]
-    return [one.name for one in found if one.name.startswith("@") and one.is_owner(user.name)]
+    names = await list_namespaces_of(visitor.user.name) if visitor.user else [LOCAL_NAMESPACE]
+    return [name for name in names if name.startswith("@") and await may_act_in(visitor, name)]
 
 
 async def _show_error(

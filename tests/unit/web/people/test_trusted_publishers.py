@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.web.api_cast import Registry, browser_of, open_registry, token_of
+from vskill_platform.access.namespaces import add_member
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.trusted_publisher_store import list_trusted_publishers
@@ -69,3 +70,20 @@ async def test_the_page_adds_shows_and_removes(registry: Registry) -> None:
     assert "acme/skills" in page.text
     assert "workflow ci.yml" in page.text
     assert await list_trusted_publishers("@ada") == []
+
+
+async def test_both_forms_offer_the_namespaces_in_which_the_user_may_act(
+    registry: Registry,
+) -> None:
+    rae = await browser_of(Role.REVIEWER, name="rae")
+    ada = await browser_of(Role.PUBLISHER, name="ada")
+    for name in ("rae", "ada"):
+        await add_member("@team", name, actor="test")
+
+    pages = [
+        (await registry.get(path, headers=user)).text
+        for path in ("/account/publishers", "/submit")
+        for user in (rae, ada)
+    ]
+
+    assert ["@team" in page for page in pages] == [True, False, True, False]
