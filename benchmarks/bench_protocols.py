@@ -45,7 +45,8 @@ from vskill_platform.fetch.snapshot import digest_of
 from vskill_platform.model.skill import PublishedSkill, SkillFile, SkillVersion
 from vskill_platform.publish.versions.artifact_digests import with_digests
 from vskill_platform.runtime.worker_context import run_with_worker_env
-from vskill_platform.stores.skill_store import get_skill, write_skill, write_version
+from vskill_platform.stores.skill_store import get_skill, write_skill
+from vskill_platform.stores.version_store import write_version
 
 SKILLS, CLIENTS = 10_000, 32
 REQUESTS, TURNS = amount(960, quick=320), amount(5, quick=3)

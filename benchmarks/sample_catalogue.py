@@ -21,8 +21,9 @@ from vskill_platform.model.submission import (
 )
 from vskill_platform.model.verdict import Report, Verdict
 from vskill_platform.stores.scan_store import write_report
-from vskill_platform.stores.skill_store import write_skill, write_version
+from vskill_platform.stores.skill_store import write_skill
 from vskill_platform.stores.submission_store import write_beginning, write_submission
+from vskill_platform.stores.version_store import write_version
 
 #: Words alone, and with filters and orders.
 SEARCH, LIST = "/api/v1/skills/search", "/api/v1/skills"

@@ -8,7 +8,7 @@ from tests.acceptance.program import Platform
 from tests.acceptance.records import submit_folders
 from tests.casts import a_skill_folder
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 
 
 def test_a_folder_is_submitted_checked_and_published(platform: Platform, tmp_path: Path) -> None:

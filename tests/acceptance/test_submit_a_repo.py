@@ -6,7 +6,7 @@ from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 from tests.repos import a_repo, git
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 
 
 async def test_a_skill_in_a_repo_is_published_with_its_commit(

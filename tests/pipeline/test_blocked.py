@@ -36,12 +36,9 @@ from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.block_store import get_block, list_blocks
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.similarity_store import find_by_marks, get_similarity_record
-from vskill_platform.stores.skill_store import (
-    enumerate_published_skills,
-    get_archive,
-    get_versions,
-)
+from vskill_platform.stores.skill_store import enumerate_published_skills
 from vskill_platform.stores.submission_store import get_history, get_submission
+from vskill_platform.stores.version_store import get_archive, get_versions
 
 SLUG = "@local/tidy-notes"
 KINDS = ["digest", "source", "name", "publisher"]

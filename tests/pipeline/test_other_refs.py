@@ -14,8 +14,9 @@ from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.moderation.review_skill import Ruling, approve
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.skill_store import get_skill, get_versions
+from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.submission_store import get_submission
+from vskill_platform.stores.version_store import get_versions
 
 SLUG = "ada/tidy-notes/tidy-notes"
 

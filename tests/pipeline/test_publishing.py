@@ -24,14 +24,8 @@ from vskill_platform.publish.versions.security_report import security_report
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trust_of_skills
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.similarity_store import get_similarity_record
-from vskill_platform.stores.skill_store import (
-    VersionMark,
-    enumerate_published_skills,
-    get_skill,
-    get_versions,
-    read_version_marks,
-    resolve_slug,
-)
+from vskill_platform.stores.skill_store import enumerate_published_skills, get_skill, resolve_slug
+from vskill_platform.stores.version_store import VersionMark, get_versions, read_version_marks
 
 SLUG = "@local/tidy-notes"
 

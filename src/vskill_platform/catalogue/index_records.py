@@ -33,13 +33,7 @@ from vskill_platform.stores.scan_store import (
     read_report_marks,
     submission_of_report_key,
 )
-from vskill_platform.stores.skill_store import (
-    VersionMark,
-    iterate_slugs,
-    read_skills,
-    read_version_marks,
-    slug_of_key,
-)
+from vskill_platform.stores.skill_store import iterate_slugs, read_skills, slug_of_key
 from vskill_platform.stores.submission_store import (
     event_of_key,
     iterate_events,
@@ -48,6 +42,7 @@ from vskill_platform.stores.submission_store import (
     read_submissions,
     submission_of_key,
 )
+from vskill_platform.stores.version_store import VersionMark, read_version_marks
 
 log = get_logger(__name__)
 

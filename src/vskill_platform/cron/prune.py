@@ -22,13 +22,14 @@ from vskill_platform.stores.external_scan_store import delete_external_scans, ge
 from vskill_platform.stores.held_store import drop_held, get_held, list_held, release_held
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import delete_report, has_published_report
-from vskill_platform.stores.skill_store import get_versions, iterate_slugs, read_skills
+from vskill_platform.stores.skill_store import iterate_slugs, read_skills
 from vskill_platform.stores.submission_set_store import leave_set
 from vskill_platform.stores.submission_store import (
     delete_submission,
     get_submission,
     list_submissions_after,
 )
+from vskill_platform.stores.version_store import get_versions
 
 log = get_logger(__name__)
 

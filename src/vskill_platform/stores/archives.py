@@ -9,8 +9,8 @@ from vskill_platform.stores.blob_store import get_reference, move_kept
 from vskill_platform.stores.db import get_blobs
 from vskill_platform.stores.held_store import get_held
 from vskill_platform.stores.records import iterate_keys
-from vskill_platform.stores.skill_store import BLOB
 from vskill_platform.stores.upload_store import HELD_FILES, UPLOAD
+from vskill_platform.stores.version_store import BLOB
 
 #: Kinds that stay. Uploads expire, and staged files even sooner.
 _LASTING = (BLOB, HELD_FILES)

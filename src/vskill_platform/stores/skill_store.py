@@ -1,8 +1,7 @@
-"""Published skills, aliases for old slugs, versions and archives."""
+"""Published skills, and aliases for old slugs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
@@ -10,12 +9,10 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.namespace import namespace_in
 from vskill_platform.model.skill import (
-    Capabilities,
     PublishedSkill,
     PublishedSkillSummary,
     SkillVersion,
 )
-from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept
 from vskill_platform.stores.db import commit, get_kv
 from vskill_platform.stores.records import (
     Stored,
@@ -30,13 +27,12 @@ from vskill_platform.stores.records import (
     read_found,
 )
 from vskill_platform.stores.similarity_store import move_similarity_record
+from vskill_platform.stores.version_store import get_version, get_versions, version_key
 
 log = get_logger(__name__)
 
 _SKILL = "skill:"
 _ALIAS = "skill:alias:"
-_VERSION = "version:"
-BLOB = "blob:"
 
 
 class SkillPage(msgspec.Struct, frozen=True):
@@ -82,27 +78,8 @@ class SkillMark(msgspec.Struct, frozen=True):
     moved_from: tuple[_FormerMark, ...] = ()
 
 
-class VersionMark(msgspec.Struct, frozen=True):
-    """The part of a version that lists and the trust score need, without its files."""
-
-    version: str
-    digest: str
-    commit_sha: str | None
-    published_at: datetime
-    zip_sha256: str | None = None
-    git_commit: str | None = None
-    plugin_commit: str = ""
-    capabilities: Capabilities | None = None
-
-
-class _ArchiveMark(msgspec.Struct, frozen=True):
-    archive_sha256: str
-
-
-_ARCHIVE = msgspec.json.Decoder(_ArchiveMark)
 _SUMMARY = msgspec.json.Decoder(_SummaryFields)
 _MARK = msgspec.json.Decoder(SkillMark)
-_VERSION_MARK = msgspec.json.Decoder(VersionMark)
 
 
 def slug_of_key(key: str) -> str | None:
@@ -147,13 +124,6 @@ async def read_skills(slugs: Sequence[str]) -> dict[str, PublishedSkill]:
     return {key[len(_SKILL) :]: skill for key, skill in found.items()}
 
 
-async def read_version_marks(numbers: Mapping[str, int]) -> dict[str, VersionMark]:
-    """Return the mark of that version of each slug, read at once."""
-    keys = {f"{_VERSION}{slug}:{number:06}": slug for slug, number in numbers.items()}
-    found = await read_found(list(keys), lambda _, value: _VERSION_MARK.decode(value))
-    return {keys[key]: mark for key, mark in found.items()}
-
-
 async def get_published_skills_list(*, after: str | None = None, limit: int = 50) -> SkillPage:
     """Return one page of summaries, ordered by slug."""
     page = await get_kv().list_keys(_SKILL, after=after, limit=limit)
@@ -190,18 +160,6 @@ async def find_skill(slug: str) -> tuple[str, Stored[PublishedSkill] | None]:
     return slug, decode_stored(_SKILL + slug, entry, PublishedSkill)
 
 
-async def get_versions(slug: str) -> list[SkillVersion]:
-    keys = await list_all_keys(f"{_VERSION}{slug}:")
-    found = await read_each(keys, lambda key, value: decode(key, value, SkillVersion))
-    return sorted(found, key=lambda item: item.sort_key)
-
-
-async def list_versions_since(slug: str, revision: int) -> list[SkillVersion]:
-    """Return the versions that were written after a revision, in order."""
-    found = await get_all(await list_all_keys(f"{_VERSION}{slug}:"), SkillVersion)
-    return [stored.record for stored in found if stored and stored.revision > revision]
-
-
 async def list_skills() -> list[PublishedSkill]:
     """Return the whole record of every listed skill."""
 
@@ -224,46 +182,10 @@ async def find_slugs(wanted: Callable[[SkillMark], bool]) -> list[str]:
     return await read_each(keys, keep)
 
 
-async def get_version(slug: str, number: int) -> SkillVersion | None:
-    stored = await get_record(f"{_VERSION}{slug}:{number:06}", SkillVersion)
-    return stored.record if stored else None
-
-
 async def get_latest_version(slug: str) -> SkillVersion | None:
     """Return the latest version that is not yanked."""
     number = skill.record.offered if (skill := await get_skill(slug)) else None
     return await get_version(slug, number) if number else None
-
-
-async def get_archive(sha256: str) -> bytes | None:
-    """Return the archive of a version; changed bytes are an error."""
-    return await get_archive_at(BLOB + sha256, sha256)
-
-
-async def get_kept_archive(sha256: str) -> Kept | None:
-    """Return the archive of a version, or the blob that has it."""
-    return await get_kept(BLOB + sha256, sha256)
-
-
-def complete_version(old: SkillVersion, new: SkillVersion, *, revision: int) -> Operation:
-    """Add the digests that an older release did not store; nothing else may change."""
-    added = {
-        "zip_sha256": new.zip_sha256,
-        "git_commit": new.git_commit,
-        "plugin_commit": new.plugin_commit,
-    }
-    return Put(
-        _version_key(old),
-        encode(msgspec.structs.replace(old, **added)),
-        expected=revision,
-        due=NEVER,
-    )
-
-
-async def get_stored_versions(slug: str) -> list[Stored[SkillVersion]]:
-    """Return every version with its revision; one that cannot be read is an error."""
-    found = await get_all(await list_all_keys(f"{_VERSION}{slug}:"), SkillVersion)
-    return [version for version in found if version]
 
 
 def write_skill(skill: PublishedSkill, *, expected: int) -> Operation:
@@ -287,39 +209,9 @@ def delete_skill_record(stored: Stored[PublishedSkill], aliases: Sequence[str]) 
     ]
 
 
-async def delete_versions(gone: Sequence[SkillVersion]) -> list[Operation]:
-    """Return the operations that delete versions with the archives that no other version has.
-
-    An archive that is published again meanwhile has another revision, and the commit fails.
-    """
-    keys = {_version_key(version) for version in gone}
-    archives = {version.archive_sha256 for version in gone}
-    entries = {sha256: await get_kv().get(BLOB + sha256) for sha256 in sorted(archives)}
-    async for page in iterate_keys(_VERSION):
-        others = [key for key in page if key not in keys]
-        found = await read_found(others, lambda _, value: _ARCHIVE.decode(value))
-        archives -= {mark.archive_sha256 for mark in found.values()}
-    return [
-        *(Delete(key) for key in sorted(keys)),
-        *(
-            Delete(BLOB + sha256, expected=entry.revision)
-            for sha256, entry in entries.items()
-            if entry and sha256 in archives
-        ),
-    ]
-
-
 def expect_no_alias(slug: str) -> Operation:
     """Make a commit fail if a skill has left this slug meanwhile."""
     return Expect(_ALIAS + slug, ABSENT)
-
-
-def write_version(version: SkillVersion, archive: Kept) -> list[Operation]:
-    """Store a new version with its archive; an existing version is never overwritten."""
-    return [
-        Put(_version_key(version), encode(version), expected=ABSENT, due=NEVER),
-        *put_kept(BLOB + version.archive_sha256, archive, version.archive_sha256),
-    ]
 
 
 async def migrate_skill_slugs(new_slug: Callable[[PublishedSkill], str]) -> int:
@@ -367,8 +259,8 @@ async def move_parts(stored: Stored[PublishedSkill], slug: str) -> list[Operatio
     for version in await get_versions(old):
         renamed = msgspec.structs.replace(version, slug=slug)
         operations += [
-            Delete(_version_key(version)),
-            Put(_version_key(renamed), encode(renamed), expected=ABSENT, due=NEVER),
+            Delete(version_key(version)),
+            Put(version_key(renamed), encode(renamed), expected=ABSENT, due=NEVER),
         ]
     return operations
 
@@ -379,10 +271,6 @@ async def _aliases_of(slug: str) -> list[str]:
         await list_all_keys(_ALIAS),
         lambda key, value: key if decode(key, value, str) == slug else None,
     )
-
-
-def _version_key(version: SkillVersion) -> str:
-    return f"{_VERSION}{version.slug}:{version.number:06}"
 
 
 def _summarise(key: str, value: bytes) -> PublishedSkillSummary | None:

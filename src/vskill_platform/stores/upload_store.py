@@ -18,7 +18,7 @@ from vskill_platform.stores.records import (
     list_all_keys,
     read_found,
 )
-from vskill_platform.stores.skill_store import get_kept_archive
+from vskill_platform.stores.version_store import get_kept_archive
 
 UPLOAD = "upload:"
 #: Prefix for the files of a submission that needs review.

@@ -17,8 +17,9 @@ from vskill_platform.model.verdict import Report, Verdict
 from vskill_platform.stores.db import bound_env, commit
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.scan_store import write_report
-from vskill_platform.stores.skill_store import get_skill, write_skill, write_version
+from vskill_platform.stores.skill_store import get_skill, write_skill
 from vskill_platform.stores.submission_store import get_submission, write_submission
+from vskill_platform.stores.version_store import write_version
 
 TAKEN_DOWN = TakenDown(reason="it steals", by="cyd", at=NOON)
 

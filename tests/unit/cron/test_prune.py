@@ -35,7 +35,6 @@ from vskill_platform.stores.db import commit, get_now, get_queue
 from vskill_platform.stores.end_submission import reject_submission, unverified
 from vskill_platform.stores.external_scan_dispatch import dispatch_external_scan
 from vskill_platform.stores.scan_store import write_report_of_published
-from vskill_platform.stores.skill_store import get_versions
 from vskill_platform.stores.submission_set_store import (
     SubmissionSet,
     get_submission_set,
@@ -46,6 +45,7 @@ from vskill_platform.stores.submission_store import (
     queue_submission,
     write_submission,
 )
+from vskill_platform.stores.version_store import get_versions
 
 SOURCE = folder_source("/skills/a")
 FINDING = unverified(rule="RUN-X", message="It broke.", fix="Repair it.")

@@ -25,8 +25,8 @@ from vskill_platform.stores.blob_store import (
     save_kept,
 )
 from vskill_platform.stores.db import commit, get_now
-from vskill_platform.stores.skill_store import get_archive, write_version
 from vskill_platform.stores.upload_store import get_upload, write_upload
+from vskill_platform.stores.version_store import get_archive, write_version
 
 LARGE = bytes(range(256)) * (INLINE_BYTES // 256) + b"!"
 

@@ -11,8 +11,8 @@ from vskill_platform.engines.ports import Put
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.held_store import HeldSkill, get_held_files
-from vskill_platform.stores.skill_store import get_archive
 from vskill_platform.stores.upload_store import get_upload
+from vskill_platform.stores.version_store import get_archive
 
 SMALL, LARGE = b"small archive", bytes(200_000)
 

@@ -18,15 +18,13 @@ from vskill_platform.stores.skill_store import (
     enumerate_published_skills,
     find_skill,
     find_slugs,
-    get_archive,
     get_published_skills_list,
-    get_versions,
     list_skills,
     migrate_skill_slugs,
     resolve_slug,
     write_skill,
-    write_version,
 )
+from vskill_platform.stores.version_store import get_archive, get_versions, write_version
 
 
 async def published(engine: Any, *slugs: str) -> None:

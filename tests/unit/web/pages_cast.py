@@ -27,8 +27,9 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.scan_store import write_report
-from vskill_platform.stores.skill_store import get_skill, write_skill, write_version
+from vskill_platform.stores.skill_store import get_skill, write_skill
 from vskill_platform.stores.submission_store import write_submission
+from vskill_platform.stores.version_store import write_version
 
 MANIFEST = """\
 ---

@@ -27,8 +27,9 @@ from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.mail_address_store import mail_to_user
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.rate_limit_store import Quota, take_shared
-from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug
+from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.submission_store import get_history, get_submission
+from vskill_platform.stores.version_store import get_versions
 
 _S = SubmissionState
 _VERDICTS = {

@@ -20,8 +20,9 @@ from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.rescan_store import Rescan
 from vskill_platform.stores.scan_store import write_report
-from vskill_platform.stores.skill_store import get_skill, get_version
+from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.submission_store import get_submission, write_submission
+from vskill_platform.stores.version_store import get_version
 
 
 class Consequence(StrEnum):

@@ -27,7 +27,7 @@ from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.stores.db import bound_env, get_now, get_settings
 from vskill_platform.stores.end_submission import unverified
 from vskill_platform.stores.scan_store import get_report_on
-from vskill_platform.stores.skill_store import get_archive
+from vskill_platform.stores.version_store import get_archive
 
 log = get_logger(__name__)
 

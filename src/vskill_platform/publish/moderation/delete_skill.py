@@ -31,14 +31,13 @@ from vskill_platform.stores.scan_store import delete_report_on
 from vskill_platform.stores.similarity_store import delete_similarity_record
 from vskill_platform.stores.skill_store import (
     delete_skill_record,
-    delete_versions,
     get_skill,
-    get_versions,
     list_aliases_of,
     resolve_slug,
     write_skill,
 )
 from vskill_platform.stores.transfer_store import delete_transfer, transfer_id
+from vskill_platform.stores.version_store import delete_versions, get_versions
 
 #: How long an owner can delete what others have installed.
 SECOND_THOUGHTS = timedelta(hours=72)

@@ -9,7 +9,8 @@ from vskill_platform.model.skill import Deprecation, PublishedSkill
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
-from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug, write_skill
+from vskill_platform.stores.skill_store import get_skill, resolve_slug, write_skill
+from vskill_platform.stores.version_store import get_versions
 
 
 async def deprecate(

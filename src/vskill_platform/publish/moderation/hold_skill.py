@@ -13,7 +13,8 @@ from vskill_platform.publish.versions.version_files import package_skill, unpack
 from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.held_store import HeldSkill, get_held, get_held_files, write_held
-from vskill_platform.stores.skill_store import get_archive, get_latest_version
+from vskill_platform.stores.skill_store import get_latest_version
+from vskill_platform.stores.version_store import get_archive
 
 
 async def hold_skill(submission: Submission, snapshot: Snapshot) -> list[Operation]:

@@ -43,8 +43,9 @@ from vskill_platform.stores.rescan_store import (
     write_rescan_done,
 )
 from vskill_platform.stores.scan_store import get_report_on, get_stored_report_on
-from vskill_platform.stores.skill_store import get_skill, get_version, list_skills
+from vskill_platform.stores.skill_store import get_skill, list_skills
 from vskill_platform.stores.submission_store import get_history, get_submission
+from vskill_platform.stores.version_store import get_version
 
 log = get_logger(__name__)
 

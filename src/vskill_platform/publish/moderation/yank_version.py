@@ -16,7 +16,8 @@ from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.similarity_store import delete_similarity_record
-from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug, write_skill
+from vskill_platform.stores.skill_store import get_skill, resolve_slug, write_skill
+from vskill_platform.stores.version_store import get_versions
 
 _Change = Callable[[PublishedSkill, SkillVersion], PublishedSkill]
 

@@ -27,7 +27,8 @@ from vskill_platform.stores.similarity_store import (
     get_similarity_record,
     marks_of,
 )
-from vskill_platform.stores.skill_store import get_archive, get_latest_version, resolve_slug
+from vskill_platform.stores.skill_store import get_latest_version, resolve_slug
+from vskill_platform.stores.version_store import get_archive
 
 log = get_logger(__name__)
 

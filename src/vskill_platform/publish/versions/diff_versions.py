@@ -14,7 +14,7 @@ from vskill_platform.base.killable_process import BROKE_DOWN, run_for_visitor
 from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import Capabilities, SkillFile, SkillVersion, new_capabilities
-from vskill_platform.stores.skill_store import get_archive
+from vskill_platform.stores.version_store import get_archive
 
 #: For a larger file no lines are shown: the time of a comparison grows with the square.
 MAX_BYTES = 256 * 1024

@@ -15,14 +15,9 @@ from vskill_platform.stores.blob_store import Kept, read_kept
 from vskill_platform.stores.block_store import get_blocks
 from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.scan_store import ReportMark, read_report_marks_on
-from vskill_platform.stores.skill_store import (
-    get_kept_archive,
-    get_skill,
-    get_version,
-    get_versions,
-    resolve_slug,
-)
+from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.submission_store import get_histories
+from vskill_platform.stores.version_store import get_kept_archive, get_version, get_versions
 
 
 class FoundVersion(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,13 +13,9 @@ from vskill_platform.stores.similarity_store import (
     get_similarity_record,
     write_similarity_record,
 )
-from vskill_platform.stores.skill_store import (
-    get_archive,
-    get_latest_version,
-    get_skill,
-    write_skill,
-)
+from vskill_platform.stores.skill_store import get_latest_version, get_skill, write_skill
 from vskill_platform.stores.submission_store import get_submission
+from vskill_platform.stores.version_store import get_archive
 
 
 async def plan_similarity(slug: str) -> list[Operation]:

@@ -48,16 +48,10 @@ from vskill_platform.stores.similarity_store import (
     delete_similarity_record,
     write_similarity_record,
 )
-from vskill_platform.stores.skill_store import (
-    expect_no_alias,
-    find_skill,
-    get_versions,
-    move_parts,
-    write_skill,
-    write_version,
-)
+from vskill_platform.stores.skill_store import expect_no_alias, find_skill, move_parts, write_skill
 from vskill_platform.stores.submission_store import write_submission
 from vskill_platform.stores.upload_store import drop_upload
+from vskill_platform.stores.version_store import get_versions, write_version
 
 
 class Publication(msgspec.Struct, frozen=True, kw_only=True):

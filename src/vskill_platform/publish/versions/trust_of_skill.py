@@ -11,8 +11,8 @@ from vskill_platform.model.trust import Evidence, TrustScore, derive_trust
 from vskill_platform.model.verdict import Report
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.scan_store import ReportMark, get_report_on, read_report_marks_on
-from vskill_platform.stores.skill_store import VersionMark, get_version
 from vskill_platform.stores.submission_store import get_histories, get_history
+from vskill_platform.stores.version_store import VersionMark, get_version
 
 log = get_logger(__name__)
 

@@ -19,7 +19,7 @@ from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.submission import Submission
 from vskill_platform.scan.read.magic import is_wide_text
-from vskill_platform.stores.skill_store import get_archive
+from vskill_platform.stores.version_store import get_archive
 
 #: A reader of one file often reads the next; older files are rarely read again.
 _ROOM_BYTES = 16 * 1024 * 1024

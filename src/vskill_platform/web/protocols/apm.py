@@ -18,7 +18,8 @@ from vskill_platform.intake.discover import Discovery
 from vskill_platform.model.skill import SkillVersion, next_version, parse_version
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.publish.versions.find_version import Standing, list_versions, open_version
-from vskill_platform.stores.skill_store import get_skill, get_versions
+from vskill_platform.stores.skill_store import get_skill
+from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of

@@ -17,7 +17,7 @@ from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.source import public_source
 from vskill_platform.publish.versions.find_version import find_version
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.protocols.clawhub_find import (

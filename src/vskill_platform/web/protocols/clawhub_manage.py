@@ -10,7 +10,7 @@ from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.moderation.user_reports import report_skill
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.api_types import MAX_REASON
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of

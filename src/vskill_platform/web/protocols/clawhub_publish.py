@@ -35,7 +35,6 @@ from vskill_platform.model.user import User
 from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now
-from vskill_platform.stores.skill_store import get_versions
 from vskill_platform.stores.submission_store import follow_submissions
 from vskill_platform.stores.upload_store import (
     count_staged,
@@ -45,6 +44,7 @@ from vskill_platform.stores.upload_store import (
     reserve_staged,
     write_staged,
 )
+from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.bodies import LARGE_BODIES, MAX_BODY_BYTES
 from vskill_platform.web.http.concurrency_quota import hold_until_answered
 from vskill_platform.web.http.rate_limits import quota_key

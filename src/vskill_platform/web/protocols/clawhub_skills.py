@@ -14,7 +14,7 @@ from vskill_platform.publish.versions.find_version import (
     list_versions,
     open_version,
 )
-from vskill_platform.stores.skill_store import get_version, get_versions
+from vskill_platform.stores.version_store import get_version, get_versions
 from vskill_platform.web.http.api_types import Limit, offset_cursor, read_offset
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to

@@ -24,8 +24,8 @@ from vskill_platform.publish.versions.trust_of_skill import find_reviewer
 from vskill_platform.scan.reports.source_lines import without_secrets
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
 from vskill_platform.stores.scan_store import get_report, get_report_on
-from vskill_platform.stores.skill_store import get_versions
 from vskill_platform.stores.submission_store import get_histories
+from vskill_platform.stores.version_store import get_versions
 
 Status = Literal["clean", "suspicious", "malicious", "pending", "error"]
 #: Clients refuse to install what has this reason.

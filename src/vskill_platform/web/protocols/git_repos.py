@@ -34,7 +34,7 @@ from vskill_platform.publish.versions.git_objects import PackWriter
 from vskill_platform.runtime.cache_folder import cache_path
 from vskill_platform.settings import Settings
 from vskill_platform.stores.block_store import get_blocks
-from vskill_platform.stores.skill_store import get_archive
+from vskill_platform.stores.version_store import get_archive
 
 log = get_logger(__name__)
 

@@ -16,8 +16,8 @@ from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.versions.find_version import Standing
 from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.skill_store import list_versions_since
 from vskill_platform.stores.submission_store import submission_of_key
+from vskill_platform.stores.version_store import list_versions_since
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of

@@ -9,7 +9,7 @@ from vskill_platform.errors import NotReady
 from vskill_platform.model.lookalike import compare_names
 from vskill_platform.model.submission import Submission
 from vskill_platform.publish.moderation.list_reviews import Case
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of

@@ -26,7 +26,8 @@ from vskill_platform.model.submission import STUCK_STATES, Submission, Submissio
 from vskill_platform.publish.moderation.current_policy import run_with_current_policy
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug
+from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.rate_limits import RateLimits, quota_key
 from vskill_platform.web.http.requests import Connection

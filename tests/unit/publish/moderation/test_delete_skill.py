@@ -24,7 +24,8 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.scan_store import get_report_on
-from vskill_platform.stores.skill_store import get_archive, get_skill, get_versions, resolve_slug
+from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.stores.version_store import get_archive, get_versions
 from vskill_platform.web.protocols.git_repos import find_state
 
 SLUG, UPLOAD = "ada/notes/tidy", "@ada/tidy"

@@ -15,12 +15,11 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.skill_store import (
     enumerate_published_skills,
-    get_archive,
     get_latest_version,
     get_skill,
-    get_versions,
     migrate_skill_slugs,
 )
+from vskill_platform.stores.version_store import get_archive, get_versions
 
 SLUG = "@local/tidy-notes"
 

@@ -17,7 +17,7 @@ from vskill_platform.model.skill import SkillVersion
 from vskill_platform.publish.versions import diff_versions as module
 from vskill_platform.publish.versions.diff_versions import FileChange, diff_versions
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 SLUG = "@local/tidy-notes"

@@ -40,8 +40,9 @@ from vskill_platform.stores.similarity_store import (
     get_similarity_record,
     write_similarity_record,
 )
-from vskill_platform.stores.skill_store import get_skill, get_versions, resolve_slug
+from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.submission_store import SOURCE_PREFIX, get_submission
+from vskill_platform.stores.version_store import get_versions
 
 SLUG, UPLOAD = "ada/notes/tidy", "@ada/tidy"
 

@@ -10,7 +10,7 @@ from tests.casts import a_skill_folder
 from tests.unit.publish.versions.test_publish import publish
 from vskill_platform.publish.versions.diff_versions import diff_versions, patch_text
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 SLUG = "@local/tidy-notes"

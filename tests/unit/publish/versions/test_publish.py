@@ -21,7 +21,8 @@ from vskill_platform.publish.versions.publish_skill import Publication, prepare_
 from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.similarity_store import find_by_marks, get_similarity_record
-from vskill_platform.stores.skill_store import get_archive, get_skill, get_versions, write_skill
+from vskill_platform.stores.skill_store import get_skill, write_skill
+from vskill_platform.stores.version_store import get_archive, get_versions
 
 MANIFEST = SkillManifest(name="tidy-notes", description="Tidies notes.")
 

@@ -25,8 +25,8 @@ from vskill_platform.publish.versions.trust_of_skill import (
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.scan_store import write_report
-from vskill_platform.stores.skill_store import read_version_marks, write_version
 from vskill_platform.stores.submission_store import write_beginning, write_submission
+from vskill_platform.stores.version_store import read_version_marks, write_version
 
 CAUSE = Cause(trigger="test", actor="ada", reason="because")
 _S = SubmissionState

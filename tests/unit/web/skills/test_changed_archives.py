@@ -8,7 +8,7 @@ import pytest
 from tests.unit.web.pages_cast import FILES, Site, open_site, put_skill
 from vskill_platform.engines.ports import Put
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 
 SLUG = "ada/notes/tidy"
 

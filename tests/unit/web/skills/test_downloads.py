@@ -20,7 +20,7 @@ from vskill_platform.engines.ports import Put
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.install_store import get_installs
-from vskill_platform.stores.skill_store import get_archive, get_versions
+from vskill_platform.stores.version_store import get_archive, get_versions
 from vskill_platform.web.skills.downloads import DOWNLOADS, PIECE_BYTES
 
 SLUG = "ada/notes/tidy"

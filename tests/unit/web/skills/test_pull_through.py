@@ -26,8 +26,9 @@ from vskill_platform.model.user import Role, Scope
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.mirror_store import get_mirrored
-from vskill_platform.stores.skill_store import get_skill, get_versions
+from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.submission_store import get_source_owner
+from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.skills import pull_through
 
 SLUG = "@hub_acme/demo"

@@ -12,7 +12,7 @@ from anyio import run_process
 from tests.unit.web.pages_cast import Site, open_site, put_skill
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.skills.install_lines import install_lines
 
 PAGE = "/skills/ada/notes/tidy"

@@ -41,7 +41,8 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put_repo_health
 from vskill_platform.stores.scan_store import get_report, write_report_of_published
-from vskill_platform.stores.skill_store import BLOB, get_versions, migrate_skill_slugs
+from vskill_platform.stores.skill_store import migrate_skill_slugs
+from vskill_platform.stores.version_store import BLOB, get_versions
 from vskill_platform.web.skills.diff_page import MAX_CHARACTERS, MAX_ROWS, split_pages
 
 PAGE = "/skills/ada/notes/tidy"

@@ -23,7 +23,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.cron_store import CronRun, put_cron_run
 from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
 from vskill_platform.stores.node_store import Node, put_node
-from vskill_platform.stores.skill_store import get_versions
+from vskill_platform.stores.version_store import get_versions
 
 REPO = "https://github.com/ada/notes"
 SLUG = "ada/notes/tidy"
