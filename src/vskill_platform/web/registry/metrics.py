@@ -48,17 +48,20 @@ async def _read_queue(request: WebRequest) -> list[Reading]:
     return [
         Reading("vskill_database_up", "Whether the database answers.", 1),
         *_queue(health),
-        *_backlog("mails", "Mails", mails),
-        *_backlog("webhook_deliveries", "Deliveries of events", deliveries),
+        *_backlog("mails", "Mails", mails, counted="counted to 1,000"),
+        *_backlog(
+            "webhook_deliveries",
+            "Deliveries of events",
+            deliveries,
+            counted="counted to 1,000 for each webhook",
+        ),
     ]
 
 
-def _backlog(name: str, what: str, found: Backlog) -> Iterator[Reading]:
+def _backlog(name: str, what: str, found: Backlog, *, counted: str) -> Iterator[Reading]:
     waited = (get_now() - found.oldest).total_seconds() if found.oldest else 0
-    yield Reading(f"vskill_{name}_waiting", f"{what} that wait, counted to 1,000.", found.waiting)
-    yield Reading(
-        f"vskill_{name}_failed", f"{what} that are dead letters, counted to 1,000.", found.failed
-    )
+    yield Reading(f"vskill_{name}_waiting", f"{what} that wait, {counted}.", found.waiting)
+    yield Reading(f"vskill_{name}_failed", f"{what} that are dead letters, {counted}.", found.failed)
     yield Reading(
         f"vskill_{name}_oldest_seconds", f"{what}: how long the oldest waits.", max(waited, 0)
     )
