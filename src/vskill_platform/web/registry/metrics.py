@@ -61,7 +61,9 @@ async def _read_queue(request: WebRequest) -> list[Reading]:
 def _backlog(name: str, what: str, found: Backlog, *, counted: str) -> Iterator[Reading]:
     waited = (get_now() - found.oldest).total_seconds() if found.oldest else 0
     yield Reading(f"vskill_{name}_waiting", f"{what} that wait, {counted}.", found.waiting)
-    yield Reading(f"vskill_{name}_failed", f"{what} that are dead letters, {counted}.", found.failed)
+    yield Reading(
+        f"vskill_{name}_failed", f"{what} that are dead letters, {counted}.", found.failed
+    )
     yield Reading(
         f"vskill_{name}_oldest_seconds", f"{what}: how long the oldest waits.", max(waited, 0)
     )
