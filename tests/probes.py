@@ -107,6 +107,9 @@ class ProbingEngine:
         await self.before_check()
         await self._engine.check_writable()
 
+    async def check_room(self) -> None:
+        await self._engine.check_room()
+
     async def prune(self, *, deleted_before: datetime) -> int:
         return await self._engine.prune(deleted_before=deleted_before)
 

@@ -48,6 +48,7 @@ VskillError
 ├── Overtaken              another process changed it first              409, retried
 └── EngineError            the database failed                           503, retried
     ├── OutcomeUnknown     it was lost during a commit                   503, retried
+    ├── DiskNearlyFull     new submissions are refused                   503, requeued
     ├── BlobsUnavailable   the store of archives does not respond        503, requeued
     ├── BlobMissing        an archive is not in its store                503, retried
     ├── NotReady           the search index is being built               503
@@ -318,6 +319,10 @@ class EngineError(VskillError):
 
 class OutcomeUnknown(EngineError):
     """The commit may have been applied or not: read before it is repeated."""
+
+
+class DiskNearlyFull(EngineError):
+    retry_after = dt.timedelta(minutes=1)
 
 
 class BlobsUnavailable(EngineError):

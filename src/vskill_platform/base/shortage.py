@@ -3,6 +3,8 @@
 import errno
 import os
 import tempfile
+from pathlib import Path
+from typing import NamedTuple
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
@@ -12,6 +14,12 @@ _SHORTAGES = _NO_SPACE | _NO_DESCRIPTORS | _NO_MEMORY
 _NO_SPACE_IN_WORDS = tuple(os.strerror(number) for number in _NO_SPACE)
 #: No skill with its archive needs more: with so much free, the skill is at fault.
 ROOM_BYTES = 96 * 1024 * 1024
+#: With less free space a disk counts as full: the archive of a small skill still fits.
+_FULL_BYTES = 1024 * 1024
+#: How much of the disk of a database is reserved for submissions in progress; of a small disk, one
+#: part in so many.
+_RESERVE_BYTES = 64 * 1024 * 1024
+_RESERVE_FRACTION = 20
 
 
 def is_shortage(error: BaseException) -> bool:
@@ -46,3 +54,27 @@ def has_room() -> bool:
     # Some file systems have no fixed number of files.
     has_files = found.f_files == 0 or found.f_favail > 0
     return has_files and found.f_bavail * found.f_frsize >= ROOM_BYTES
+
+
+class Space(NamedTuple):
+    """The space on the disk of a database."""
+
+    free: int
+    #: As much as must stay free, so that submissions in progress can be finished.
+    reserve: int
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether the next larger write fails.
+
+        A file that cannot grow may still have space inside, such as a write-ahead log that is
+        written from its beginning again. So a small write that succeeds proves nothing.
+        """
+        return self.free < _FULL_BYTES
+
+
+def measure_space(folder: Path) -> Space:
+    """Return the space on the disk of *folder*."""
+    found = os.statvfs(folder)
+    total, free = (blocks * found.f_frsize for blocks in (found.f_blocks, found.f_bavail))
+    return Space(free, min(_RESERVE_BYTES, total // _RESERVE_FRACTION))

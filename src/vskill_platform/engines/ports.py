@@ -371,6 +371,13 @@ class Engine(Protocol):
         """
         ...
 
+    async def check_room(self) -> None:
+        """Raise DiskNearlyFull if new work must be refused so that the work in progress can end.
+
+        An engine that cannot see its disk raises nothing here.
+        """
+        ...
+
     async def prune(self, *, deleted_before: datetime) -> int:
         """Remove expired records and the traces of deletions older than that; return how many."""
         ...

@@ -24,7 +24,7 @@ from vskill_platform.model.submission import (
 from vskill_platform.stores.blob_store import KeptOnce
 from vskill_platform.stores.block_store import expect_block, find_block
 from vskill_platform.stores.change import PlannedChange, change
-from vskill_platform.stores.db import get_now, get_queue
+from vskill_platform.stores.db import check_room, get_now, get_queue
 from vskill_platform.stores.end_submission import block_submission, why_blocked
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import expect_skill
@@ -112,6 +112,7 @@ async def submit(
 
 
 async def _create(offer: Offer, by: Submitter) -> PlannedChange[SubmitResult]:
+    await check_room()
     now, source = get_now(), offer.source
     skills = await list_skills_of(source.url, source.path)
     draft = Submission(
@@ -179,6 +180,7 @@ def _unchanged(
 async def _reopen(
     existing: Stored[Submission], offer: Offer, by: Submitter
 ) -> PlannedChange[SubmitResult]:
+    await check_room()
     cause = Cause(trigger="submit", actor=by.name, reason="submitted again")
     reopened, event = reopen(existing.record, cause, now=get_now())
     reopened = msgspec.structs.replace(

@@ -45,6 +45,11 @@ async def commit(operations: Sequence[Operation]) -> int | None:
     return await env.engine.commit(operations)
 
 
+async def check_room() -> None:
+    """Raise if the database has no room for new submissions."""
+    await bound_env().engine.check_room()
+
+
 def _with_unknown(operation: Operation, env: WorkerEnv) -> Operation:
     if not isinstance(operation, Put) or not operation.expected:
         return operation  # it was not read first, so it is written as it is

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ from vskill_platform.base.shortage import (
     ROOM_BYTES,
     is_machine_short,
     is_shortage,
+    measure_space,
     says_no_space,
 )
 
@@ -63,3 +65,27 @@ def test_other_complaints_say_nothing_of_a_full_disk(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(os, "statvfs", lambda _: FULL)
 
     assert not says_no_space("fatal: repository not found")
+
+
+@pytest.mark.parametrize(
+    ("total", "reserve"), [(20 * 1024**2, 1024**2), (1024**4, 64 * 1024**2)], ids=["small", "large"]
+)
+def test_a_disk_keeps_a_reserve_that_fits_its_size(
+    monkeypatch: pytest.MonkeyPatch, total: int, reserve: int
+) -> None:
+    disk = SimpleNamespace(f_frsize=4096, f_blocks=total // 4096, f_bavail=5)
+    monkeypatch.setattr(os, "statvfs", lambda _: disk)
+
+    space = measure_space(Path("/"))
+
+    assert (space.free, space.reserve) == (5 * 4096, reserve)
+
+
+@pytest.mark.parametrize(("free", "is_full"), [(1024**2 - 1, True), (1024**2, False)])
+def test_a_disk_is_full_if_only_small_writes_fit(
+    monkeypatch: pytest.MonkeyPatch, free: int, *, is_full: bool
+) -> None:
+    disk = SimpleNamespace(f_frsize=1, f_blocks=1024**3, f_bavail=free)
+    monkeypatch.setattr(os, "statvfs", lambda _: disk)
+
+    assert measure_space(Path("/")).is_full is is_full

@@ -1,7 +1,9 @@
 """Intake: stored and queued in one commit, once, however many ask."""
 
 import asyncio
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -10,7 +12,7 @@ from tests.casts import a_skill_folder
 from tests.probes import ProbingEngine
 from tests.repos import a_repo, commit_all
 from vskill_platform.engines.ports import Acknowledge
-from vskill_platform.errors import EngineError
+from vskill_platform.errors import DiskNearlyFull, EngineError
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.model.source import Source, folder_source, git_source
@@ -49,6 +51,21 @@ async def test_twenty_equal_submissions_at_once_make_one_record(bound: WorkerEnv
     assert len({result.submission.id for result in results}) == 1
     assert len((await get_submission_index()).submissions) == 1
     assert (await bound.engine.queue.stats()).ready == 1
+
+
+async def test_on_an_almost_full_disk_a_submission_is_refused_and_a_known_one_is_answered(
+    bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = await submit(SOURCE, submitter="ada")
+    almost_full = SimpleNamespace(f_frsize=1, f_blocks=1024**4, f_bavail=1024**2)
+    monkeypatch.setattr(os, "statvfs", lambda _: almost_full)
+
+    with pytest.raises(DiskNearlyFull):
+        await submit(folder_source("/skills/other"), submitter="ada")
+
+    again = await submit(SOURCE, submitter="ada")
+    assert (again.kind, again.submission) == (SubmitKind.PENDING, known.submission)
+    assert len((await get_submission_index()).submissions) == 1
 
 
 async def test_a_store_that_fails_stores_and_queues_nothing(

@@ -12,6 +12,7 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.base.off_loop import work_in_thread
+from vskill_platform.base.shortage import Space, measure_space
 from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
 from vskill_platform.engines.checks import check_operations
@@ -49,7 +50,7 @@ from vskill_platform.engines.sqlite.vacuum import vacuum
 from vskill_platform.engines.sqlite.writer import SqliteWriter
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.engines.wakeup import Wakeup
-from vskill_platform.errors import EngineError
+from vskill_platform.errors import DiskNearlyFull, EngineError
 
 #: How often we check for writes of other processes. Our own are noticed at once.
 LOOK_EVERY_SECONDS = 0.02
@@ -149,12 +150,27 @@ class SqliteEngine:
                 f"one knows {len(MIGRATIONS)}; run one release at a time"
             )
         await self._writer.write(_touch)
+        if (space := self._space()) and space.is_full:
+            raise EngineError(f"{self._path}: the disk is full; free some space")
         if self._watch.damage:
             raise EngineError(self._watch.damage)
         if failed := self._writer.failed:
             at, error = failed
             if abs(self._clock.now() - at) < FAILURE_COUNTS_FOR:
                 raise error
+
+    async def check_room(self) -> None:
+        if (space := self._space()) and space.free < space.reserve:
+            raise DiskNearlyFull(
+                f"{self._path}: the disk is almost full; new submissions are refused until "
+                f"{space.reserve:,} bytes are free (now {space.free:,})"
+            )
+
+    def _space(self) -> Space | None:
+        try:
+            return measure_space(self._path.parent)
+        except OSError:  # the folder is gone, which every commit reports
+            return None
 
     async def prune(self, *, deleted_before: datetime) -> int:
         pruned = 0

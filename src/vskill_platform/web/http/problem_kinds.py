@@ -10,6 +10,7 @@ from vskill_platform.errors import (
     Busy,
     ChangedSinceSeen,
     DeadlineExceeded,
+    DiskNearlyFull,
     EngineError,
     GithubUnavailable,
     InvalidInput,
@@ -70,6 +71,13 @@ NO_ARCHIVES = Kind(
     "Archive storage unavailable",
     "Try again later; Retry-After says when.",
     "The files are stored in a place that does not respond, or lacks them, at the moment.",
+)
+DISK_NEARLY_FULL = Kind(
+    503,
+    "disk_nearly_full",
+    "Disk almost full",
+    "Tell the operator. Try again later; Retry-After says when.",
+    "The registry's disk is almost full, so it accepts no new submissions.",
 )
 OUT_OF_RESOURCES = Kind(
     503,
@@ -181,6 +189,7 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     BlobsUnavailable: NO_ARCHIVES,
     BlobMissing: NO_ARCHIVES,
+    DiskNearlyFull: DISK_NEARLY_FULL,
     EngineError: OUTAGE,
     OutOfResources: OUT_OF_RESOURCES,
 }

@@ -22,6 +22,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import NotSignedIn
 from vskill_platform.web.http.bodies import BODY_ARGUMENT, body_media_type
 from vskill_platform.web.http.problem_kinds import (
+    DISK_NEARLY_FULL,
     OUT_OF_RESOURCES,
     OUTAGE,
     UNEXPECTED,
@@ -171,5 +172,5 @@ def _log_error(request: WebRequest, error: Exception, kind: Kind) -> None:
     path = hide_path_token(request.scope["path"])
     if kind is UNEXPECTED:
         log.error("request failed", path=path, exc_info=error)
-    elif kind in {OUTAGE, OUT_OF_RESOURCES}:
+    elif kind in {OUTAGE, DISK_NEARLY_FULL, OUT_OF_RESOURCES}:
         log.error("request failed: service unavailable", path=path, error=str(error))

@@ -34,7 +34,7 @@ from vskill_platform.model.submission import STUCK_STATES, Submission, Submissio
 from vskill_platform.model.user import User
 from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.change import PlannedChange, change
-from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.db import check_room, commit, get_now
 from vskill_platform.stores.submission_store import follow_submissions
 from vskill_platform.stores.upload_store import (
     count_staged,
@@ -117,6 +117,7 @@ async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
     content = await request.body()
     if await in_few_threads(_sha256, content) != sha256:
         raise InvalidInput("the SHA-256 of the file is not the announced one; send it again")
+    await check_room()
     await _reserve(user.name, sha256, len(content))
     kept = await keep(sha256, content)
     staged = write_staged(user.name, sha256, kept, size=len(content), now=get_now())

@@ -1,5 +1,8 @@
 """A full disk: said in plain words, nothing lost, and over when there is space again."""
 
+import os
+from types import SimpleNamespace
+
 import pytest
 
 from tests.clocks import ManualClock
@@ -7,7 +10,7 @@ from tests.contracts.asking import LEASE, list_all, receive_one, value_of
 from tests.unit.engines.sqlite.faulty_disk import faulty_disk
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
 from vskill_platform.engines.ports import Acknowledge, Put, Send
-from vskill_platform.errors import EngineError
+from vskill_platform.errors import DiskNearlyFull, EngineError
 
 
 async def test_a_full_disk_is_told_in_plain_words(url: str) -> None:
@@ -115,3 +118,70 @@ async def test_a_database_is_opened_and_read_on_a_full_disk(url: str) -> None:
         for opened in (await open_engine_to_read(url), await open_engine(url)):
             assert await value_of(opened, "sub:1") == b"one"
             await opened.close()
+
+
+_MIB = 1024 * 1024
+
+
+def leave_free(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    """Let the disk report so many free bytes of a terabyte."""
+    disk = SimpleNamespace(f_frsize=1, f_blocks=1024**4, f_bavail=free)
+    monkeypatch.setattr(os, "statvfs", lambda _: disk)
+
+
+async def test_new_work_is_refused_before_the_disk_is_full_and_work_in_progress_can_end(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = await open_engine(url)
+    await engine.commit([Send(b"job")])
+    delivery = await receive_one(engine)
+    leave_free(monkeypatch, 64 * _MIB - 1)
+
+    with pytest.raises(DiskNearlyFull, match="until 67,108,864 bytes are free") as refused:
+        await engine.check_room()
+
+    assert refused.value.retryable
+    await engine.check_writable()
+    assert await engine.commit([Put("sub:1", b"published"), Acknowledge(delivery)]) == 1
+    await engine.close()
+
+
+async def test_new_work_is_accepted_as_soon_as_the_reserve_is_free_again(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = await open_engine(url)
+    leave_free(monkeypatch, 0)
+    with pytest.raises(DiskNearlyFull):
+        await engine.check_room()
+
+    leave_free(monkeypatch, 64 * _MIB)
+
+    await engine.check_room()
+    await engine.close()
+
+
+async def test_a_small_write_that_fits_into_the_log_does_not_hide_a_full_disk(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = await open_engine(url)
+    leave_free(monkeypatch, _MIB - 1)
+
+    with pytest.raises(EngineError, match=r"skills\.db: the disk is full"):
+        await engine.check_writable()
+
+    await engine.close()
+
+
+async def test_a_disk_that_cannot_be_measured_refuses_nothing(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = await open_engine(url)
+
+    def fail(_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "statvfs", fail)
+
+    await engine.check_room()
+    await engine.check_writable()
+    await engine.close()

@@ -15,6 +15,7 @@ from tests.apps import an_app
 from tests.probes import ProbingEngine
 from vskill_platform import errors
 from vskill_platform.errors import (
+    DiskNearlyFull,
     EngineError,
     InvalidInput,
     NotAllowed,
@@ -37,6 +38,7 @@ ERRORS: dict[str, Exception] = {
     "overtaken": Overtaken("too slow"),
     "not_ready": NotReady("later"),
     "outage": EngineError("/secret/path: disk gone"),
+    "disk_nearly_full": DiskNearlyFull("/secret/path: the disk is almost full"),
     "out_of_resources": OSError(errno.ENOSPC, "No space left on device", "/secret/path"),
     "unexpected": RuntimeError("secret detail of ours"),
     "refused": HTTPException(status_code=418, detail="a teapot"),
@@ -92,7 +94,7 @@ async def test_the_api_never_answers_with_a_page(browser: AsyncClient) -> None:
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize("how", ["outage", "out_of_resources", "unexpected"])
+@pytest.mark.parametrize("how", ["outage", "disk_nearly_full", "out_of_resources", "unexpected"])
 async def test_internal_details_are_only_in_the_log(
     browser: AsyncClient, program: AsyncClient, logs: list[Any], how: str
 ) -> None:
