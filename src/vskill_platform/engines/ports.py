@@ -364,18 +364,11 @@ class Engine(Protocol):
         ...
 
     async def check_writable(self) -> None:
-        """Make a durable write that changes no record; raise EngineError if commits fail.
-
-        A commit that has failed in the last seconds counts too: on a full disk a small write may
-        still fit where larger ones do not.
-        """
+        """Raise EngineError if a write that changes no record fails, or a commit failed just now."""
         ...
 
     async def check_room(self) -> None:
-        """Raise DiskNearlyFull if new work must be refused so that the work in progress can end.
-
-        An engine that cannot see its disk raises nothing here.
-        """
+        """Raise DiskNearlyFull if the disk, where it can be seen, has only room to end old work."""
         ...
 
     async def prune(self, *, deleted_before: datetime) -> int:

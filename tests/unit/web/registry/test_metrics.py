@@ -1,6 +1,7 @@
 """`/metrics`: who may read it, what it says, and that the dashboard and alerts name what exists."""
 
 import re
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,13 @@ from httpx import ASGITransport, AsyncClient
 
 from tests.apps import an_app
 from tests.clocks import ManualClock
+from tests.people import a_user
 from tests.probes import ProbingEngine
 from tests.unit.web.api_cast import Registry, open_registry, token_of
+from tests.webhook_receiver import Receiver, a_receiver, answering
 from vskill_platform.base.metrics import (
     count_blob,
+    count_commits,
     count_cron_run,
     count_delivery,
     count_killed,
@@ -29,15 +33,20 @@ from vskill_platform.base.metrics import (
 )
 from vskill_platform.engines.ports import MessageQueue
 from vskill_platform.errors import ConfigError, EngineError
+from vskill_platform.events.deliver import WAITS, send_events
+from vskill_platform.events.manage_webhooks import EndpointChange, add_endpoint, send_test_event
 from vskill_platform.model.event import Event, EventData, EventType
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.secret_settings import Secret
 from vskill_platform.settings import load_settings
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.mail_store import Mail, bury_mail, get_mail, new_mail, write_mail
 from vskill_platform.stores.webhook_store import (
     Endpoint,
+    get_delivery,
     new_delivery,
     write_delivery,
     write_endpoint,
@@ -162,6 +171,46 @@ async def test_mails_and_deliveries_that_wait_or_failed_are_counted_with_their_a
     }
 
 
+async def test_each_attempt_to_deliver_an_event_is_counted_by_its_outcome(
+    bound: WorkerEnv, clock: ManualClock
+) -> None:
+    async with a_receiver() as receiver:
+        settings = msgspec.structs.replace(
+            bound.settings,
+            metrics_token=Secret("let-me-measure"),
+            webhook_private_hosts=receiver.origin,
+        )
+        async with open_registry(replace(bound, settings=settings)) as registry:
+            before = delivery_counts(await read(registry))
+            await run_with_worker_env(registry.env, lambda: send_two_events(receiver, clock))
+
+            counted = delivery_counts(await read(registry)) - before
+
+    assert counted == Counter(delivered=1, retried=1 + len(WAITS), failed=1)
+
+
+async def send_two_events(receiver: Receiver, clock: ManualClock) -> None:
+    """Send an event that arrives at the second attempt, then one that never arrives."""
+    owner = Visitor(user=await a_user(Role.ADMIN), via="session")
+    made = await add_endpoint(receiver.url, namespace="", owner=owner, chosen=EndpointChange())
+    broken, fine = answering("500 Broken"), answering("204 No Content")
+    for answers in ((broken, fine), (broken,) * (len(WAITS) + 1)):
+        sent = await send_test_event(made.endpoint.id, actor="cyd")
+        for answer in answers:
+            receiver.answer = answer
+            await send_events()
+            stored = await get_delivery(sent.id)
+            assert stored
+            wait = stored.record.due_at - clock.now()
+            clock.advance(seconds=max(wait.total_seconds(), 0))
+
+
+def delivery_counts(text: str) -> Counter[str]:
+    pattern = r'^vskill_webhook_deliveries_total\{outcome="(\w+)"\} (\S+)$'
+    found = re.findall(pattern, text, re.MULTILINE)
+    return Counter({outcome: int(float(count)) for outcome, count in found})
+
+
 async def revision_of(mail: Mail) -> int:
     stored = await get_mail(mail.id)
     assert stored
@@ -220,6 +269,7 @@ async def test_the_dashboard_the_alerts_and_the_docs_name_metrics_that_exist(
     count_mail("sent")
     count_delivery("delivered")
     count_mirror_fetch("hub", "find", "ok")
+    count_commits([1], 0.1)
     await registry.client.get("/")
     text = await read(registry)
     existing = set(re.findall(r"^(vskill_[a-z_]+)", text, re.MULTILINE))
