@@ -364,7 +364,7 @@ class Engine(Protocol):
         ...
 
     async def check_writable(self) -> None:
-        """Raise EngineError if a write that changes no record fails, or a commit failed just now."""
+        """Raise EngineError if a write that changes no record fails, or a commit just failed."""
         ...
 
     async def check_room(self) -> None:
