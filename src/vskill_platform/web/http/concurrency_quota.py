@@ -17,7 +17,11 @@ _HELD = "held"
 
 
 class ConcurrencyQuota:
-    """Counted in memory, per node; requests above it are refused at once, or wait for a while."""
+    """Counted in memory, per node; requests above it are refused at once, or wait for a while.
+
+    While less than half is free, each visitor gets less: otherwise a few slow visitors could hold
+    everything.
+    """
 
     def __init__(
         self,
@@ -78,13 +82,19 @@ class ConcurrencyQuota:
             self.take(who)
 
     def _is_free_for(self, who: str) -> bool:
-        return self._held[who] < self.each and self.count < self.in_all
+        free = self.in_all - self.count
+        if free <= 0 or self._held[who] >= self.each:
+            return False
+        return self.each == self.in_all or self._held[who] < self._each_now(free)
+
+    def _each_now(self, free: int) -> int:
+        return max(1, min(self.each, 2 * self.each * free // self.in_all))
 
     def take(self, who: str) -> None:
         if self._held[who] >= self.each:
             most = f"at most {self.each} at a time"
             raise TooMany(f"{self._what}: {most}", retry_after=self._retry_after)
-        if self.count >= self.in_all:
+        if not self._is_free_for(who):
             raise TooMany(f"{self._what}: too many at the moment", retry_after=self._retry_after)
         self._held[who] += 1
 

@@ -14,14 +14,15 @@ from itertools import chain
 from typing import IO, Any
 from urllib.parse import quote
 
+import anyio
 import msgspec
-from anyio import CapacityLimiter
 from litestar import MediaType, Response
 from litestar.response.base import ASGIResponse
 from litestar.status_codes import HTTP_302_FOUND, HTTP_304_NOT_MODIFIED
 from litestar.types import Receive, Scope, Send
 
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
+from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.find_version import find_kept_archive, find_version
@@ -36,6 +37,8 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.installs import count_download
 from vskill_platform.web.skills.open_skill import OpenSkill
 
+log = get_logger(__name__)
+
 PIECE_BYTES = 64 * 1024
 #: Downloads wait for their turn: clients fetch all skills of an index at once, and treat a refusal
 #: as a skill that does not exist.
@@ -46,8 +49,12 @@ DOWNLOADS = ConcurrencyQuota(
     retry_after=timedelta(seconds=5),
     patience=timedelta(seconds=30),
 )
+#: A client must read a download at this average rate, with some seconds to spare, so that slow
+#: readers do not hold their slots for hours.
+MIN_BYTES_PER_SECOND = 16 * 1024
+SPARE_SECONDS = 60.0
 #: Archives loaded at a time: each is in memory until it is written to disk.
-_LOADS = CapacityLimiter(4)
+_LOADS = anyio.CapacityLimiter(4)
 #: A version never changes, but it may be blocked, so shared caches must not keep it.
 _IMMUTABLE = "private, max-age=31536000, immutable"
 #: The latest version changes.
@@ -117,11 +124,16 @@ class _StreamedFile(ASGIResponse):
                 file = await _open_content(loaded.content)
             with file:
                 self.headers["content-type"] = loaded.media_type
-                self.headers["content-length"] = str(file.seek(0, io.SEEK_END))
+                size = file.seek(0, io.SEEK_END)
+                self.headers["content-length"] = str(size)
                 file.seek(0)
                 del loaded
-                await self.start_response(send)
-                await self._send_pieces(file, send)
+                with anyio.move_on_after(SPARE_SECONDS + size / MIN_BYTES_PER_SECOND) as limit:
+                    await self.start_response(send)
+                    await self._send_pieces(file, send)
+        if limit.cancelled_caught:  # the server closes the connection: the response is incomplete
+            log.info("slow download ended", size=size)
+            return
         if not (self.is_head_response or IS_HEAD in scope):
             await self._on_sent()
 

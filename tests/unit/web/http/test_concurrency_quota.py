@@ -1,6 +1,7 @@
 """Limits on concurrent use: for each visitor, and in total."""
 
 import asyncio
+import contextlib
 from datetime import timedelta
 
 import pytest
@@ -30,6 +31,38 @@ def test_one_visitor_gets_a_share_and_others_theirs() -> None:
 
     assert refused.value.retry_after == timedelta(seconds=5)
     assert shares.count == 0
+
+
+def test_a_few_visitors_cannot_hold_all_of_it() -> None:
+    quota = some(in_all=100, each=10)
+
+    for number in range(10):
+        with contextlib.suppress(TooMany):
+            while True:
+                quota.take(f"address 192.0.2.{number}")
+
+    assert quota.count == 80
+    with quota.held_by("ada"), quota.held_by("ada"), quota.held_by("ada"):
+        assert quota.count == 83
+
+
+def test_every_slot_is_used_if_there_are_enough_visitors() -> None:
+    quota = some(in_all=100, each=10)
+
+    for number in range(100):
+        quota.take(f"address {number}")
+
+    assert quota.count == 100
+
+
+def test_a_visitor_who_may_use_everything_can_do_so() -> None:
+    quota = some(in_all=4, each=4)
+
+    for _ in range(4):
+        quota.take("provider")
+
+    with pytest.raises(TooMany):
+        quota.take("provider")
 
 
 def test_a_released_slot_is_free_for_others_and_no_visitor_is_stored() -> None:

@@ -21,6 +21,7 @@ from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.version_store import get_archive, get_versions
+from vskill_platform.web.skills import downloads
 from vskill_platform.web.skills.downloads import DOWNLOADS, PIECE_BYTES
 
 SLUG = "ada/notes/tidy"
@@ -111,6 +112,22 @@ async def test_more_downloads_wait_for_their_turn(registry: Registry) -> None:
     assert {answer.status_code for answer in answers} == {200}
     assert DOWNLOADS.count == 0
     assert not DOWNLOADS._waiting
+
+
+async def test_a_download_below_the_minimum_rate_is_ended_and_not_counted(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "SPARE_SECONDS", 0.01)
+    monkeypatch.setattr(downloads, "MIN_BYTES_PER_SECOND", 1024**3)
+    reader = SlowReader(registry, DOWNLOAD)
+
+    head = await reader.next()  # and then nothing
+    async with asyncio.timeout(20):
+        await asyncio.wait([reader.task])
+
+    assert head["status"] == 200
+    assert await installs() == 0
+    assert DOWNLOADS.count == 0
 
 
 async def installs() -> int:
