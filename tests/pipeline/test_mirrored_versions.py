@@ -12,7 +12,7 @@ from tests.mirrors import Upstream, an_upstream, mirroring, process_all
 from tests.unit.web.pages_cast import change_skill
 from vskill_platform.errors import MirrorRefused, NotFound
 from vskill_platform.intake.mirror_skill import mirror_skill
-from vskill_platform.intake.mirror_version import mirror_version
+from vskill_platform.intake.mirror_version import fetch_now, mirror_version
 from vskill_platform.mirror_settings import MirrorKind
 from vskill_platform.model.skill import Yank
 from vskill_platform.model.submission import Submission, SubmissionState
@@ -151,8 +151,10 @@ async def test_an_older_version_is_refused_by_our_rules_and_the_latest_stays(
     refused = await take(env, "1.0.3")
 
     assert (latest.state, refused.state) == (_S.PUBLISHED, _S.TIER1_FAILED)
-    assert (await mirror_version(SLUG, "1.0.3", by="ben")).id == refused.id
+    assert (await mirror_version(SLUG, "1.0.3", by="ben")).state is _S.TIER1_FAILED
     assert await versions_here() == ["1.0.4"]
+    again = await fetch_now(SLUG, "1.0.3", by="cyd")
+    assert (again.id, again.state) == (refused.id, _S.RECEIVED)
 
 
 async def test_an_older_version_is_served_though_the_latest_is_refused(

@@ -10,7 +10,8 @@ from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import InvalidInput, MirrorRefused, NotFound, SourceError
 from vskill_platform.fetch.mirrors.fetch_mirrored import get_mirror, is_offline
-from vskill_platform.intake.mirror_skill import compare, find_wanted, mirror_skill
+from vskill_platform.intake.mirror_skill import compare, find_wanted
+from vskill_platform.intake.mirror_version import fetch_now
 from vskill_platform.mirror_settings import Mirror
 from vskill_platform.model.mirror import mirrored_slug
 from vskill_platform.setting_values import format_duration
@@ -86,17 +87,18 @@ def check_mirror(context: click.Context, *, name: str, as_json: bool) -> None:
 @mirrors.command("fetch")
 @click.argument("name")
 @click.argument("skill")
+@click.argument("version", default="")
 @json_option
-def fetch_skill(*, name: str, skill: str, as_json: bool) -> None:
+def fetch_skill(*, name: str, skill: str, version: str, as_json: bool) -> None:
     """Fetch SKILL of the mirror NAME, also if it was refused before.
 
-    SKILL is its name there, such as acme/demo, or its slug here. It is checked by the next free
-    worker.
+    SKILL is its name there, such as acme/demo, or its slug here. VERSION is the latest by default.
+    A worker checks it next.
     """
 
     async def work() -> dict[str, str]:
         slug = _slug(_find(name), skill)
-        submission = await mirror_skill(slug, by=getpass.getuser(), again=True)
+        submission = await fetch_now(slug, version, by=getpass.getuser())
         return {"slug": slug, "submission": submission.id, "state": submission.state}
 
     done = run_command(work)

@@ -39,10 +39,17 @@ log = get_logger(__name__)
 _MAX_PINNED = 200
 
 
-async def mirror_version(slug: str, version: str, *, by: str) -> Submission:
+async def fetch_now(slug: str, version: str, *, by: str) -> Submission:
+    """Fetch a version of a mirrored skill, or the latest without one, for an operator."""
+    if version:
+        return await mirror_version(slug, version, by=by, again=True)
+    return await mirror_skill(slug, by=by, again=True)
+
+
+async def mirror_version(slug: str, version: str, *, by: str, again: bool = False) -> Submission:
     """Return the submission of a version of a mirrored skill, which is new if there was none.
 
-    A version that was refused stays refused.
+    A version that was refused stays refused, except with *again*.
     """
     wanted = find_wanted(slug)
     if wanted.mirror.kind is MirrorKind.DISCOVERY:
@@ -53,19 +60,19 @@ async def mirror_version(slug: str, version: str, *, by: str) -> Submission:
         raise NotFound(f"{slug} has no such version; use a number such as 1.2.0")
     known = await get_mirrored(slug)
     if known and known.record.version == version:
-        submission = await mirror_skill(slug, by=by)
+        submission = await mirror_skill(slug, by=by, again=again)
         if submission.source.revision == version:
             return submission
         known = await get_mirrored(slug)
     submitted = await _find_submission(slug, version)
-    if submitted and _is_settled(submitted):
+    if submitted and _is_settled(submitted, again=again):
         return submitted
     if not await has_room(wanted.mirror):
         raise Busy(f"too many skills of {wanted.mirror.name} are waiting for their check")
     if known is None or not _is_lower(version, known.record.version):
         seen, latest = await look_up(wanted, known, by=by)
         if latest.version == version:
-            return await compare(wanted, known, by=by)
+            return await compare(wanted, known, by=by, again=again)
         if not _is_lower(version, latest.version):
             raise MirrorRefused(
                 f"{slug} {version} is not taken: the latest version of {wanted.mirror.name} is "
@@ -118,11 +125,15 @@ async def _find_submission(slug: str, version: str) -> Submission | None:
     return stored.record if stored else None
 
 
-def _is_settled(submission: Submission) -> bool:
-    """Tell whether it is being checked, or was decided about."""
+def _is_settled(submission: Submission, *, again: bool) -> bool:
+    """Tell whether it is being checked, or was decided about and need not be fetched *again*."""
     if submission.state in STUCK_STATES:
         return True
-    return submission.digest is not None and submission.state is not SubmissionState.DEQUEUED
+    return (
+        not again
+        and submission.digest is not None
+        and submission.state is not SubmissionState.DEQUEUED
+    )
 
 
 def _is_lower(version: str, latest: str) -> bool:

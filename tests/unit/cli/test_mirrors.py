@@ -101,6 +101,7 @@ def test_a_skill_is_fetched_listed_and_compared(names: list[str]) -> None:
         (("fetch", "site", "../demo"), "is not the name of a skill of site"),
         (("fetch", "site", "no-demo"), "the operator does not mirror no-demo of site"),
         (("fetch", "site", "none"), "the index of site has no skill 'none'"),
+        (("fetch", "site", "demo", "1.0.0"), "site has only the latest version"),
         (("check", "other"), "'other' is not a mirror in the settings; there are: site"),
     ],
 )

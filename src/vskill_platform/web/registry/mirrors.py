@@ -9,7 +9,8 @@ from litestar.response import Redirect, Template
 from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.fetch.mirrors.fetch_mirrored import get_mirror, is_offline
-from vskill_platform.intake.mirror_skill import compare_soon, find_submissions, mirror_skill
+from vskill_platform.intake.mirror_skill import compare_soon, find_submissions
+from vskill_platform.intake.mirror_version import fetch_now
 from vskill_platform.mirror_settings import Mirror
 from vskill_platform.model.mirror import mirrored_slug
 from vskill_platform.model.submission import Submission, SubmissionState
@@ -79,6 +80,8 @@ class MirroredList(Shape, frozen=True, kw_only=True):
 class FetchRequest(Shape, frozen=True, kw_only=True):
     #: The name of the skill in the other registry.
     name: Text
+    #: A version there; the latest by default.
+    version: Text = ""
 
 
 class Fetching(Shape, frozen=True, kw_only=True):
@@ -112,7 +115,7 @@ async def fetch_over_api(
     request: WebRequest, mirror: FromPath[str], data: JSONBody[FetchRequest]
 ) -> Fetching:
     """Fetch a skill of a mirror now, also one that was refused before."""
-    slug, submission = await _fetch(mirror, data.name, actor=visitor_of(request).name)
+    slug, submission = await _fetch(mirror, data, actor=visitor_of(request).name)
     return Fetching(slug=slug, submission_id=submission.id, state=submission.state)
 
 
@@ -139,8 +142,9 @@ async def fetch_form(request: WebRequest) -> Redirect:
     fields, actor = await read_fields(request), visitor_of(request).name
 
     async def work() -> str:
-        name = fields.get("name", "").strip()
-        slug, submission = await _fetch(fields.get("mirror", ""), name, actor=actor)
+        name, version = fields.get("name", "").strip(), fields.get("version", "").strip()
+        wanted = FetchRequest(name=name, version=version)
+        slug, submission = await _fetch(fields.get("mirror", ""), wanted, actor=actor)
         return f"{slug} was found. Its submission {submission.id} is {submission.state}."
 
     return await act(_HERE, work)
@@ -157,11 +161,11 @@ async def compare_form(request: WebRequest) -> Redirect:
     return await act(_HERE, work)
 
 
-async def _fetch(mirror: str, name: str, *, actor: str) -> tuple[str, Submission]:
-    if not name:
+async def _fetch(mirror: str, wanted: FetchRequest, *, actor: str) -> tuple[str, Submission]:
+    if not wanted.name:
         raise InvalidInput("give the name of a skill in the other registry")
-    slug = mirrored_slug(_find(mirror), name)
-    return slug, await mirror_skill(slug, by=actor, again=True)
+    slug = mirrored_slug(_find(mirror), wanted.name)
+    return slug, await fetch_now(slug, wanted.version, by=actor)
 
 
 def _find(name: str) -> Mirror:

@@ -89,6 +89,7 @@ async def test_operators_fetch_a_skill_over_the_api_and_see_what_became_of_it(
         ("hub/fetch", {"name": "../demo"}, 400),
         ("hub/fetch", {"name": ""}, 400),
         ("hub/fetch", {"name": "@acme/none"}, 404),
+        ("hub/fetch", {"name": "@acme/none", "version": "newest"}, 404),
         ("other/fetch", {"name": "@acme/demo"}, 404),
         ("other/compare", None, 404),
     ],
