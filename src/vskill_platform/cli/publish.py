@@ -1,6 +1,7 @@
 """`publish`: scan a skill here, send it to a registry, and follow it until it is published."""
 
 import sys
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -59,29 +60,33 @@ def publish(*, registry: str | None, **options: Any) -> None:
         _publish_near(wishes)
         return
     if not target.token:
-        target = _from_ci(target, wishes)
+        target, wishes = _from_ci(target, wishes)
     with target.open() as opened:
         _publish_far(opened, wishes)
 
 
-def _from_ci(target: Any, wishes: Wishes) -> Any:
-    """Sign in as the CI job that this is, if it is one and names the namespace."""
+def _from_ci(target: Any, wishes: Wishes) -> tuple[Any, Wishes]:
+    """Sign in as the CI job that this is, if it is one; the registry may choose the namespace."""
     from vskill_platform.client.ci_token import (  # noqa: PLC0415 - after --help
         has_ci_token,
         sign_in_from_ci,
     )
 
     if not has_ci_token():
-        return target
+        return target, wishes
+    echo = load(f"{_CLI}.terminal:echo")
+    try:
+        made = sign_in_from_ci(target, namespace=wishes.namespace)
+    except RegistryError as error:
+        if wishes.namespace or error.status != HTTPStatus.UNAUTHORIZED:
+            raise
+        # The job may have its token for something else, and the registry may take anonymous skills.
+        echo(f"Continuing without signing in as a trusted publisher: {error}", err=True)
+        return target, wishes
     if not wishes.namespace:
-        load(f"{_CLI}.terminal:echo")(
-            "This CI job could sign in by itself, but no namespace is named; continuing without "
-            "signing in. Use --namespace to publish as a trusted publisher.",
-            err=True,
-        )
-        return target
-    made = sign_in_from_ci(target, namespace=wishes.namespace)
-    return msgspec.structs.replace(target, token=made["token"])
+        echo(f"Only {made['namespace']} trusts this repository: publishing there.", err=True)
+    signed_in = msgspec.structs.replace(target, token=made["token"])
+    return signed_in, msgspec.structs.replace(wishes, namespace=made["namespace"])
 
 
 def _show_only(wishes: Wishes) -> None:

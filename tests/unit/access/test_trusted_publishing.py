@@ -298,3 +298,44 @@ async def test_a_stranger_who_trusts_the_repository_gets_nothing_of_it(
     made = await exchange_ci_token(a_job(ci), namespace=SPACE)
 
     assert (made.record.user, made.record.namespace) == ("ada", SPACE)
+
+
+async def test_a_job_that_names_no_namespace_gets_the_only_one_that_trusts_it(
+    ci: OidcProvider, ada: User
+) -> None:
+    await trust(ci, ada, workflow="publish.yml")
+    await trust(ci, ada, workflow="other.yml")
+
+    made = await exchange_ci_token(a_job(ci))
+
+    assert (made.record.user, made.record.namespace) == ("ada", SPACE)
+
+
+@pytest.mark.parametrize("workflow", ["", "other.yml"], ids=["of this job", "of another job"])
+async def test_a_job_must_name_one_of_several_namespaces_that_trust_its_repository(
+    ci: OidcProvider, ada: User, workflow: str
+) -> None:
+    ben = await a_user(Role.PUBLISHER, "ben")
+    await trust(ci, ada, workflow=workflow)
+    jobs = JobFilter(issuer=ci.url, repository="acme/skills")
+    await add_trusted_publisher("@ben", jobs, user=ben)
+
+    with pytest.raises(InvalidInput, match="several namespaces trust acme/skills"):
+        await exchange_ci_token(a_job(ci))
+
+
+async def test_a_job_that_nobody_trusts_gets_no_namespace(ci: OidcProvider, ada: User) -> None:
+    await trust(ci, ada)
+
+    with pytest.raises(NotSignedIn, match="no namespace trusts this job"):
+        await exchange_ci_token(a_job(ci, repository="acme/other"))
+
+
+async def test_a_removed_publisher_no_longer_chooses_the_namespace(
+    ci: OidcProvider, ada: User
+) -> None:
+    publisher = await trust(ci, ada)
+    await remove_trusted_publisher(publisher.id, actor="ada")
+
+    with pytest.raises(NotSignedIn, match="no namespace trusts this job"):
+        await exchange_ci_token(a_job(ci))
