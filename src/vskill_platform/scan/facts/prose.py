@@ -14,7 +14,7 @@ from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_ho
 from vskill_platform.scan.facts.mentions import is_mention
 from vskill_platform.scan.facts.other_spellings import other_spellings
 from vskill_platform.scan.facts.paragraphs import CodeWords, Paragraphs, View
-from vskill_platform.scan.facts.pattern_set import PatternSet
+from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet
 from vskill_platform.scan.facts.sensitive_paths import secrets_in
 from vskill_platform.scan.facts.sentences import FOR_USERS, Combination, Sentences, load_anchors
 from vskill_platform.scan.facts.words_in_code import words_in_code
@@ -66,19 +66,18 @@ def _places_of(acts: frozenset[Act]) -> frozenset[int]:
     return frozenset(place for place, act in meanings if isinstance(act, Act) and act in acts)
 
 
-#: A letter or digit of any script; the engine's word characters are Latin only.
-_LETTER = r"[\pL\pN_]"
-
-
 def _of_other_languages(common: dict[str, str]) -> Iterator[tuple[Act, str]]:
-    """Yield each pattern separately: combined, they would exceed the engine's memory."""
+    """Yield each pattern separately: combined, they would exceed the engine's memory.
+
+    The engine's own word characters are Latin only.
+    """
     tables = load_data("languages.toml")
     languages = tables["words"].values()
     for name, table in tables.items():
         for pattern in table.get("patterns", ()):
             is_general = "<send>" in pattern or "<secret>" in pattern
             for words in languages if is_general else [{}]:
-                expanded = _expand(pattern, words).replace(r"\w", _LETTER)
+                expanded = _expand(pattern, words).replace(r"\w", LETTER)
                 yield Act[name], _expand(expanded, common)
 
 

@@ -6,7 +6,7 @@ import pytest
 import re2
 
 from tests.cases import all_cases
-from vskill_platform.scan.facts.pattern_set import PatternSet, Precheck, lines_with
+from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet, Precheck, lines_with
 
 PATTERNS = ["(?i)send[^\n]{0,20}keys?", "[0-9a-f]{8,}", "(?i)k\u00f6nig"]
 
@@ -40,9 +40,10 @@ def test_places_are_counted_in_characters() -> None:
         (r"key[^\]{0,9}]x", "key-x", "key0x"),
         (r"\\{0,1}key", r"\key", "ke"),
         ("[0-9a-f]{8,}", "deadbeef", "dead"),
+        (f"key{LETTER}+!", "key\u0447\u0438!", "key\u2014!"),
     ],
 )
-def test_bounds_hold_however_it_is_looked_for(pattern: str, found: str, missed: str) -> None:
+def test_what_a_quick_search_widens_is_found_exactly(pattern: str, found: str, missed: str) -> None:
     patterns = PatternSet([pattern])
 
     assert list(patterns.finds(found)) == [(0, 0, len(found))]
