@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 import structlog
+from _pytest.pathlib import import_path
 from anyio import CapacityLimiter, fail_after
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
@@ -77,6 +78,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     _write_into_memory()
     gc.disable()  # collecting the tests makes many objects and no garbage
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let each worker import its share of the test files before all workers collect all files.
+
+    Pytest rewrites the assertions of a file at its first import, and caches the result. In a new
+    clone, workers that collect all files at the same time would each rewrite every file.
+    """
+    config = session.config
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers == 1:
+        return
+    own = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    roots = [config.invocation_params.dir / argument.split("::", 1)[0] for argument in config.args]
+    files = sorted(file for root in roots for file in root.rglob("test_*.py"))
+    for file in files[own::workers]:
+        import_path(file, mode="importlib", root=config.rootpath, consider_namespace_packages=False)
 
 
 def pytest_collection_finish() -> None:
