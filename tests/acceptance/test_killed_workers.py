@@ -120,6 +120,7 @@ async def test_killed_after_the_last_commit_nothing_is_left_to_do(
     assert await read_version_counts(platform, ["@local/tidy-notes"]) == [1]
 
 
+@pytest.mark.torture
 async def test_a_worker_that_slept_through_its_lease_changes_nothing(
     platform: Platform, tmp_path: Path
 ) -> None:

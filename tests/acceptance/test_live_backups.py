@@ -55,7 +55,9 @@ def test_a_server_holds_its_locks_however_often_the_file_is_opened(platform: Pla
     assert server.end() == 0
 
 
-@pytest.mark.parametrize("backup", [_by_program, _by_module])
+@pytest.mark.parametrize(
+    "backup", [_by_program, pytest.param(_by_module, marks=pytest.mark.torture)]
+)
 async def test_acknowledged_submissions_survive_a_kill_during_and_after_a_backup(
     platform: Platform, tmp_path: Path, backup: Backup
 ) -> None:

@@ -4,6 +4,8 @@ import asyncio
 import socket
 from contextlib import ExitStack
 
+import pytest
+
 from tests.acceptance.ports import free_port, get
 from tests.acceptance.processes import PATIENCE_SECONDS
 from tests.acceptance.program import Platform
@@ -12,6 +14,7 @@ from tests.casts import a_skill_folder
 MIB = 1024 * 1024
 
 
+@pytest.mark.torture
 def test_a_good_skill_passes_below_a_hard_memory_limit(platform: Platform) -> None:
     skill = a_skill_folder(platform.folder / "good-skill")
     submission_id = platform.submit(skill)

@@ -115,7 +115,7 @@ def _a_browser() -> Iterator[Browser]:
         browser.close()
 
 
-#: Journeys that are made on both engines in each run; `make test-postgres` makes all of them.
+#: Journeys that `make torture` makes on both engines; `make test-postgres` makes all of them.
 _ON_BOTH = frozenset({"test_a_skill_is_submitted_watched_found_read_and_downloaded"})
 
 
@@ -124,7 +124,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     chosen = metafunc.config.getoption("--engine")
     is_on_both = metafunc.definition.originalname in _ON_BOTH
-    engines = [chosen] if chosen else ["sqlite", *(["postgres"] if is_on_both else [])]
+    on_postgres = [pytest.param("postgres", marks=pytest.mark.torture)] if is_on_both else []
+    engines = [chosen] if chosen else ["sqlite", *on_postgres]
     metafunc.parametrize("registry", engines, indirect=True, scope="session")
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 from secrets import token_hex
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
@@ -14,29 +14,34 @@ Theme = Literal["light", "dark"]
 _THEMES: list[tuple[Theme, Theme]] = [("light", "dark"), ("dark", "light")]
 #: A small phone, a phone, a laptop and a large screen.
 _WIDTHS = (320, 390, 1440, 1920)
+_EXTREME_WIDTHS = (320, 1920)
 _GRAVE = {"serious", "critical"}
 #: Only violations leave the browser: what passes is most of the result, and takes most of the time.
 _RUN = """axe.run({resultTypes: ["violations"]}).then(
   found => found.violations.map(one => [one.impact, one.id, one.nodes[0].html.slice(0, 200)]))"""
-_PUBLIC = (
-    "/", "/skills", "/skills?q=nothing-is-called-so", "/submit", "/queue", "/trust", "/api",
-    "/sign-in", "/nowhere",
-)  # fmt: skip
+_PUBLIC = ("/", "/skills", "/submit", "/queue", "/trust", "/sign-in")
 _ADMIN = (
-    "/account", "/account/security", "/device", "/admin", "/admin/queue", "/admin/reviews",
-    "/admin/blocklist", "/admin/people", "/admin/audit", "/admin/tokens", "/admin/namespaces",
-    "/admin/policy", "/admin/policy?edit=text", "/admin/policy/versions", "/admin/settings",
-    "/admin/featured", "/admin/rescan",
+    "/account", "/account/security", "/admin", "/admin/reviews", "/admin/people", "/admin/tokens",
+    "/admin/policy", "/admin/settings",
 )  # fmt: skip
-#: Pages that are built like those above: only `make torture` has the time for them.
+#: Pages with the same elements as those above: only `make torture` has the time for them.
 _MORE = (
-    "/account/delete", "/account/publishers", "/account/repos", "/admin/appeals", "/admin/mirrors",
-    "/admin/reports", "/admin/retention", "/admin/webhooks",
+    "/account/delete", "/account/publishers", "/account/repos", "/admin/appeals", "/admin/audit",
+    "/admin/blocklist", "/admin/featured", "/admin/mirrors", "/admin/namespaces",
+    "/admin/policy?edit=text", "/admin/policy/versions", "/admin/queue", "/admin/reports",
+    "/admin/rescan", "/admin/retention", "/admin/webhooks", "/api", "/device", "/nowhere",
+    "/skills?q=nothing-is-called-so",
 )  # fmt: skip
+
+
+class Paths(NamedTuple):
+    usual: list[str]
+    #: For `make torture` only.
+    more: list[str]
 
 
 @pytest.fixture(scope="module")
-def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> list[str]:
+def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> Paths:
     """Every page, on a registry with something published, something stopped, something waiting."""
     with chromium.new_context(base_url=registry.url, storage_state=admin_state) as context:
         page = context.new_page()
@@ -54,35 +59,49 @@ def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> l
         page.get_by_role("button", name="Submit selected").click()
         page.wait_for_url("**/sets/**")
         a_set = page.url
-    parts = ("", "/files", "/files/script.py", "/versions", "/security")
-    return [
-        *_PUBLIC,
-        *_ADMIN,
-        *(f"/skills/{slug}{part}" for part in parts),
-        f"/admin/skills/{slug}",
-        *(url.removeprefix(registry.url) for url in (published, stopped, a_set)),
-        f"/admin/reviews/{waiting}",
-        f"/publishers/{slug.rpartition('/')[0].rpartition('/')[0]}",
-        f"/admin/blocklist?publisher={slug.rpartition('/')[0].rpartition('/')[0]}",
-    ]
+    shown, failed, chosen = (url.removeprefix(registry.url) for url in (published, stopped, a_set))
+    publisher = slug.rpartition("/")[0].rpartition("/")[0]
+    usual = ("", "/files/script.py", "/security")
+    return Paths(
+        usual=[
+            *_PUBLIC,
+            *_ADMIN,
+            *(f"/skills/{slug}{part}" for part in usual),
+            failed,
+            f"/admin/reviews/{waiting}",
+        ],
+        more=[
+            *_MORE,
+            f"/skills/{slug}/files",
+            f"/skills/{slug}/versions",
+            f"/admin/skills/{slug}",
+            shown,
+            chosen,
+            f"/publishers/{publisher}",
+            f"/admin/blocklist?publisher={publisher}",
+        ],
+    )
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)  # many pages, on a machine that may be busy
 @pytest.mark.parametrize(
-    "is_full", [False, pytest.param(True, marks=pytest.mark.torture)], ids=["one theme", "both"]
+    "is_full",
+    [False, pytest.param(True, marks=pytest.mark.torture)],
+    ids=["usual pages", "all pages"],
 )
 def test_every_page_is_accessible_and_fits_narrow_and_wide_windows(
     chromium: Browser,
     registry: Registry,
     admin_state: StorageState,
-    paths: list[str],
+    paths: Paths,
     *,
     is_full: bool,
 ) -> None:
-    """In turn in the light and in the dark theme, because the checks take long."""
+    """Every second page in the dark theme, because the checks take long."""
     violations: list[str] = []
     wide: list[str] = []
-    visited = [*paths, *_MORE] if is_full else paths
+    visited = [*paths.usual, *paths.more] if is_full else paths.usual
+    widths = _WIDTHS if is_full else _EXTREME_WIDTHS
     with chromium.new_context(base_url=registry.url, storage_state=admin_state) as context:
         page = context.new_page()
         for path, themes in zip(visited, itertools.cycle(_THEMES), strict=False):
@@ -92,7 +111,7 @@ def test_every_page_is_accessible_and_fits_narrow_and_wide_windows(
                 page.goto(path)
                 page.evaluate(AXE_SCRIPT)
                 violations += _violations(page, path, theme)
-            wide += [f"{path} at {width} px" for width in _WIDTHS if _sticks_out(page, width)]
+            wide += [f"{path} at {width} px" for width in widths if _sticks_out(page, width)]
 
     assert violations == []
     assert wide == []
