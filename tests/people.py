@@ -2,13 +2,15 @@
 
 import re
 
+import msgspec
 from argon2 import PasswordHasher
 from httpx import AsyncClient, Response
 
 from vskill_platform.access.sessions import begin_session
 from vskill_platform.access.users import add_user
-from vskill_platform.model.user import Role, User
+from vskill_platform.model.user import DeletedNamespace, Role, User
 from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.namespace_store import get_namespace, write_namespace
 from vskill_platform.stores.user_store import Password, write_password
 from vskill_platform.web.http.visitor import SESSION_COOKIE
 
@@ -25,6 +27,14 @@ async def a_user(role: Role = Role.PUBLISHER, name: str = "") -> User:
     user = await add_user(name or NAMES[role], role, actor="test")
     await commit([write_password(user.name, Password(digest=_DIGEST, changed_at=get_now()))])
     return user
+
+
+async def close_namespace(name: str) -> None:
+    """Begin the deletion of a namespace as if it was killed after its first commit."""
+    stored = await get_namespace(name)
+    mark = DeletedNamespace(by="ada", at=get_now(), reason="we moved")
+    closed = msgspec.structs.replace(stored.record, deleted=mark)
+    assert await commit(write_namespace(stored, closed))
 
 
 async def let_in(client: AsyncClient, user: User) -> str:

@@ -30,6 +30,7 @@ VskillError
 │   │   └── HostUnresponsive  accepts connections but does not respond   424, retried
 │   └── SourceRefused      too large, unsafe or missing                  422, final
 │       └── SourceMoved    the host redirects to another URL             422, final
+├── NamespaceDeleted       nothing can be published in it                409, final
 ├── SlugTaken              another source publishes under that slug      409, final
 ├── MirrorPending          a mirrored skill is being checked             503
 ├── NotPublished           its check has not ended, or it needs review   423
@@ -207,6 +208,14 @@ class SourceRefused(SourceError):
 
 class SourceMoved(SourceRefused):
     pass
+
+
+class NamespaceDeleted(VskillError):
+    def __init__(self, namespace: str) -> None:
+        super().__init__(
+            f"the namespace {namespace} was deleted; only an admin can open it again, by adding an "
+            "owner"
+        )
 
 
 class SlugTaken(VskillError):

@@ -14,6 +14,7 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.clocks import NOON, ManualClock, TickingClock
 from tests.judges import judge_server, sending
+from tests.people import close_namespace
 from tests.pipeline.conftest import Journey, Process
 from vskill_platform.cron.prune import HELD_FOR, prune
 from vskill_platform.errors import (
@@ -78,6 +79,24 @@ def says(journey: Journey, reviewer: str = "cyd", reason: str = "I know that hos
         reason=reason,
         seen=journey.submission.digest,
     )
+
+
+@pytest.mark.parametrize("script", [RISKY, "echo hi\n"], ids=["needs review", "passes"])
+async def test_a_namespace_that_was_deleted_during_the_check_ends_it_with_a_reason(
+    tmp_path: Path, process: Process, script: str
+) -> None:
+    folder = a_skill_folder(tmp_path, run_dot_sh=script)
+    await close_namespace("@local")
+
+    journey = await process(folder_source(str(folder)))
+
+    assert journey.submission.state is SubmissionState.REJECTED
+    assert journey.rules == ["RUN-NAMESPACE"]
+    assert journey.submission.reason == (
+        "the namespace @local was deleted; only an admin can open it again, by adding an owner"
+    )
+    assert await get_held(journey.submission.id) is None
+    assert await list_reviews() == []
 
 
 async def test_reviews_are_listed_with_their_age_and_reason(

@@ -18,6 +18,7 @@ _TITLES = {
     "RUN-BUDGET": "The judge's daily budget is used up",
     "RUN-DATABASE": "The database failed",
     "RUN-NAME": "The name is already taken",
+    "RUN-NAMESPACE": "The namespace was deleted",
     "RUN-STUCK": "The check never finished",
     "RUN-INTERNAL": "Internal error",
 }

@@ -29,6 +29,7 @@ from vskill_platform.publish.versions.apply_registry_rules import (
 )
 from vskill_platform.publish.versions.publish_skill import (
     Publication,
+    expect_open_namespace,
     prepare_publication,
     publish,
 )
@@ -116,10 +117,14 @@ async def _publish_unless_blocked(passed: _Passed, stopwatch: Stopwatch) -> Conc
 
 
 async def _hold(waits: Conclusion, submission: Submission, snapshot: Snapshot) -> Conclusion:
-    """Keep the files for the reviewer; a submission that entered tier 2 has kept them already."""
+    """Keep the files for the reviewer; a submission that entered tier 2 has kept them already.
+
+    In a deleted namespace no reviewer could approve it.
+    """
     is_tier2 = submission.state is SubmissionState.TIER2_SCANNING
     held = [] if is_tier2 else await hold_skill(submission, snapshot)
-    return Conclusion(waits.submission, [*waits.operations, *held])
+    is_open = await expect_open_namespace(submission.source)
+    return Conclusion(waits.submission, [is_open, *waits.operations, *held])
 
 
 async def _other_ref(submission: Submission) -> str:

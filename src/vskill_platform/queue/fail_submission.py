@@ -13,6 +13,7 @@ from vskill_platform.errors import (
     DeadlineExceeded,
     EngineError,
     JudgeFailed,
+    NamespaceDeleted,
     Overtaken,
     ScanError,
     ScannerFailed,
@@ -30,6 +31,7 @@ from vskill_platform.model.submission import (
     move,
 )
 from vskill_platform.model.verdict import Verdict
+from vskill_platform.publish.versions.publish_skill import expect_open_namespace
 from vskill_platform.queue.claim_submission import is_counted
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.end_submission import reject_submission, unverified
@@ -50,6 +52,7 @@ class ErrorClass(StrEnum):
     EXTERNAL = "RUN-EXTERNAL"
     DATABASE = "RUN-DATABASE"
     NAME = "RUN-NAME"
+    NAMESPACE = "RUN-NAMESPACE"
     INTERNAL = "RUN-INTERNAL"
 
 
@@ -72,6 +75,11 @@ _CLASSES: tuple[tuple[type[Exception], ErrorClass, str], ...] = (
         "Submit it again; if that does not help, contact the operator.",
     ),
     (WorkerDied, ErrorClass.SCANNER, "Contact the operator, who can requeue it."),
+    (
+        NamespaceDeleted,
+        ErrorClass.NAMESPACE,
+        "Submit it under another namespace, or ask an admin to open this one again.",
+    ),
     (SlugTaken, ErrorClass.NAME, "Choose another `name` in SKILL.md, then submit it again."),
     (EngineError, ErrorClass.DATABASE, "Tell the operator that the database failed."),
 )
@@ -90,7 +98,7 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
         elif is_retryable(error) and stored.record.tries <= get_settings().max_retries:
             operations = _try_again(stored, delivery, error)
         elif _is_dead_letter(error) and stored.record.state is SubmissionState.TIER2_SCANNING:
-            operations = await _hold_for_review(stored, delivery, error)
+            operations = await _hold_or_end(stored, delivery, error)
         else:
             operations = _end(stored, delivery, error)
     if await commit(operations) is None:
@@ -159,6 +167,15 @@ def _end(stored: Stored[Submission], delivery: Delivery, error: Exception) -> li
     ]
 
 
+async def _hold_or_end(
+    stored: Stored[Submission], delivery: Delivery, error: Exception
+) -> list[Operation]:
+    try:
+        return await _hold_for_review(stored, delivery, error)
+    except NamespaceDeleted as deleted:  # no reviewer could approve it
+        return _end(stored, delivery, deleted)
+
+
 async def _hold_for_review(
     stored: Stored[Submission], delivery: Delivery, error: Exception
 ) -> list[Operation]:
@@ -174,7 +191,10 @@ async def _hold_for_review(
         reason=f"needs review: {reason}",
     )
     waiting, event = move(stored.record, SubmissionState.NEEDS_REVIEW, cause, now=get_now())
-    operations = write_submission(waiting, [event], expected=stored.revision)
+    operations = [
+        await expect_open_namespace(waiting.source),
+        *write_submission(waiting, [event], expected=stored.revision),
+    ]
     report = await get_report(waiting.id)  # of tier 1, from before the judge was asked
     if report:
         unjudged = msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""End a submission that is blocked or could not be verified, with the reason as a finding."""
+"""End a submission that is blocked, withdrawn or not verified, with the reason as a finding."""
 
 from datetime import datetime
 
@@ -6,11 +6,12 @@ import msgspec
 
 from vskill_platform.engines.ports import Operation
 from vskill_platform.model.block import Block
-from vskill_platform.model.failure import BLOCKED, NO_SCANNER
+from vskill_platform.model.failure import BLOCKED, NO_SCANNER, WITHDRAWN
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity, Verdict
 from vskill_platform.stores.block_store import expect_block, find_block, write_hit
 from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.held_store import release_held
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import write_submission
@@ -105,3 +106,30 @@ def reject_submission(
         duration_seconds=0,
     )
     return [*write_submission(rejected, [event], expected=stored.revision), write_report(report)]
+
+
+async def withdraw_deleted(
+    stored: Stored[Submission], *, what: str, actor: str, reason: str
+) -> list[Operation]:
+    """Withdraw one that needs review, because *what* it belongs to was deleted.
+
+    Its files and findings go, too: findings quote the files.
+    """
+    why = f"{what} was deleted by {actor}: {reason}"
+    cause = Cause(trigger="delete", actor=actor, reason=f"withdrawn: {why}")
+    withdrawn, event = move(stored.record, SubmissionState.DEQUEUED, cause, now=get_now())
+    finding = Finding(
+        rule=WITHDRAWN,
+        severity=Severity.INFO,
+        kind=FindingKind.UNVERIFIED,
+        message=f"It was withdrawn: {why}",
+        fix="Submit it under another name, or ask an admin.",
+    )
+    report = msgspec.structs.replace(
+        _no_report(withdrawn, get_now()), verdict=Verdict.REVIEW, findings=(finding,)
+    )
+    return [
+        *write_submission(withdrawn, [event], expected=stored.revision),
+        write_report(report),
+        *await release_held(withdrawn.id),
+    ]

@@ -23,9 +23,9 @@ _S = SubmissionState
 async def submitted(**fields: Any) -> Stored[Submission]:
     """Submit a skill of the namespace ada."""
     submission = a_submission()
-    source = git_source("https://github.com/ada/notes", submission.id)
+    fields.setdefault("source", git_source("https://github.com/ada/notes", submission.id))
     cause = Cause(trigger="submit", actor="ada", reason="")
-    opened, event = open_submission(_with(submission, source=source, **fields), cause)
+    opened, event = open_submission(_with(submission, **fields), cause)
     revision = await commit(write_new_submission(opened, event, group=""))
     assert revision
     return Stored(opened, revision)

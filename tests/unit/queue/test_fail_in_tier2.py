@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from tests.people import close_namespace
 from tests.unit.queue.conftest import Receive, SubmitSkill
 from vskill_platform.engines.ports import Delivery
 from vskill_platform.errors import DeadlineExceeded, JudgeFailed, ScanError, SlugTaken
@@ -57,3 +58,21 @@ async def test_a_failure_in_tier_2_never_rejects_a_submission(
     stats = await bound.engine.queue.stats()
     is_tried_again, is_left = state == "RECEIVED", state == "NEEDS_REVIEW"
     assert (stats.delayed, stats.leased, stats.dead) == (is_tried_again, 0, is_left)
+
+
+async def test_a_failure_in_tier_2_rejects_what_no_reviewer_could_approve(
+    bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive
+) -> None:
+    await submit_skill("tidy-notes")
+    (delivery,) = await receive()
+    submission = await in_tier2(delivery, tries=3)
+    await close_namespace("@local")
+
+    await fail_submission(delivery, JudgeFailed("no answer"))
+
+    stored = await get_submission(submission.id)
+    assert stored
+    assert stored.record.state is SubmissionState.REJECTED
+    assert stored.record.reason.startswith("the namespace @local was deleted")
+    stats = await bound.engine.queue.stats()
+    assert (stats.ready, stats.delayed, stats.leased, stats.dead) == (0, 0, 0, 0)

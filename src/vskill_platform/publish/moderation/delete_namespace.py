@@ -1,10 +1,13 @@
 """Delete a namespace: its skills, webhooks and trusted publishers go, its name stays taken.
 
 The namespace is closed first, so that nothing is published while its skills are deleted one after
-the other. A deletion that was interrupted is completed by asking for it again.
+the other. A deletion that was interrupted is completed by asking for it again: whether its owner
+may delete the skills was decided when it was closed, and installs since then do not count.
+Submissions that need review are withdrawn; those in progress are rejected when they are published.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -12,8 +15,9 @@ from vskill_platform.base.show_text import count_of
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.mirror import is_mirror_namespace
-from vskill_platform.model.namespace import checked_namespace
+from vskill_platform.model.namespace import checked_namespace, namespace_of
 from vskill_platform.model.source import LOCAL_NAMESPACE
+from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import DeletedNamespace, Namespace
 from vskill_platform.publish.moderation.delete_skill import (
     Deletion,
@@ -23,8 +27,10 @@ from vskill_platform.publish.moderation.delete_skill import (
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.end_submission import withdraw_deleted
 from vskill_platform.stores.namespace_store import get_namespace, write_namespace
 from vskill_platform.stores.skill_store import list_slugs_in
+from vskill_platform.stores.submission_store import get_submission, get_waiting_reviews
 from vskill_platform.stores.token_store import delete_token, list_tokens
 from vskill_platform.stores.transfer_store import delete_transfer, transfer_id
 from vskill_platform.stores.trusted_publisher_store import (
@@ -63,7 +69,12 @@ async def preview_namespace_deletion(namespace: str) -> NamespaceDeletion:
     """Return what would go, without changing anything."""
     name = await _checked(namespace)
     found = (await get_namespace(name)).record
-    skills = [one for slug in await list_slugs_in(name) if (one := await _preview_skill(slug))]
+    is_closed = found.deleted is not None
+    skills = [
+        one
+        for slug in await list_slugs_in(name)
+        if (one := await _preview_skill(slug, is_decided=is_closed))
+    ]
     if not skills and not found.is_known:
         raise NotFound(f"there is no namespace {name}")
     return NamespaceDeletion(
@@ -78,9 +89,9 @@ async def preview_namespace_deletion(namespace: str) -> NamespaceDeletion:
     )
 
 
-async def _preview_skill(slug: str) -> Deletion | None:
+async def _preview_skill(slug: str, *, is_decided: bool) -> Deletion | None:
     try:
-        return await preview_deletion(slug)
+        return await preview_deletion(slug, is_decided=is_decided)
     except NotFound:  # somebody else has just deleted it
         return None
 
@@ -98,9 +109,10 @@ async def delete_namespace(
     await _close(preview.name, mark)
     for slug in await list_slugs_in(preview.name):
         try:
-            await delete_skill(slug, actor=actor, reason=reason, is_admin=is_admin)
+            await delete_skill(slug, actor=actor, reason=reason, is_admin=is_admin, is_decided=True)
         except NotFound:  # somebody else has just deleted it
             continue
+    await _withdraw_waiting(preview.name, mark)
     await _remove_rest(preview, mark)
     return preview
 
@@ -140,6 +152,25 @@ async def _close(name: str, mark: DeletedNamespace) -> None:
         return PlannedChange(operations=[*write_namespace(stored, closed), audit], result=None)
 
     await change(f"the namespace {name}", plan)
+
+
+async def _withdraw_waiting(name: str, mark: DeletedNamespace) -> None:
+    """Withdraw what needs review in a closed namespace: no reviewer can approve it any more."""
+    for waiting in await get_waiting_reviews():
+        if namespace_of(waiting.source) == name:
+            await change(waiting.id, partial(_plan_withdrawal, waiting.id, name, mark))
+
+
+async def _plan_withdrawal(
+    submission_id: str, name: str, mark: DeletedNamespace
+) -> PlannedChange[None]:
+    stored = await get_submission(submission_id)
+    if stored is None or stored.record.state is not SubmissionState.NEEDS_REVIEW:
+        return PlannedChange(result=None)  # a reviewer or its submitter was faster
+    operations = await withdraw_deleted(
+        stored, what=f"the namespace {name}", actor=mark.by, reason=mark.reason
+    )
+    return PlannedChange(operations=operations, result=None)
 
 
 async def _remove_rest(preview: NamespaceDeletion, mark: DeletedNamespace) -> None:

@@ -18,11 +18,13 @@ from vskill_platform.model.skill import (
     SkillVersion,
     newest_version,
 )
+from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.versions.artifact_digests import complete_versions
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.deleted_skill_store import DeletedSkill, write_deleted_skill
+from vskill_platform.stores.end_submission import withdraw_deleted
 from vskill_platform.stores.followed_repo_store import delete_followed_repo
 from vskill_platform.stores.install_store import delete_installs, get_installs
 from vskill_platform.stores.records import Stored
@@ -36,6 +38,7 @@ from vskill_platform.stores.skill_store import (
     resolve_slug,
     write_skill,
 )
+from vskill_platform.stores.source_submissions import list_submissions_of
 from vskill_platform.stores.transfer_store import delete_transfer, transfer_id
 from vskill_platform.stores.version_store import delete_versions, get_versions
 
@@ -58,21 +61,32 @@ class Deletion(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
 
 
-async def preview_deletion(slug: str, version: str | None = None) -> Deletion:
+async def preview_deletion(
+    slug: str, version: str | None = None, *, is_decided: bool = False
+) -> Deletion:
     """Return what would go, without changing anything."""
-    return (await _look(slug, version))[1]
+    return (await _look(slug, version, is_decided=is_decided))[1]
 
 
 async def delete_skill(
-    slug: str, version: str | None = None, *, actor: str, reason: str, is_admin: bool = False
+    slug: str,
+    version: str | None = None,
+    *,
+    actor: str,
+    reason: str,
+    is_admin: bool = False,
+    is_decided: bool = False,
 ) -> Deletion:
-    """Delete a skill, or one version of it, in one commit with its audit record."""
+    """Delete a skill, or one version of it, in one commit with its audit record.
+
+    *is_decided*: the deletion was allowed and has begun, so installs since then do not count.
+    """
     if not reason.strip():
         raise InvalidInput("a reason is required; it stays visible under the old name")
     await complete_versions(await resolve_slug(slug))  # later versions keep their commits
 
     async def plan() -> PlannedChange[Deletion]:
-        stored, deletion, versions = await _look(slug, version)
+        stored, deletion, versions = await _look(slug, version, is_decided=is_decided)
         if deletion.refused and not is_admin:
             raise NotAllowed(deletion.refused)
         gone = [item for item in versions if item.version in deletion.versions]
@@ -98,7 +112,7 @@ async def delete_skill(
 
 
 async def _look(
-    slug: str, version: str | None
+    slug: str, version: str | None, *, is_decided: bool
 ) -> tuple[Stored[PublishedSkill], Deletion, list[SkillVersion]]:
     stored = await get_skill(await resolve_slug(slug))
     if stored is None:
@@ -117,7 +131,7 @@ async def _look(
         aliases=tuple(await list_aliases_of(skill.slug)) if version is None else (),
         installs=installs,
         bytes=sum(file.size for item in gone for file in item.files),
-        refused=_why_kept(skill, gone, installs),
+        refused=_why_kept(skill, gone, 0 if is_decided else installs),
     )
     return stored, deletion, versions
 
@@ -170,12 +184,37 @@ async def _delete_whole(
     marks = [msgspec.structs.replace(mark, slug=slug) for slug in (skill.slug, *deletion.aliases)]
     return [
         *delete_skill_record(stored, deletion.aliases),
+        *await _withdraw_waiting(skill, by),
         *(write_deleted_skill(one) for one in marks),
         *await delete_similarity_record(skill.slug),
         delete_installs(skill.slug),
         delete_followed_repo(skill.slug),
         delete_repo_health(skill.slug),
         delete_transfer(transfer_id(skill.slug)),
+    ]
+
+
+async def _withdraw_waiting(skill: PublishedSkill, by: tuple[str, str]) -> list[Operation]:
+    """Withdraw its submissions that need review: an approval would bring the skill back."""
+    homes = [(skill.repo_url, skill.skill_path)]
+    homes += [
+        (home.repo_url, home.skill_path)
+        for home in skill.moved_from
+        if home.publisher == skill.publisher
+    ]
+    found = {
+        one.record.id: one
+        for url, path in homes
+        for one in await list_submissions_of(url, path)
+        if one.record.state is SubmissionState.NEEDS_REVIEW
+    }
+    actor, reason = by
+    return [
+        operation
+        for one in found.values()
+        for operation in await withdraw_deleted(
+            one, what=f"the skill {skill.slug}", actor=actor, reason=reason
+        )
     ]
 
 

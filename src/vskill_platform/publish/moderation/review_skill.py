@@ -9,6 +9,7 @@ from vskill_platform.errors import (
     ChangedSinceSeen,
     InvalidInput,
     InvalidTransition,
+    NamespaceDeleted,
     NotAllowed,
     NotFound,
 )
@@ -21,7 +22,11 @@ from vskill_platform.model.submission import Cause, Submission, SubmissionState,
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
 from vskill_platform.publish.moderation.check_version import check_version
 from vskill_platform.publish.moderation.hold_skill import reopened
-from vskill_platform.publish.versions.publish_skill import prepare_publication, publish
+from vskill_platform.publish.versions.publish_skill import (
+    expect_open_namespace,
+    prepare_publication,
+    publish,
+)
 from vskill_platform.scan.scan_skill import ScanResult
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.block_store import find_block
@@ -138,6 +143,10 @@ async def why_not_approve(submission: Submission, reviewer: str) -> str:
     """Return why this reviewer cannot approve it, as far as that is known before; or nothing."""
     if why := await _why_not_this_reviewer(submission, reviewer):
         return why
+    try:
+        await expect_open_namespace(submission.source)
+    except NamespaceDeleted as error:
+        return str(error)
     found = await find_block(
         submission.source, name=submission.skill_name, digest=submission.digest
     )

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, Operation
-from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, SlugTaken
+from vskill_platform.errors import InvalidInput, NamespaceDeleted, NotAllowed, NotFound, SlugTaken
 from vskill_platform.model.block import current_subjects
 from vskill_platform.model.lookalike import compare_names, name_marks
 from vskill_platform.model.namespace import checked_namespace, namespace_of_skill
@@ -112,7 +112,7 @@ async def transfer_skill(
             raise InvalidInput(f"{skill.slug} already belongs to {namespace}")
         receiver = await get_namespace(namespace)
         if receiver.record.deleted:
-            raise SlugTaken(f"the namespace {namespace} was deleted; add an owner to open it again")
+            raise NamespaceDeleted(namespace)
         giver = await get_namespace(namespace_of_skill(skill))
         if giver.record.deleted:  # the deletion would follow the skill to its new namespace
             raise NotAllowed(

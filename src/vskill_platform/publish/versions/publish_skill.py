@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, Operation
-from vskill_platform.errors import SlugTaken
+from vskill_platform.errors import NamespaceDeleted, SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.block import former_subjects
 from vskill_platform.model.labels import agents_of, tags_of
@@ -126,7 +126,7 @@ async def prepare_publication(
     The commit fails if it was blocked, or published by somebody else, in the meantime.
     """
     source = submission.source
-    is_open = await _expect_open_namespace(source)
+    is_open = await expect_open_namespace(source)
     target = await _find_target(submission, manifest.name)
     is_private = target.is_private or submission.is_private
     is_older = is_older_version(target.skill, submission)
@@ -172,11 +172,11 @@ async def prepare_publication(
     )
 
 
-async def _expect_open_namespace(source: Source) -> Operation:
+async def expect_open_namespace(source: Source) -> Operation:
     """Refuse a namespace that was deleted while the skill was checked."""
     stored = await get_namespace(namespace_of(source))
     if stored.record.deleted:
-        raise SlugTaken(f"the namespace {stored.record.name} was deleted")
+        raise NamespaceDeleted(stored.record.name)
     return expect_namespace(stored)
 
 

@@ -18,6 +18,7 @@ from vskill_platform.errors import (
     LinkExpired,
     MirrorPending,
     MirrorRefused,
+    NamespaceDeleted,
     NotAllowed,
     NotFound,
     NotPublished,
@@ -137,6 +138,12 @@ KINDS: dict[type[Exception], Kind] = {
         "not_published",
         "Not published yet",
         "It is stored. Do not send it again; follow the submission.",
+    ),
+    NamespaceDeleted: Kind(
+        409,
+        "namespace_deleted",
+        "Namespace deleted",
+        "Use another namespace, or ask an admin to open this one again.",
     ),
     SlugTaken: Kind(409, "slug_taken", "Name already taken", "Choose another name."),
     Overtaken: Kind(

@@ -15,7 +15,14 @@ from vskill_platform.access.sessions import begin_session, end_session, list_ope
 from vskill_platform.access.sign_in import has_password
 from vskill_platform.access.tokens import NewToken, TokenLimits, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
-from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn, SlugTaken
+from vskill_platform.errors import (
+    InvalidInput,
+    NamespaceDeleted,
+    NotAllowed,
+    NotFound,
+    NotSignedIn,
+    SlugTaken,
+)
 from vskill_platform.model.rights import SCOPES_OF
 from vskill_platform.model.user import Scope, User
 from vskill_platform.stores.db import get_settings
@@ -181,7 +188,7 @@ async def transfer_form(request: WebRequest) -> Response[Any]:
             await end_transfer(visitor, fields.get("id", ""))
         else:
             await give_namespace(visitor, fields.get("namespace", ""), fields.get("user", ""))
-    except (InvalidInput, NotAllowed, NotFound, SlugTaken) as error:
+    except (InvalidInput, NamespaceDeleted, NotAllowed, NotFound, SlugTaken) as error:
         return await show_account(request, Notes(problem=str(error)), status=400)
     done = {"accept": "accepted", "end": "ended"}.get(action, "offered")
     return Redirect(f"/account?done={done}", status_code=303)

@@ -2,25 +2,28 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tests.casts import add_installs
 from tests.clocks import ManualClock
-from tests.people import a_user
+from tests.people import a_user, close_namespace
+from tests.unit.events.happenings import moved, submitted
 from tests.unit.publish.versions.test_move_skill import prepare
-from tests.unit.web.pages_cast import put_skill
+from tests.unit.web.pages_cast import change_skill, put_skill
 from vskill_platform.access.namespaces import add_member, add_owner, check_may_act_in
 from vskill_platform.access.tokens import TokenLimits, add_token
-from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, SlugTaken
+from vskill_platform.errors import InvalidInput, NamespaceDeleted, NotAllowed, NotFound
 from vskill_platform.model.rights import Visitor
+from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.source import git_source
-from vskill_platform.model.user import DeletedNamespace, Role, Scope
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.user import Role, Scope
 from vskill_platform.publish.moderation.delete_namespace import (
     delete_namespace,
     preview_namespace_deletion,
 )
 from vskill_platform.publish.moderation.delete_skill import SECOND_THOUGHTS
+from vskill_platform.publish.moderation.review_skill import why_not_approve
 from vskill_platform.publish.versions.move_skill import transfer_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
@@ -28,9 +31,10 @@ from vskill_platform.stores.deleted_skill_store import get_deleted_skill
 from vskill_platform.stores.namespace_store import (
     get_namespace,
     list_namespaces_of,
-    write_namespace,
 )
+from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.skill_store import get_skill, list_slugs_in
+from vskill_platform.stores.submission_store import get_submission, get_waiting_reviews
 from vskill_platform.stores.token_store import list_tokens
 
 TIDY, OTHER = "ada/notes/tidy", "ada/lists/sort"
@@ -73,7 +77,7 @@ async def test_everything_in_it_goes_and_its_names_stay_taken(
     assert await bound.engine.commit(under_way.operations) is None
     with pytest.raises(NotAllowed, match="ada was deleted; only an admin can open it again"):
         await check_may_act_in(ada, "ada")
-    with pytest.raises(SlugTaken, match="the namespace ada was deleted"):
+    with pytest.raises(NamespaceDeleted, match="the namespace ada was deleted"):
         await prepare(tmp_path / "late", git_source("https://github.com/ada/new"), "new")
     with pytest.raises(NotFound):
         await preview_namespace_deletion("ada")
@@ -125,12 +129,9 @@ async def test_the_audit_log_also_has_the_begin_of_a_deletion(ada: Visitor) -> N
 
 
 async def test_no_skill_leaves_a_namespace_that_is_being_deleted(
-    ada: Visitor, bound: WorkerEnv, clock: ManualClock
+    ada: Visitor,
 ) -> None:
-    closed = await get_namespace("ada")
-    mark = DeletedNamespace(by="ada", at=clock.now(), reason="we moved")
-    killed = msgspec.structs.replace(closed.record, deleted=mark)
-    assert await bound.engine.commit(write_namespace(closed, killed))
+    await close_namespace("ada")
 
     with pytest.raises(NotAllowed, match="ada is being deleted"):
         await transfer_skill(TIDY, "@ben", actor="ben")
@@ -144,3 +145,67 @@ async def test_namespaces_of_accounts_and_of_the_registry_are_not_deleted(
 ) -> None:
     with pytest.raises(InvalidInput):
         await delete_namespace(name, actor="cyd", reason="so", is_admin=True)
+
+
+async def test_an_owner_completes_a_deletion_although_a_skill_was_installed_meanwhile(
+    ada: Visitor, clock: ManualClock
+) -> None:
+    await close_namespace("ada")
+    await add_installs({OTHER: 1})
+    clock.advance(seconds=SECOND_THOUGHTS.total_seconds() + 1)
+
+    done = await delete_namespace("ada", actor="ada", reason="we moved")
+
+    assert (len(done.skills), done.refused) == (2, "")
+    assert await list_slugs_in("ada") == []
+    assert (await get_namespace("ada")).record.owners == ()
+
+
+async def test_a_skill_that_was_taken_down_meanwhile_is_left_to_an_admin(
+    ada: Visitor, bound: WorkerEnv, clock: ManualClock
+) -> None:
+    await close_namespace("ada")
+    down = TakenDown(by="rae", reason="malware", at=clock.now())
+    await change_skill(bound, TIDY, down=down)
+
+    with pytest.raises(NotAllowed, match="was taken down, so only an admin can delete it"):
+        await delete_namespace("ada", actor="ada", reason="we moved")
+
+    await delete_namespace("ada", actor="cyd", reason="the law", is_admin=True)
+    assert await list_slugs_in("ada") == []
+
+
+async def test_submissions_that_need_review_are_withdrawn_with_the_reason(ada: Visitor) -> None:
+    needs_review = (SubmissionState.TIER1_SCANNING, SubmissionState.NEEDS_REVIEW)
+    waiting = (await moved(await submitted(), *needs_review)).record
+    source = git_source("https://github.com/adamant/notes", "new")
+    elsewhere = (await moved(await submitted(source=source), *needs_review)).record
+
+    await delete_namespace("ada", actor="ada", reason="we moved")
+
+    ended = await get_submission(waiting.id)
+    assert ended
+    assert ended.record.state is SubmissionState.DEQUEUED
+    why = "the namespace ada was deleted by ada: we moved"
+    assert ended.record.reason == f"withdrawn: {why}"
+    report = await get_report(waiting.id)
+    assert report
+    assert [(item.rule, item.message) for item in report.findings] == [
+        ("RUN-WITHDRAWN", f"It was withdrawn: {why}")
+    ]
+    assert [one.id for one in await get_waiting_reviews()] == [elsewhere.id]
+
+
+async def test_a_reviewer_learns_why_nothing_in_a_closed_namespace_can_be_approved(
+    ada: Visitor,
+) -> None:
+    waiting = await moved(
+        await submitted(), SubmissionState.TIER1_SCANNING, SubmissionState.NEEDS_REVIEW
+    )
+    await close_namespace("ada")
+
+    why = await why_not_approve(waiting.record, "rae")
+
+    assert why == (
+        "the namespace ada was deleted; only an admin can open it again, by adding an owner"
+    )

@@ -7,11 +7,13 @@ import pytest
 
 from tests.casts import add_installs
 from tests.clocks import NOON, ManualClock
+from tests.unit.events.happenings import moved, submitted
 from tests.unit.publish.versions.test_move_skill import prepare
 from tests.unit.web.pages_cast import FILES, change_skill, put_skill
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, SkillDeleted, SlugTaken
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.source import git_source, upload_source
+from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.delete_skill import (
     SECOND_THOUGHTS,
     delete_skill,
@@ -25,6 +27,7 @@ from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.scan_store import get_report_on
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.stores.version_store import get_archive, get_versions
 from vskill_platform.web.protocols.git_repos import find_state
 
@@ -55,6 +58,25 @@ async def test_nothing_of_a_deleted_skill_stays_but_its_name(
     (record,) = [one for one in (await list_audit()).records if one.action == "skill delete"]
     assert (record.subject, record.reason) == ("ada/notes/neat", "a mistake")
     assert record.outcome == "2 versions deleted"
+
+
+async def test_an_update_that_needs_review_is_withdrawn_and_cannot_bring_the_skill_back(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(bound, tmp_path)
+    skill = await get_skill(SLUG)
+    assert skill
+    source = git_source(skill.record.repo_url, skill.record.skill_path, ref="next")
+    update = await moved(
+        await submitted(source=source), SubmissionState.TIER1_SCANNING, SubmissionState.NEEDS_REVIEW
+    )
+
+    await delete(SLUG)
+
+    ended = await get_submission(update.record.id)
+    assert ended
+    assert ended.record.state is SubmissionState.DEQUEUED
+    assert ended.record.reason == f"withdrawn: the skill {SLUG} was deleted by ada: a mistake"
 
 
 async def test_an_archive_that_another_skill_has_stays(bound: WorkerEnv, tmp_path: Path) -> None:
