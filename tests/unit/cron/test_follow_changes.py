@@ -5,10 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.casts import a_published_skill, a_skill_folder
+from tests.casts import a_published_skill
 from tests.clocks import NOON, ManualClock
-from tests.git_server import GitServer
-from tests.people import a_user
 from tests.repos import commit_all, git
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.cron.follow_changes import is_new_tag, newest_tag
@@ -19,7 +17,6 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import Submission, SubmissionState
-from vskill_platform.model.user import Role
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
@@ -42,15 +39,9 @@ LATER = {"minutes": 61}
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    return a_skill_folder(tmp_path / "repo" / "skills").parents[1]
-
-
-@pytest.fixture
-async def source(git_server: GitServer, repo: Path) -> Source:
+async def source(repo_url: str, repo: Path) -> Source:
     """A skill of a namespace of Ada, published from its first commit, which has the tag v1.0.0."""
-    await a_user(Role.PUBLISHER)
-    source = git_source(git_server.serve_repo(repo, "ada/notes"), PATH)
+    source = git_source(repo_url, PATH)
     git(repo, "tag", "v1.0.0")
     made = await submit(source, submitter="ada")
     skill = a_published_skill(SLUG, repo_url=source.url, submission_id=made.submission.id)

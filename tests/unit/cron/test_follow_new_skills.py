@@ -41,15 +41,9 @@ LATER = {"minutes": 61}
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    return a_skill_folder(tmp_path / "repo" / "skills").parents[1]
-
-
-@pytest.fixture
-async def source(git_server: GitServer, repo: Path) -> Source:
+async def source(repo_url: str) -> Source:
     """A repository with one skill, which Ada follows as a whole."""
-    await a_user(Role.PUBLISHER)
-    source = git_source(git_server.serve_repo(repo, "ada/notes"))
+    source = git_source(repo_url)
     await follow_whole_repo(source.url, actor="ada")
     return source
 

@@ -53,15 +53,9 @@ LATER = {"minutes": 61}
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    return a_skill_folder(tmp_path / "repo" / "skills").parents[1]
-
-
-@pytest.fixture
-async def source(git_server: GitServer, repo: Path) -> Source:
+async def source(repo_url: str, repo: Path) -> Source:
     """A skill that is published from its first commit, and Ada, who follows its repository."""
-    await a_user(Role.PUBLISHER)
-    source = git_source(git_server.serve_repo(repo, "ada/notes"), PATH)
+    source = git_source(repo_url, PATH)
     await publish(source, repo)
     return source
 
