@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,9 @@ class Upstream:
         skill = await put_skill(
             env, self._folder, slug, files=given, **{"at": env.clock.now(), **fields}
         )
-        assert await self.registry.catalogue.wait_until(await env.engine.revision())
+        assert await self.registry.catalogue.wait_until(
+            await env.engine.revision(), within=timedelta(minutes=1)
+        )
         return skill
 
     def mirror(self, kind: MirrorKind = MirrorKind.VSKILL, **options: Any) -> Mirror:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -74,7 +75,9 @@ async def hidden(process: Process, tmp_path: Path) -> Journey:
 async def client(hidden: Journey, bound: WorkerEnv) -> AsyncIterator[AsyncClient]:
     async with open_catalogue(bound) as catalogue:
         await catalogue.wait_until_ready()
-        assert await catalogue.wait_until(await bound.engine.revision())
+        assert await catalogue.wait_until(
+            await bound.engine.revision(), within=timedelta(minutes=1)
+        )
         transport = ASGITransport(cast("Any", an_app(bound, catalogue=catalogue)))
         async with AsyncClient(transport=transport, base_url="http://registry") as client:
             yield client

@@ -1,7 +1,7 @@
 """Skills and submissions for a catalogue to find, written as records the way the platform does."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -127,7 +127,9 @@ def an_event(
 
 async def current(catalogue: Catalogue) -> Catalogue:
     """Wait until the catalogue has all that was committed until now."""
-    assert await catalogue.wait_until(await bound_env().engine.revision())
+    assert await catalogue.wait_until(
+        await bound_env().engine.revision(), within=timedelta(minutes=1)
+    )
     return catalogue
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -36,7 +37,9 @@ async def started_with(env: WorkerEnv) -> tuple[list[str], list[str]]:
     with capture_logs() as logs:
         async with open_catalogue(env) as catalogue:
             await catalogue.wait_until_ready()
-            assert await catalogue.wait_until(await env.engine.revision())
+            assert await catalogue.wait_until(
+                await env.engine.revision(), within=timedelta(minutes=1)
+            )
             slugs = sorted(await found(catalogue))
     return [line["event"] for line in logs], slugs
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar, cast
 
 import httpx2
@@ -39,7 +40,9 @@ class _ToLoop(httpx2.BaseTransport):
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
         env = self._served.env
-        assert await self._served.catalogue.wait_until(await env.engine.revision())
+        assert await self._served.catalogue.wait_until(
+            await env.engine.revision(), within=timedelta(minutes=1)
+        )
         sent = httpx2.Request(
             request.method, request.url, headers=request.headers, content=request.read()
         )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -65,7 +66,9 @@ class Registry:
         self.client = client
 
     async def ask(self, method: str, path: str, **options: Any) -> Response:
-        assert await self.catalogue.wait_until(await self.env.engine.revision())
+        assert await self.catalogue.wait_until(
+            await self.env.engine.revision(), within=timedelta(minutes=1)
+        )
         answer = await self.client.request(method, path, **options)
         check_described(answer)
         return answer

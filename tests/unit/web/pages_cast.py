@@ -5,7 +5,7 @@ They skip the checks: the skills these tests need would not pass them.
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -57,7 +57,9 @@ class Site:
 
     async def get(self, address: str, **headers: str) -> Response:
         """Return a page once all that was written before is in the catalogue."""
-        assert await self.catalogue.wait_until(await self._env.engine.revision())
+        assert await self.catalogue.wait_until(
+            await self._env.engine.revision(), within=timedelta(minutes=1)
+        )
         return await self.browser.get(address, headers=headers)
 
 

@@ -216,26 +216,51 @@ for _ in range(2):
         break
 with open(sys.argv[1], "a") as pids:
     pids.write(f"{os.getpid()}\\n")
+with open(sys.argv[2], "w") as started:
+    started.write(".")
 while True:
     time.sleep(60)
 """
 
 
-async def test_a_hanging_scanner_is_ended_with_all_children_at_the_deadline(
-    skill: Path, tmp_path: Path
-) -> None:
-    pids = tmp_path / "pids"
+class Hanging:
+    """A scanner with two children, all of which report that they run and then hang."""
 
-    outcome = await scan(
-        skill,
-        HANGS_WITH_CHILDREN,
-        arguments=(str(pids), "{folder}"),
-        deadline=timedelta(seconds=4),
-    )
+    def __init__(self, folder: Path) -> None:
+        self._pids, self._started = folder / "pids", folder / "started"
+        os.mkfifo(self._started)
+        # Opened for writing, too, so that it does not end between two processes that report.
+        self._reports = os.open(self._started, os.O_RDWR)
+
+    async def scan(self, skill: Path, **changes: Any) -> ExternalScanResult:
+        arguments = (str(self._pids), str(self._started), "{folder}")
+        return await scan(skill, HANGS_WITH_CHILDREN, arguments=arguments, **changes)
+
+    async def all_run(self) -> None:
+        for _ in range(3):
+            await asyncio.to_thread(os.read, self._reports, 1)
+
+    async def all_are_gone(self) -> None:
+        os.close(self._reports)
+        assert len(pids_in(self._pids)) == 3
+        await assert_all_gone(self._pids)
+
+
+@pytest.mark.timeout(180)
+async def test_a_hanging_scanner_is_ended_with_all_children_at_the_deadline(
+    skill: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging, loop = Hanging(tmp_path), asyncio.get_running_loop()
+    now = loop.time
+    running = asyncio.create_task(hanging.scan(skill, deadline=timedelta(seconds=50)))
+    await hanging.all_run()
+
+    monkeypatch.setattr(loop, "time", lambda: now() + 50)
+    outcome = await running
 
     assert outcome.status is S.TIMED_OUT
-    assert outcome.note == "it did not finish within 4s"
-    await assert_all_gone(pids)
+    assert outcome.note == "it did not finish within 50s"
+    await hanging.all_are_gone()
 
 
 async def test_children_that_are_left_behind_end_with_their_parent(
@@ -252,19 +277,15 @@ async def test_children_that_are_left_behind_end_with_their_parent(
 
 
 async def test_cancelling_the_wait_ends_the_scanner(skill: Path, tmp_path: Path) -> None:
-    pids, started = tmp_path / "pids", tmp_path / "started"
-    os.mkfifo(started)
-    source = HANGS_WITH_CHILDREN.replace(
-        "while True:", f"open({str(started)!r}, 'w').close()\nwhile True:", 1
-    )
-    running = asyncio.create_task(scan(skill, source, arguments=(str(pids), "{folder}")))
-    await asyncio.to_thread(started.read_bytes)
+    hanging = Hanging(tmp_path)
+    running = asyncio.create_task(hanging.scan(skill))
+    await hanging.all_run()
 
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
 
-    await assert_all_gone(pids)
+    await hanging.all_are_gone()
 
 
 async def assert_all_gone(pids: Path) -> None:

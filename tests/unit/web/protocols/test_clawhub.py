@@ -65,7 +65,9 @@ async def ask(registry: Registry, path: str, *, method: str = "GET", **options: 
 
     Not through `registry.get`: our API's document does not describe ClawHub's answers.
     """
-    assert await registry.catalogue.wait_until(await registry.env.engine.revision())
+    assert await registry.catalogue.wait_until(
+        await registry.env.engine.revision(), within=timedelta(minutes=1)
+    )
     return await registry.client.request(method, path, **options)
 
 
