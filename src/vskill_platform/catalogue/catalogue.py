@@ -49,12 +49,11 @@ from vskill_platform.catalogue.query import (
     Suggestion,
     Visible,
 )
-from vskill_platform.catalogue.relaxed_search import search_relaxed
+from vskill_platform.catalogue.relaxed_search import search_forgiving
 from vskill_platform.catalogue.search_skills import (
     Known,
     Question,
     is_quick,
-    search_some,
 )
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import NotReady
@@ -104,25 +103,18 @@ class Catalogue:
         return self._follower.freshness
 
     async def search_skills(self, query: SkillQuery) -> SkillResults:
-        exact = msgspec.structs.replace(query, is_forgiving=False)
-        answer = await self._search(exact)
-        if answer.total or not query.is_forgiving or not query.text.strip():
-            return answer
-        version = self._follower.ready_index().skills_written
-        if remembered := self._answers.get(query, version):
-            return remembered
-        relaxed = await self._ask(partial(search_relaxed, query=exact)) or answer
-        self._answers.keep(query, relaxed, version)
-        return relaxed
-
-    async def _search(self, query: SkillQuery) -> SkillResults:
         index = self._follower.ready_index()
         changed, written = index.skills_changed, index.skills_written
         if remembered := self._answers.get(query, written):
             return remembered
-        # The total does not depend on the order or the page.
+        # The total does not depend on the order or the page, nor on what is done if it is zero.
         question = msgspec.structs.replace(
-            query, sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False
+            query,
+            sort=SkillSort.RELEVANCE,
+            offset=0,
+            limit=0,
+            with_facets=False,
+            is_forgiving=False,
         )
         known = self._known.get(question, changed)
         asked = Question(query, known)
@@ -221,7 +213,7 @@ class Catalogue:
         return await self._follower.share_snapshot()
 
     async def _search_some(self, questions: Sequence[Question]) -> list[tuple[SkillResults, Known]]:
-        return await self._ask(partial(search_some, questions=questions))
+        return await self._ask(partial(search_forgiving, questions=questions))
 
     async def _ask(self, question: Callable[[apsw.Connection], Result]) -> Result:
         index = self._follower.ready_index()

@@ -1,45 +1,92 @@
-"""Search for what was probably meant after nothing matched, all of it in one call of a thread."""
+"""Search for what was probably meant if nothing matched, in the same call of a thread.
 
-from typing import Any
+All queries of a call are corrected together. A call costs about as much as a search, and so does
+each of its SQL queries while the event loop is busy, because its thread waits for the
+interpreter lock.
+"""
+
+from collections.abc import Mapping, Sequence
 
 import apsw
 import msgspec
 
 from vskill_platform.catalogue.match import without_filters
 from vskill_platform.catalogue.query import SkillQuery, SkillResults, SkillSort
-from vskill_platform.catalogue.search_skills import Question, search_some
-from vskill_platform.catalogue.vocabulary import relax_text
+from vskill_platform.catalogue.search_skills import Known, Question, search_some
+from vskill_platform.catalogue.vocabulary import RelaxedText, relax_texts
 
 
-def search_relaxed(connection: apsw.Connection, *, query: SkillQuery) -> SkillResults | None:
-    """Return what matches with corrected words, or with any of them; None if nothing does.
+def search_forgiving(
+    connection: apsw.Connection, questions: Sequence[Question]
+) -> list[tuple[SkillResults, Known]]:
+    """Return a page for each query, as `search_some` does; if it is empty, of what was meant."""
+    exact = search_some(connection, questions)
+    unfound = {
+        number: asked.query
+        for number, (asked, (found, _)) in enumerate(zip(questions, exact, strict=True))
+        if not found.total and asked.query.is_forgiving and asked.query.text.strip()
+    }
+    relaxed = _search_relaxed(connection, unfound) if unfound else {}
+    return [(relaxed.get(number, found), known) for number, (found, known) in enumerate(exact)]
+
+
+def _search_relaxed(
+    connection: apsw.Connection, queries: Mapping[int, SkillQuery]
+) -> dict[int, SkillResults]:
+    """Return what matches with corrected words, or with any of them, for queries that have it.
 
     Whether something matches is decided without the filters: a filter that leaves nothing is not a
-    typo. The query as it is has matched nothing.
+    typo. The queries as they are have matched nothing.
     """
-    bare = without_filters(query)
-    has_filters = bare != query
-    if has_filters and _count(connection, bare):
-        return None
-    for relaxed in relax_text(connection, query.text):
-        instead = {"text": relaxed.text, "any_word": relaxed.any_word}
-        if has_filters and not _count(connection, bare, **instead):
-            continue
-        found = _search(connection, msgspec.structs.replace(query, **instead))
-        if found.total or has_filters:
-            return msgspec.structs.replace(
-                found, searched_for=relaxed.text, is_any_word=relaxed.any_word
-            )
-    return None
-
-
-def _count(connection: apsw.Connection, query: SkillQuery, **changes: Any) -> int:
-    counted = msgspec.structs.replace(
-        query, sort=SkillSort.RELEVANCE, offset=0, limit=0, with_facets=False, **changes
-    )
-    return _search(connection, counted).total
-
-
-def _search(connection: apsw.Connection, query: SkillQuery) -> SkillResults:
-    ((found, _),) = search_some(connection, [Question(query)])
+    filtered = _totals_without_filters(connection, queries)
+    left = {number: query for number, query in queries.items() if not filtered.get(number)}
+    texts = relax_texts(connection, [query.text for query in left.values()])
+    waiting = dict(zip(left, texts, strict=True))
+    found: dict[int, SkillResults] = {}
+    while waiting := {number: texts for number, texts in waiting.items() if texts}:
+        tried = {number: texts.pop(0) for number, texts in waiting.items()}
+        matching = _search_instead(connection, left, tried)
+        found |= matching
+        waiting = {number: texts for number, texts in waiting.items() if number not in matching}
     return found
+
+
+def _search_instead(
+    connection: apsw.Connection,
+    queries: Mapping[int, SkillQuery],
+    texts: Mapping[int, RelaxedText],
+) -> dict[int, SkillResults]:
+    """Search for these texts instead; leave out those that nothing matches even without filters."""
+    instead = {
+        number: msgspec.structs.replace(queries[number], text=one.text, any_word=one.any_word)
+        for number, one in texts.items()
+    }
+    filtered = _totals_without_filters(connection, instead)
+    asked = {number: query for number, query in instead.items() if filtered.get(number, 1)}
+    results = search_some(connection, [Question(query) for query in asked.values()])
+    return {
+        number: msgspec.structs.replace(
+            found, searched_for=texts[number].text, is_any_word=texts[number].any_word
+        )
+        for number, (found, _) in zip(asked, results, strict=True)
+        if found.total or number in filtered
+    }
+
+
+def _totals_without_filters(
+    connection: apsw.Connection, queries: Mapping[int, SkillQuery]
+) -> dict[int, int]:
+    """Return how many skills match each query that has filters, without them."""
+    bare = {
+        number: msgspec.structs.replace(
+            without_filters(query),
+            sort=SkillSort.RELEVANCE,
+            offset=0,
+            limit=0,
+            with_facets=False,
+        )
+        for number, query in queries.items()
+        if without_filters(query) != query
+    }
+    counted = search_some(connection, [Question(query) for query in bare.values()])
+    return {number: found.total for number, (found, _) in zip(bare, counted, strict=True)}

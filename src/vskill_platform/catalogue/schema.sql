@@ -113,10 +113,11 @@ END;
 
 -- The words of public skills, to correct typos. Those of private skills are never here.
 CREATE TABLE word (
-  word  TEXT    NOT NULL PRIMARY KEY,
-  count INTEGER NOT NULL  -- of skills
+  word    TEXT    NOT NULL PRIMARY KEY,
+  count   INTEGER NOT NULL, -- of skills
+  letters INTEGER NOT NULL  -- which it has, as bits
 ) STRICT, WITHOUT ROWID;
--- Parts of each word that a misspelt one also has (vocabulary.py).
+-- The middle and the ending of each word, and more of short ones (vocabulary.py).
 CREATE TABLE word_key (
   key  TEXT NOT NULL,
   word TEXT NOT NULL,

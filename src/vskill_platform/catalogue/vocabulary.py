@@ -1,17 +1,19 @@
 """The words of public skills: kept while skills change, and used to correct typos in a query.
 
-Similar words are found by the keys that they share: a short word by what is left when one letter is
-deleted, a long one by its trigrams. Words of private skills are not kept, so that a correction
-never shows one.
+A word that is at most one edit away from the misspelt one has the same first or second half; at
+most two edits away, the same beginning, middle or ending. So similar words are found in a few short
+ranges of the sorted words, and of keys made from middles and endings. Words of private skills are
+not kept, so that a correction never shows one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 import apsw
 import msgspec
 
 from vskill_platform.catalogue.query import SkillHit
-from vskill_platform.catalogue.sql import SEARCH, WRITE
+from vskill_platform.catalogue.sql import SEARCH, WRITE, one_value
 from vskill_platform.catalogue.words import question_words, singular, words_of
 
 #: Words that say little; they are left out if nothing contains all words of a query.
@@ -23,18 +25,40 @@ _STOP_WORDS = frozenset(
 )
 #: Shorter and longer words are neither kept nor corrected.
 _SHORTEST, _LONGEST = 3, 24
-#: Lengths up to which a word has keys with a letter deleted, and from which it has trigrams.
-_MAX_DELETED, _MIN_TRIGRAMS = 8, 6
 #: Words of at most this length are corrected by one edit, longer ones by two.
 _ONE_EDIT = 5
-#: How many similar words are compared letter by letter.
-_COMPARED = 20
+#: Half of such a short word matches too many others: they are found by what is left of both without
+#: one letter. A query of this length may have one letter more or less.
+_SHORT = 4
+#: How many letters of its ending a word is found by.
+_ENDING = 6
+#: The shortest beginning or ending that is looked for.
+_SHORTEST_PART = 2
+#: How many words are read for a query, and how many of them are compared letter by letter.
+_READ, _COMPARED = 4_000, 60
+#: Greater than any letter.
+_LAST = chr(0x10FFFF)
 _encode = msgspec.json.Encoder().encode
 
 
 class RelaxedText(msgspec.Struct, frozen=True):
     text: str
     any_word: bool = False
+
+
+class _Similar(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A word that may be similar to one of a query, of which it has the number."""
+
+    number: int
+    word: str
+    count: int
+    #: The letters that only one of both has, as in `_letters`.
+    differing: int
+
+
+#: Words to read: those of some lengths that are between two others, or have a key that is.
+_Range = tuple[bool, str, str, int, int]
+_SIMILAR = msgspec.json.Decoder(list[_Similar])
 
 
 def vocabulary_of(hit: SkillHit) -> list[str]:
@@ -51,7 +75,11 @@ def count_words(connection: apsw.Connection, changes: Mapping[str, int]) -> None
     asked = {"words": _encode(sorted(changed)).decode()}
     known = {word for (word,) in connection.execute(SEARCH["known_words"], asked)}
     connection.executemany(
-        WRITE["count_word"], [{"word": word, "count": by} for word, by in sorted(changed.items())]
+        WRITE["count_word"],
+        [
+            {"word": word, "count": by, "letters": _letters(word)}
+            for word, by in sorted(changed.items())
+        ],
     )
     connection.executemany(WRITE["add_word_key"], _rows(set(changed) - known))
     unused = {word for (word,) in connection.execute(WRITE["unused_words"], asked)}
@@ -59,11 +87,18 @@ def count_words(connection: apsw.Connection, changes: Mapping[str, int]) -> None
     connection.executemany(WRITE["delete_word"], [{"word": word} for word in sorted(unused)])
 
 
-def relax_text(connection: apsw.Connection, text: str) -> list[RelaxedText]:
-    """Return what to search for if nothing matches *text*, the closest first."""
-    words = question_words(text)
-    telling = [word for word in words if word not in _STOP_WORDS] or words
-    corrected = [right for word in telling if (right := _correct(connection, word))]
+def relax_texts(connection: apsw.Connection, texts: Sequence[str]) -> list[list[RelaxedText]]:
+    """Return what to search for if nothing matches each of these texts, the closest first."""
+    asked = [question_words(text) for text in texts]
+    telling = [[word for word in words if word not in _STOP_WORDS] or words for words in asked]
+    right = _correct(connection, {word for words in telling for word in words})
+    return [
+        _relaxed(words, [right[word] for word in some if word in right])
+        for words, some in zip(asked, telling, strict=True)
+    ]
+
+
+def _relaxed(words: list[str], corrected: list[str]) -> list[RelaxedText]:
     if not corrected:
         return []
     closest = " ".join(corrected)
@@ -73,26 +108,89 @@ def relax_text(connection: apsw.Connection, text: str) -> list[RelaxedText]:
     return relaxed
 
 
-def _correct(connection: apsw.Connection, word: str) -> str | None:
-    """Return the word itself if a public skill has it, else the most similar one, if any."""
-    if not _is_kept(word):
-        return word
-    forms = {"words": _encode([word, singular(word)]).decode()}
-    if connection.execute(SEARCH["known_words"], forms).fetchone():
-        return word
-    most = 1 if len(word) <= _ONE_EDIT else 2
-    asked = {
-        "keys": _encode(_keys(word, slack=most)).decode(),
-        "shortest": len(word) - most,
-        "longest": len(word) + most,
-        "limit": _COMPARED,
-    }
+def _correct(connection: apsw.Connection, words: Collection[str]) -> dict[str, str]:
+    """Return each word itself if a public skill has it, else the most similar one, if any."""
+    right = {word: word for word in words if not _is_kept(word)}
+    for most in (1, 2):
+        asked = [
+            word for word in words if word not in right and (most == 1 or len(word) > _ONE_EDIT)
+        ]
+        for word, similar in _similar_words(connection, asked, most).items():
+            if closest := _closest(word, similar, most):
+                right[word] = closest
+    return right
+
+
+def _closest(word: str, similar: list[_Similar], most: int) -> str | None:
+    alike = {(one.differing.bit_count(), -one.count, one.word) for one in similar}
     found = [
-        (distance, -count, similar)
-        for similar, count in connection.execute(SEARCH["similar_words"], asked)
-        if (distance := edit_distance(word, similar, most)) <= most
+        (distance, less_used, candidate)
+        for _, less_used, candidate in sorted(alike)[:_COMPARED]
+        if (distance := edit_distance(word, candidate, most)) <= most
     ]
     return min(found)[2] if found else None
+
+
+def _similar_words(
+    connection: apsw.Connection, words: Sequence[str], most: int
+) -> dict[str, list[_Similar]]:
+    """Return all words that can be at most so many edits away, and some others; in one query.
+
+    A known word, or a plural whose singular is known, is only similar to itself.
+    """
+    if not words:
+        return {}
+    ranges = _one_edit if most == 1 else _two_edits
+    asked = [
+        {
+            "word": word,
+            "singular": singular(word),
+            "letters": _letters(word),
+            "ranges": list(ranges(word)),
+        }
+        for word in words
+    ]
+    bindings = {"asked": _encode(asked).decode(), "most": most, "limit": _READ}
+    found: dict[str, list[_Similar]] = {word: [] for word in words}
+    for one in _SIMILAR.decode(one_value(connection, SEARCH["similar_words"], bindings)):
+        found[words[one.number]].append(one)
+    return found
+
+
+def _one_edit(word: str) -> Iterator[_Range]:
+    lengths = (len(word) - 1, len(word) + 1)
+    if len(word) <= _SHORT:
+        yield from (_with_keys(key, key, lengths) for key in _shortened(word))
+        return
+    half = len(word) // 2
+    yield _starting(word[:half], lengths)
+    yield from (_ending(word[half:], length) for length in range(lengths[0], lengths[1] + 1))
+    swapped = _swapped(word, half)
+    yield _words(swapped, swapped, lengths)
+
+
+def _two_edits(word: str) -> Iterator[_Range]:
+    for length in range(len(word) - 2, len(word) + 3):
+        lengths = (length, length)
+        if length < _SHORTEST_PART * 2 + 1:  # too short for three parts
+            left = {"".join(letters) for letters in combinations(word, length)}
+            yield from (_words(one, one, lengths) for one in left)
+            continue
+        part = _part(length)
+        yield _starting(word[:part], lengths)
+        yield _ending(word[-part:], length)
+        # With one edit before the middle and one after it, it has moved by at most one letter.
+        for start in (part - 1, part, part + 1):
+            if abs(len(word) - length - (start - part)) <= 1:
+                key = _middle_key(length, word[start : start + length - 2 * part])
+                yield _with_keys(key, key, lengths)
+        # Two letters that were swapped across the boundary of two parts, and an edit in the third,
+        # or two across the other boundary.
+        first, second = _swapped(word, part), _swapped(word, len(word) - part)
+        yield _starting(first[: length - part], lengths)
+        yield _ending(second[part - length :], length)
+        both = _swapped(first, len(word) - part)
+        yield _words(both, both, lengths)
 
 
 def edit_distance(one: str, other: str, most: int) -> int:
@@ -129,16 +227,61 @@ def _is_kept(word: str) -> bool:
     return _SHORTEST <= len(word) <= _LONGEST and word.isalpha()
 
 
-def _keys(word: str, *, slack: int = 0) -> list[str]:
-    """Return the keys of a word; with *slack*, also those of a word that many letters shorter."""
-    keys = []
-    if len(word) <= _MAX_DELETED + slack:
-        keys = [f"-{word}", *(f"-{word[:at]}{word[at + 1 :]}" for at in range(len(word)))]
-    if len(word) >= _MIN_TRIGRAMS - slack:
-        padded = f"^{word}$"
-        keys += [padded[at : at + 3] for at in range(len(padded) - 2)]
+def _keys(word: str) -> list[str]:
+    """Return the keys that a word is found by, besides itself."""
+    if len(word) <= _SHORT + 1:
+        keys = [*_shortened(word), _ending_key(len(word), word)]
+    else:
+        keys = [_ending_key(len(word), word)]
+    if len(word) > _SHORTEST_PART * 2:
+        part = _part(len(word))
+        keys.append(_middle_key(len(word), word[part:-part]))
     return list(dict.fromkeys(keys))
 
 
-def _rows(words: set[str]) -> list[dict[str, str]]:
+def _part(length: int) -> int:
+    """Return the length of the first and the last of three parts of a word."""
+    return max(length // 3, _SHORTEST_PART)
+
+
+def _shortened(word: str) -> list[str]:
+    return [f"-{word}", *(f"-{word[:at]}{word[at + 1 :]}" for at in range(len(word)))]
+
+
+def _ending_key(length: int, ending: str) -> str:
+    return f"<{length}{ending[::-1][:_ENDING]}"
+
+
+def _middle_key(length: int, middle: str) -> str:
+    return f"{length}{middle}"
+
+
+def _words(low: str, high: str, lengths: tuple[int, int]) -> _Range:
+    return (False, low, high, *lengths)
+
+
+def _with_keys(low: str, high: str, lengths: tuple[int, int]) -> _Range:
+    return (True, low, high, *lengths)
+
+
+def _starting(start: str, lengths: tuple[int, int]) -> _Range:
+    return _words(start, start + _LAST, lengths)
+
+
+def _ending(ending: str, length: int) -> _Range:
+    key = _ending_key(length, ending)
+    return _with_keys(key, key + _LAST, (length, length))
+
+
+def _swapped(word: str, at: int) -> str:
+    """Swap the letters before and after a boundary."""
+    return word[: at - 1] + word[at : at + 1] + word[at - 1 : at] + word[at + 1 :]
+
+
+def _letters(word: str) -> int:
+    """Return which letters a word has, as bits."""
+    return sum({1 << (ord(letter) % 32) for letter in word})
+
+
+def _rows(words: Iterable[str]) -> list[dict[str, str]]:
     return [{"key": key, "word": word} for word in sorted(words) for key in _keys(word)]

@@ -43,7 +43,7 @@ SELECT :id, value, :is_private FROM json_each(:capabilities)
 SELECT hit FROM skill_hit WHERE id = :id
 
 -- name: count_word
-INSERT INTO word (word, count) VALUES (:word, :count)
+INSERT INTO word (word, count, letters) VALUES (:word, :count, :letters)
 ON CONFLICT DO UPDATE SET count = count + excluded.count
 
 -- name: unused_words

@@ -1,0 +1,82 @@
+"""A misspelt word is corrected wherever its typos are, whichever other words there are."""
+
+from collections import Counter
+from collections.abc import Iterator
+from importlib.resources import files
+
+import apsw
+import pytest
+
+from tests.cases import all_cases
+from vskill_platform.catalogue.vocabulary import (
+    RelaxedText,
+    count_words,
+    edit_distance,
+    relax_texts,
+)
+
+_SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
+#: Words of every length, none of them within two edits of another.
+WORDS = ("pdf", "json", "excel", "docker", "grafana", "postgres", "terraform", "kubernetes")
+
+
+@pytest.fixture
+def connection() -> Iterator[apsw.Connection]:
+    opened = apsw.Connection(":memory:")
+    opened.execute(_SCHEMA)
+    count_words(opened, Counter(WORDS))
+    yield opened
+    opened.close()
+
+
+def typos(word: str) -> set[str]:
+    """Return the word with one letter inserted, deleted, replaced or swapped, in every place."""
+    found = {word[:at] + "q" + word[at:] for at in range(len(word) + 1)}
+    for at in range(len(word)):
+        found |= {word[:at] + word[at + 1 :], word[:at] + "q" + word[at + 1 :]}
+        if at:
+            found.add(word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :])
+    return {typo for typo in found - {word} if len(typo) >= 3}
+
+
+def corrections(connection: apsw.Connection, texts: list[str]) -> dict[str, list[RelaxedText]]:
+    return dict(zip(texts, relax_texts(connection, texts), strict=True))
+
+
+@all_cases("word", WORDS)
+def test_one_typo_is_corrected_in_every_place(connection: apsw.Connection, word: str) -> None:
+    typed = sorted(typos(word))
+
+    found = corrections(connection, typed)
+
+    assert found == {typo: [RelaxedText(word)] for typo in typed}
+
+
+@pytest.mark.parametrize("word", ["grafana", "kubernetes"])
+def test_two_typos_are_corrected_in_every_two_places(
+    connection: apsw.Connection, word: str
+) -> None:
+    twice = {second for first in typos(word) for second in typos(first)}
+    # A letter inserted between two that were swapped is a third edit.
+    typed = sorted(typo for typo in twice if edit_distance(typo, word, 2) == 2 and len(typo) > 5)
+
+    found = corrections(connection, typed)
+
+    assert found == {typo: [RelaxedText(word)] for typo in typed}
+
+
+def test_a_word_that_more_skills_use_is_preferred(connection: apsw.Connection) -> None:
+    count_words(connection, {"dicker": 1, "docker": 5})
+
+    assert relax_texts(connection, ["dacker"]) == [[RelaxedText("docker")]]
+
+
+def test_a_closer_word_is_preferred_to_one_that_more_skills_use(
+    connection: apsw.Connection,
+) -> None:
+    count_words(connection, {"kuberneten": 1, "kubernetes": 5})
+
+    assert relax_texts(connection, ["kubernetem", "kubernete"]) == [
+        [RelaxedText("kubernetes")], [RelaxedText("kubernetes")],
+    ]  # fmt: skip
+    assert relax_texts(connection, ["qkuberneten"]) == [[RelaxedText("kuberneten")]]
