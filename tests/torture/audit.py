@@ -1,14 +1,16 @@
-"""Compare what users were told with what is there, record by record, on PostgreSQL."""
+"""Compare what users were told with what is there, record by record."""
 
 import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from hashlib import sha256
 from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
+import apsw
 import asyncpg
 import msgspec
 
@@ -23,6 +25,16 @@ WITH told AS (SELECT DISTINCT unnest(marks) AS word, rank, id AS record FROM vsk
 UNION ALL
 (SELECT word, rank, record FROM vskill.mark EXCEPT TABLE told)
 """
+_DIFFERING_MARKS_IN_SQLITE = """
+WITH told AS (
+  SELECT DISTINCT words.value AS word, kv.rank, kv.id AS record
+  FROM kv, json_each(kv.marks) AS words
+)
+SELECT * FROM (SELECT * FROM told EXCEPT SELECT word, rank, record FROM mark)
+UNION ALL
+SELECT * FROM (SELECT word, rank, record FROM mark EXCEPT SELECT * FROM told)
+"""
+_SQLITE = "sqlite:///"
 #: How long the search index of a node may take to catch up.
 _INDEX_SECONDS = 40.0
 
@@ -213,12 +225,20 @@ async def _read_lists(nodes: Nodes, node: Node) -> _Lists:
 
 async def _check_marks(database_url: str) -> list[str]:
     """Compare the marks of records with the table that finds records by them."""
-    connection = await asyncpg.connect(database_url)
-    try:
-        rows = await connection.fetch(_DIFFERING_MARKS)
-    finally:
-        await connection.close()
-    return [f"mark {row['word']!r} of record {row['record']} does not match it" for row in rows]
+    if database_url.startswith(_SQLITE):
+        rows = _find_differing_marks(database_url.removeprefix(_SQLITE))
+    else:
+        connection = await asyncpg.connect(database_url)
+        try:
+            rows = [tuple(row) for row in await connection.fetch(_DIFFERING_MARKS)]
+        finally:
+            await connection.close()
+    return [f"mark {word!r} of record {record} does not match it" for word, _, record in rows]
+
+
+def _find_differing_marks(path: str) -> list[tuple[Any, ...]]:
+    with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        return connection.execute(_DIFFERING_MARKS_IN_SQLITE).fetchall()
 
 
 async def _keys(engine: Engine, prefix: str, owners: Any = ()) -> list[str]:
