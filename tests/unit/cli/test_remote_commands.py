@@ -72,6 +72,15 @@ APPEAL = {
     "reason": HOSTILE, "by": HOSTILE, "createdAt": MOMENT, "state": HOSTILE,
     "messages": [{"by": HOSTILE, "at": MOMENT, "text": HOSTILE, "isStaff": True}],
 }  # fmt: skip
+DELETION = {
+    "slug": HOSTILE, "versions": [HOSTILE], "isWholeSkill": True, "aliases": [HOSTILE],
+    "installs": 1, "bytes": 1, "refused": None,
+}  # fmt: skip
+NAMESPACE_DELETION = {
+    "namespace": HOSTILE, "skills": [{"slug": HOSTILE, "versions": 1, "installs": 1}],
+    "owners": [HOSTILE], "members": [HOSTILE], "webhooks": 1, "trustedPublishers": 1, "tokens": 1,
+    "installs": 1, "bytes": 1, "refused": None,
+}  # fmt: skip
 ANSWERS: dict[tuple[str, ...], Any] = {
     ("status", "x"): SUBMISSION,
     ("submissions",): {"submissions": [SUBMISSION], "total": 2, "nextCursor": None},
@@ -97,6 +106,8 @@ ANSWERS: dict[tuple[str, ...], Any] = {
     ("follow", "a/b"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "--list"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "a/b", "--stop"): {"followed": [FOLLOWED], "nextCursor": None},
+    ("delete", "a/b", "--dry-run"): DELETION,
+    ("delete", "a", "--namespace", "--dry-run"): NAMESPACE_DELETION,
     ("rename", "a/b", "c"): {"subject": HOSTILE, "isDone": True},
     ("transfer", "a/b", "@c"): {"subject": HOSTILE, "isDone": False, "transfer": OFFER},
     ("transfers",): {"transfers": [OFFER]},
