@@ -96,4 +96,4 @@ def test_a_command_that_only_looks_leaves_an_older_schema_as_it_is(platform: Pla
     refused = platform.run("list")
 
     assert refused.code == 1
-    assert "Start `vskill-platform serve` or `work`, which bring it forward" in refused.err
+    assert "Start `vskill-platform serve` or `work`, which upgrade it" in refused.err

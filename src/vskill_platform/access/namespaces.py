@@ -79,7 +79,7 @@ async def transfer_namespace(
 
     def change(found: Namespace) -> Namespace:
         if by and by not in found.owners:
-            raise NotAllowed(f"{by} does not own {found.name} any more")
+            raise NotAllowed(f"{by} no longer owns {found.name}")
         if by and found.deleted:
             raise NotAllowed(f"{found.name} was deleted")
         kept = _without(found.owners, by) if by else ()

@@ -121,7 +121,7 @@ async def run_in_process(
                 count_killed("cancelled" if is_cancelled else "broke down")
                 await process.kill()
         return result
-    raise ProcessDied("the processes for such work end as soon as they are started")
+    raise ProcessDied("the worker processes exit as soon as they start")
 
 
 async def run_for_visitor(

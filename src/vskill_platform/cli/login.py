@@ -150,8 +150,8 @@ def whoami(*, registry: str | None, as_json: bool) -> None:
     target = find_registry(registry)
     if target is None:
         raise ConfigError(
-            "commands use the database of this machine, where there is no signing in; name a "
-            "registry with --registry"
+            "you are not signed in to a registry, so commands use the database of this machine; "
+            "sign in with `login URL`, or name a registry with --registry"
         )
     with target.open() as opened:
         who: Account = opened.get_json(_ACCOUNT, Account)

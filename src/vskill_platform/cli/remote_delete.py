@@ -50,7 +50,7 @@ def _delete_namespace(
 
 def check_no_version(version: str | None) -> None:
     if version:
-        raise InvalidInput("--namespace deletes all skills and goes with no --version")
+        raise InvalidInput("--namespace deletes all skills; it cannot be combined with --version")
 
 
 def check_deletion(found: Deletion, reason: str, *, yes: bool, as_json: bool) -> None:

@@ -196,11 +196,11 @@ def follow(
 def check_follow_options(repo: str, *, ref: str, is_list: bool, stop: bool) -> None:
     """Refuse options that contradict each other."""
     if is_list and (repo or ref or stop):
-        raise click.UsageError("--list goes with no repo, --ref or --stop")
+        raise click.UsageError("--list cannot be combined with a repo, --ref or --stop")
     if not is_list and not repo:
         raise click.UsageError("name a repo such as owner/repo, or use --list")
     if stop and ref:
-        raise click.UsageError("--stop goes with no --ref: it ends following every branch")
+        raise click.UsageError("--stop cannot be combined with --ref: it stops following every branch")
 
 
 def show_followed(rows: Sequence[tuple[str, str, str, str, str]]) -> None:

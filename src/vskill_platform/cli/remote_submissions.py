@@ -156,7 +156,7 @@ def watch_one(
         except RegistryError as error:
             raise RegistryError(f"{error} {hint}", status=error.status, code=error.code) from error
         except KeyboardInterrupt:
-            echo(f"The registry goes on without you. {hint}", err=True)
+            echo(f"The registry continues to process it. {hint}", err=True)
             raise
     return check_shape(found, Submission)
 

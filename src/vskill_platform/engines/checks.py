@@ -62,5 +62,5 @@ def check_operations(operations: Sequence[Operation]) -> int:
 
 def _check_size(content: bytes) -> int:
     if len(content) > MAX_VALUE_BYTES:
-        raise InvalidInput(f"{len(content):,} bytes are too many, {MAX_VALUE_BYTES:,} is the limit")
+        raise InvalidInput(f"{len(content):,} bytes exceed the limit of {MAX_VALUE_BYTES:,}")
     return len(content)

@@ -51,7 +51,7 @@ async def check_id_token(text: str, *, nonce: str) -> dict[str, Any]:
     if not isinstance(given, str) or not hmac.compare_digest(given.encode(), nonce.encode()):
         raise NotSignedIn("the provider's token was made for another sign-in; start again")
     if not _is_text(claims.get("sub"), MAX_SUBJECT):
-        raise _refused("names nobody")
+        raise _refused("names no user")
     return claims
 
 
@@ -67,7 +67,7 @@ async def check_logout_token(text: str) -> LogoutToken:
         raise _refused("has no id")
     subject, session = claims.get("sub", ""), claims.get("sid", "")
     if not all(text == "" or _is_text(text, MAX_SUBJECT) for text in (subject, session)):
-        raise _refused("names nobody")
+        raise _refused("names no user")
     if not subject and not session:
         raise _refused("names neither a user nor a session")
     return LogoutToken(id=claims["jti"], subject=subject, session=session)

@@ -153,7 +153,7 @@ class PostgresMessageQueue:
 
     async def pause(self, duration: timedelta) -> None:
         if duration <= timedelta(0):
-            raise InvalidInput("a pause must last longer than no time at all")
+            raise InvalidInput("a pause must be longer than 0 seconds")
         await self._database.write("pause", self._database.test_now(), span_micros(duration))
 
     async def resume(self) -> None:

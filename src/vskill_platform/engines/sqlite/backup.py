@@ -123,7 +123,7 @@ def _check_integrity(connection: apsw.Connection, path: Path) -> None:
         " ".join(str(text).split()) for (text,) in connection.execute("PRAGMA integrity_check(5)")
     ]
     if found != ["ok"]:
-        raise EngineError(f"{path}: what would be copied is damaged: {'; '.join(found)}")
+        raise EngineError(f"{path}: the data to copy is damaged: {'; '.join(found)}")
 
 
 def _begin_new_history(part: Path) -> None:

@@ -185,7 +185,7 @@ def check_current(connection: apsw.Connection, path: Path) -> None:
     if (version := check_version(connection, path)) < len(MIGRATIONS):
         raise ConfigError(
             f"{path}: the database has schema version {version}, this release needs "
-            f"{len(MIGRATIONS)}. Start `vskill-platform serve` or `work`, which bring it forward."
+            f"{len(MIGRATIONS)}. Start `vskill-platform serve` or `work`, which upgrade it."
         )
 
 

@@ -139,7 +139,7 @@ class SqliteMessageQueue:
 
     async def pause(self, duration: timedelta) -> None:
         if duration <= timedelta(0):
-            raise InvalidInput("a pause must last longer than no time at all")
+            raise InvalidInput("a pause must be longer than 0 seconds")
         await self._writer.write(lambda at: _pause(at, at.now, micros_after(at.now, duration)))
 
     async def resume(self) -> None:

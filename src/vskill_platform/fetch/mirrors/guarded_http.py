@@ -131,7 +131,7 @@ async def _send(
         if response.status_code in _REDIRECTS:
             return Answer(response.status_code, b"", response.headers.get("location", ""))
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise SourceRefused("the answer is compressed, which was not asked for")
+            raise SourceRefused("the answer is compressed, although the request did not allow it")
         is_error = response.status_code != httpx2.codes.OK
         most, body = min(limit, _MAX_ERROR_BYTES) if is_error else limit, bytearray()
         async for chunk in response.aiter_raw():
@@ -162,7 +162,7 @@ def _target(url: str, location: str) -> str:
     except ValueError as error:
         raise SourceRefused("a redirect leads to an address that is not valid") from error
     if url.startswith("https:") and not target.startswith("https:"):
-        raise SourceRefused("a redirect leads from https to an address without it")
+        raise SourceRefused("a redirect leads from https to plain http")
     return target
 
 

@@ -134,7 +134,7 @@ async def _reserve(user: str, sha256: str, size: int) -> None:
         count, total = await count_staged(user)
         if count >= MAX_STAGED_FILES or total + size > MAX_STAGED_BYTES:
             raise TooLarge(
-                "too many files were sent and not published; those of an hour ago are removed"
+                "too many files were sent but not published; they are removed after an hour"
             )
         operations = reserve_staged(user, sha256, size, now=get_now(), mark=mark)
         return PlannedChange(operations=operations, result=None)

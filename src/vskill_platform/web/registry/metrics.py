@@ -65,7 +65,7 @@ def _backlog(name: str, what: str, found: Backlog, *, counted: str) -> Iterator[
         f"vskill_{name}_failed", f"{what} that are dead letters, {counted}.", found.failed
     )
     yield Reading(
-        f"vskill_{name}_oldest_seconds", f"{what}: how long the oldest waits.", max(waited, 0)
+        f"vskill_{name}_oldest_seconds", f"{what}: how long the oldest has waited.", max(waited, 0)
     )
 
 
@@ -99,7 +99,7 @@ def _queue(health: Health) -> Iterator[Reading]:
     )
     waited = (now - reviews.oldest).total_seconds() if reviews.oldest else 0
     yield Reading(
-        "vskill_reviews_oldest_seconds", "How long the oldest submission needs review.", waited
+        "vskill_reviews_oldest_seconds", "How long the oldest submission has needed review.", waited
     )
 
 

@@ -30,7 +30,7 @@ def check_count(visitor: Visitor, count: int) -> None:
     """Limit anonymous requests: each skill costs a fetch and a scan."""
     if visitor.user is None and count > MAX_ANONYMOUS_SKILLS:
         raise NotAllowed(
-            f"submitting {count} skills at once requires signing in; without, the limit is "
+            f"submitting {count} skills at once requires signing in; without it, the limit is "
             f"{MAX_ANONYMOUS_SKILLS}"
         )
 
