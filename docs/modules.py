@@ -11,12 +11,6 @@ HEAD = """# All modules, by folder
 Start with the [ten files that explain how a skill is processed](walkthrough.md). Folders are in the
 order of the layers: `cli` imports from `web`, `web` from `queue`, and so on, never the other way
 round. `make layers` checks it, also between the folders of `scan` and `web` (see `pyproject.toml`).
-Beside the folders there are `settings.py`, every setting, `describe_settings.py`,
-where each value came from, `setting_values.py`, how
-their values are read, `secret_settings.py`, those that are
-never shown, `blob_settings.py`, where archives are stored,
-`mail_settings.py`, how mail is sent, `sign_on_settings.py`, how people sign in,
-`mirror_settings.py`, which registries are mirrored, and `errors.py`, the tree of all errors.
 `make format` writes this page from the modules' docstrings.
 """
 #: From the top layer to the lowest one.
@@ -28,10 +22,14 @@ LAYERS = (
 
 def describe_modules() -> str:
     """Return the page."""
-    return HEAD + "".join(
-        _describe_folder(folder)
-        for layer in LAYERS
-        for folder in sorted({path.parent for path in (PACKAGE / layer).rglob("*.py")})
+    return (
+        HEAD
+        + _describe_folder(PACKAGE)
+        + "".join(
+            _describe_folder(folder)
+            for layer in LAYERS
+            for folder in sorted({path.parent for path in (PACKAGE / layer).rglob("*.py")})
+        )
     )
 
 
@@ -43,7 +41,8 @@ def _describe_folder(folder: Path) -> str:
     ]
     if not lines:
         return ""
-    head = f"\n## {folder.relative_to(PACKAGE).as_posix()}\n\n| module | purpose |\n|---|---|\n"
+    name = "settings and errors" if folder == PACKAGE else folder.relative_to(PACKAGE).as_posix()
+    head = f"\n## {name}\n\n| module | purpose |\n|---|---|\n"
     return head + "\n".join(lines) + "\n"
 
 

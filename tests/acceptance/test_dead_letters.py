@@ -61,7 +61,7 @@ def test_a_revived_letter_is_tried_again_from_the_start(platform: Platform, url:
     (letter,) = _letters(platform)
     platform.end_everything()
 
-    revived = platform.run("dead-letters", "revive", str(letter["id"]))
+    revived = platform.run("dead-letters", "requeue", str(letter["id"]))
     platform.start("work")  # a new one, that does not leave the host alone yet
     platform.run("status", str(letter["submission"]), "--watch")
 

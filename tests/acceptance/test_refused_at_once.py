@@ -76,7 +76,7 @@ async def test_an_unknown_id_is_named(platform: Platform, options: tuple[str, ..
     _assert_refused(refused, "there is no submission 'sub_7'; `submissions` shows the newest")
 
 
-@pytest.mark.parametrize("command", ["revive", "drop"])
+@pytest.mark.parametrize("command", ["requeue", "revive", "drop"])
 async def test_a_dead_letter_that_is_not_there_is_named(platform: Platform, command: str) -> None:
     async with platform.env():
         pass

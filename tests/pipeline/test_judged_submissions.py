@@ -24,7 +24,7 @@ from tests.judges import (
     writing,
 )
 from tests.repos import a_repo
-from vskill_platform.intake.dead_letters import revive_dead_letter
+from vskill_platform.intake.dead_letters import requeue_dead_letter
 from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.model.source import folder_source, git_source
@@ -308,7 +308,7 @@ async def test_after_an_outage_the_operator_can_have_it_judged_again(
     await process_judged(folder)
     judge.will(saying("publish"))
     (letter,) = await bound.engine.queue.dead_letters()
-    await revive_dead_letter(letter.message_id, actor="cyd")
+    await requeue_dead_letter(letter.message_id, actor="cyd")
 
     ended = await process_judged(folder)
 

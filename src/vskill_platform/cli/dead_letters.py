@@ -17,7 +17,7 @@ from vskill_platform.cli.terminal import (
     yes_option,
 )
 from vskill_platform.engines.ports import DeadLetter
-from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
+from vskill_platform.intake.dead_letters import drop_dead_letter, requeue_dead_letter
 from vskill_platform.stores.db import get_queue
 
 _PAGE = 100
@@ -59,7 +59,7 @@ def list_letters(*, as_json: bool) -> None:
     if not letters:
         echo("There are no dead letters.")
         return
-    table = Table("id", Column("submission", no_wrap=True), "attempts", "buried (UTC)", "reason")
+    table = Table("id", Column("submission", no_wrap=True), "attempts", "failed (UTC)", "reason")
     for letter in letters:
         table.add_row(
             str(letter.message_id),
@@ -73,14 +73,20 @@ def list_letters(*, as_json: bool) -> None:
 
 @dead_letters.command()
 @click.argument("message_id", metavar="ID", type=int)
-def revive(*, message_id: int) -> None:
+def requeue(*, message_id: int) -> None:
     """Requeue a dead letter; its submission starts over."""
 
     async def work() -> None:
-        submission = await revive_dead_letter(message_id, actor=getpass.getuser())
+        submission = await requeue_dead_letter(message_id, actor=getpass.getuser())
         echo(f"Requeued: {submission.id if submission else f'message {message_id}'}")
 
     run_command(work)
+
+
+#: The name of earlier releases, which scripts may use.
+dead_letters.add_command(
+    click.Command("revive", hidden=True, params=requeue.params, callback=requeue.callback)
+)
 
 
 @dead_letters.command()

@@ -200,7 +200,9 @@ def check_follow_options(repo: str, *, ref: str, is_list: bool, stop: bool) -> N
     if not is_list and not repo:
         raise click.UsageError("name a repo such as owner/repo, or use --list")
     if stop and ref:
-        raise click.UsageError("--stop cannot be combined with --ref: it stops following every branch")
+        raise click.UsageError(
+            "--stop cannot be combined with --ref: it stops following every branch"
+        )
 
 
 def show_followed(rows: Sequence[tuple[str, str, str, str, str]]) -> None:

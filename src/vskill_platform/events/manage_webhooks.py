@@ -260,7 +260,9 @@ def _checked_types(types: Sequence[str], namespace: str) -> tuple[str, ...]:
     allowed = [item.value for item in CHOICES if not (namespace and item in REGISTRY_ONLY)]
     for item in types:
         if item not in allowed:
-            raise InvalidInput(f"{show(item, limit=60)} is not an event type; use {', '.join(allowed)}")
+            raise InvalidInput(
+                f"{show(item, limit=60)} is not an event type; use {', '.join(allowed)}"
+            )
     return tuple(dict.fromkeys(types))
 
 

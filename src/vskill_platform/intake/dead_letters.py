@@ -14,7 +14,7 @@ from vskill_platform.stores.submission_store import (
 )
 
 
-async def revive_dead_letter(message_id: int, *, actor: str) -> Submission | None:
+async def requeue_dead_letter(message_id: int, *, actor: str) -> Submission | None:
     """Requeue a dead letter and reopen its submission, both or neither.
 
     None if it is not about a submission, or about one that was removed.

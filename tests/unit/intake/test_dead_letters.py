@@ -6,7 +6,7 @@ from tests.casts import a_submission
 from tests.clocks import ManualClock
 from vskill_platform.engines.ports import Bury, Send
 from vskill_platform.errors import NotFound, SourceUnavailable
-from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
+from vskill_platform.intake.dead_letters import drop_dead_letter, requeue_dead_letter
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
@@ -31,7 +31,7 @@ async def test_a_revived_letter_opens_its_submission_again(
 ) -> None:
     letter, submission_id = await a_dead_letter(bound, clock)
 
-    revived = await revive_dead_letter(letter, actor="cyd")
+    revived = await requeue_dead_letter(letter, actor="cyd")
 
     assert revived
     assert (revived.state, revived.attempts) == (SubmissionState.RECEIVED, 0)
@@ -56,7 +56,7 @@ async def test_a_dropped_letter_leaves_its_submission_with_the_reason(
 
 async def test_an_unknown_letter_is_not_found(bound: WorkerEnv) -> None:
     with pytest.raises(NotFound, match="no dead letter 7"):
-        await revive_dead_letter(7, actor="cyd")
+        await requeue_dead_letter(7, actor="cyd")
     with pytest.raises(NotFound, match="no dead letter 7"):
         await drop_dead_letter(7, actor="cyd")
 
@@ -67,5 +67,5 @@ async def test_a_letter_whose_submission_is_gone_can_be_revived(bound: WorkerEnv
     (delivery,) = await bound.engine.queue.receive(1, lease=bound.settings.lease)
     await bound.engine.commit([Bury(delivery, "lost")])
 
-    assert await revive_dead_letter(delivery.message_id, actor="cyd") is None
+    assert await requeue_dead_letter(delivery.message_id, actor="cyd") is None
     assert (await bound.engine.queue.stats()).ready == 1

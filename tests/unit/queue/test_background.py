@@ -15,7 +15,7 @@ from vskill_platform import __version__
 from vskill_platform.cron.rescan import send_rescans
 from vskill_platform.engines.ports import BACKGROUND, Acknowledge, Delivery, Operation, Send
 from vskill_platform.errors import EngineError, OutOfResources, ScanError
-from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
+from vskill_platform.intake.dead_letters import drop_dead_letter, requeue_dead_letter
 from vskill_platform.model.record import RECORD_FORMAT
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation import rescan_skills
@@ -191,7 +191,7 @@ async def test_a_failure_is_retried_then_buried_and_not_sent_again(
     (letter,) = await bound.engine.queue.dead_letters()
     failures = await get_failures(RescanMessage)
 
-    await revive_dead_letter(letter.message_id, actor="cyd")
+    await requeue_dead_letter(letter.message_id, actor="cyd")
     await work(bound)
 
     assert said == "all skills were rescanned; 1 rescan failed, see the dead letters"

@@ -11,7 +11,7 @@ from litestar.response import Redirect, Template
 
 from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.errors import InvalidInput
-from vskill_platform.intake.dead_letters import drop_dead_letter, revive_dead_letter
+from vskill_platform.intake.dead_letters import drop_dead_letter, requeue_dead_letter
 from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
 from vskill_platform.intake.requeue import requeue, requeue_all_stuck, requeue_each
 from vskill_platform.queue.health import check_health
@@ -105,7 +105,7 @@ async def requeue_form(request: WebRequest, submission_id: FromPath[str]) -> Red
 
 async def revive_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
     async def work() -> str:
-        submission = await revive_dead_letter(message_id, actor=visitor_of(request).name)
+        submission = await requeue_dead_letter(message_id, actor=visitor_of(request).name)
         return f"{submission.skill_name if submission else f'Message {message_id}'} was requeued."
 
     return await act(_HERE, work)
@@ -275,7 +275,7 @@ async def revive_over_api(
     request: WebRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
 ) -> Ok:
     """Requeue a failed message; its submission starts over."""
-    await revive_dead_letter(message_id, actor=visitor_of(request).name)
+    await requeue_dead_letter(message_id, actor=visitor_of(request).name)
     return Ok()
 
 
