@@ -513,7 +513,7 @@ def test_an_address_that_is_not_a_public_https_address_is_refused(url: str) -> N
 
 async def test_an_unknown_event_type_is_refused(receiver: Receiver, ada: User) -> None:
     for wrong in ("submission.eaten", "report.opened", "endpoint.test"):
-        with pytest.raises(InvalidInput, match="is no event type"):
+        with pytest.raises(InvalidInput, match="is not an event type"):
             await an_endpoint(receiver, ada, chosen=EndpointChange(types=[wrong]))
 
 
