@@ -102,7 +102,7 @@ def commands(group: click.Group = cli, prefix: str = "") -> dict[str, click.Comm
         command = group.get_command(context, name)
         if isinstance(command, click.Group):
             found |= commands(command, f"{prefix}{name} ")
-        elif command:
+        elif command and not command.hidden:
             found[f"{prefix}{name}"] = command
     return found
 
