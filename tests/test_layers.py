@@ -146,7 +146,7 @@ def test_only_the_settings_read_the_environment() -> None:
         "cli/run_command.py",
         "describe_settings.py",
         "cli/install_options.py",
-        "cli/near_or_far.py",
+        "cli/local_or_remote.py",
         "client/ci_token.py",
         "client/credentials.py",
         "fetch/git.py",

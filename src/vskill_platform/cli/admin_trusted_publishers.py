@@ -15,7 +15,7 @@ from vskill_platform.access.trusted_publishing import (
     remove_trusted_publisher,
 )
 from vskill_platform.access.users import find_user
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import echo
 from vskill_platform.cli.trusted_publishers import issuer_of, show_added, show_publishers

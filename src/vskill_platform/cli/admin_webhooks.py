@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from vskill_platform.access.users import find_user
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.remote_webhooks import (
     check_replayed,
     show_deliveries,

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from vskill_platform.cli.near_or_far import json_option, registry_option, run_far
+from vskill_platform.cli.local_or_remote import json_option, registry_option, run_remote
 
 _HERE = "remote_appeals"
 _id = click.argument("appeal_id", metavar="ID")
@@ -26,7 +26,7 @@ def appeals() -> None:
 @registry_option
 def list_appeals(*, registry: str | None, **options: Any) -> None:
     """List appeals."""
-    run_far(f"{_HERE}:list_all", registry, **options)
+    run_remote(f"{_HERE}:list_all", registry, **options)
 
 
 @appeals.command("open")
@@ -36,7 +36,7 @@ def list_appeals(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def open_one(*, registry: str | None, **options: Any) -> None:
     """Appeal the verdict about SUBJECT: the id of a submission, or SLUG@VERSION."""
-    run_far(f"{_HERE}:open_one", registry, **options)
+    run_remote(f"{_HERE}:open_one", registry, **options)
 
 
 @appeals.command()
@@ -45,7 +45,7 @@ def open_one(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def show(*, registry: str | None, **options: Any) -> None:
     """Show an appeal with its messages."""
-    run_far(f"{_HERE}:show", registry, **options)
+    run_remote(f"{_HERE}:show", registry, **options)
 
 
 @appeals.command()
@@ -55,7 +55,7 @@ def show(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def answer(*, registry: str | None, **options: Any) -> None:
     """Add a message to an open appeal."""
-    run_far(f"{_HERE}:answer", registry, **options)
+    run_remote(f"{_HERE}:answer", registry, **options)
 
 
 @appeals.command()
@@ -66,7 +66,7 @@ def answer(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def decide(*, registry: str | None, **options: Any) -> None:
     """Grant or reject an appeal; its author gets the answer."""
-    run_far(f"{_HERE}:decide", registry, **options)
+    run_remote(f"{_HERE}:decide", registry, **options)
 
 
 @appeals.command()
@@ -75,4 +75,4 @@ def decide(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def withdraw(*, registry: str | None, **options: Any) -> None:
     """Withdraw your appeal."""
-    run_far(f"{_HERE}:withdraw", registry, **options)
+    run_remote(f"{_HERE}:withdraw", registry, **options)

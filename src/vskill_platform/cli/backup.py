@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from vskill_platform.cli.check_archives import check_archives
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import confirm, echo, is_interactive, print_json, yes_option
 from vskill_platform.cli.transfer_bar import item_bar

@@ -3,7 +3,7 @@
 import click
 from rich.table import Table
 
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.describe_settings import describe_settings

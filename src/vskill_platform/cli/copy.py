@@ -4,7 +4,7 @@ import click
 import uvloop
 
 from vskill_platform.cli.check_archives import check_archives
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.cli.transfer_bar import item_bar

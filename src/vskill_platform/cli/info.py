@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from vskill_platform.cli.install_options import chosen_target
-from vskill_platform.cli.near_or_far import json_option, registry_option
+from vskill_platform.cli.local_or_remote import json_option, registry_option
 from vskill_platform.cli.show_installed import capability_lines, warn
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.client.addresses import segment

@@ -17,7 +17,7 @@ from vskill_platform.cli.install_options import (
     scope_options,
 )
 from vskill_platform.cli.install_run import InstallRun
-from vskill_platform.cli.near_or_far import json_option, registry_option
+from vskill_platform.cli.local_or_remote import json_option, registry_option
 from vskill_platform.cli.show_installed import (
     confirm_plans,
     json_of_plan,

@@ -15,7 +15,7 @@ from vskill_platform.cli.install_options import (
     scope_options,
 )
 from vskill_platform.cli.lazy import load
-from vskill_platform.cli.near_or_far import json_option, registry_option
+from vskill_platform.cli.local_or_remote import json_option, registry_option
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.client.lock_file import LockedSkill

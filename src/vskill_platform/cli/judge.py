@@ -10,7 +10,7 @@ from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
 from vskill_platform.base.show_text import count_of
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.show import show_findings
 from vskill_platform.cli.terminal import Console, echo, escape, print_json

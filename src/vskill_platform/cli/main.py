@@ -11,7 +11,7 @@ from vskill_platform import __version__
 from vskill_platform.base.safe_stderr import guard_stderr
 from vskill_platform.cli.admin import ALIASES
 from vskill_platform.cli.lazy import LazyGroup, load
-from vskill_platform.cli.near_or_far import uses_named_database
+from vskill_platform.cli.local_or_remote import uses_named_database
 from vskill_platform.errors import VskillError
 
 _HERE = "vskill_platform.cli"

@@ -5,7 +5,7 @@ import getpass
 import click
 from rich.table import Table
 
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import InvalidInput, MirrorRefused, NotFound, SourceError

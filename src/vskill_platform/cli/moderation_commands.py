@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from vskill_platform.cli.near_or_far import json_option, near_or_far
+from vskill_platform.cli.local_or_remote import json_option, local_or_remote
 from vskill_platform.cli.user_commands import reason_option
 
 _id = click.argument("submission_id", metavar="ID")
@@ -19,7 +19,7 @@ _reason = click.option("--reason", required=True, metavar="TEXT", help="Reason, 
 _yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
-@near_or_far("reviews:list_all", "remote_reviews:list_all")
+@local_or_remote("reviews:list_all", "remote_reviews:list_all")
 def _list_reviews() -> None:
     """List submissions that need review."""
 
@@ -36,7 +36,7 @@ def reviews(context: click.Context, *, registry: str | None, as_json: bool) -> N
 
 @reviews.command("list")
 @json_option
-@near_or_far("reviews:list_all", "remote_reviews:list_all")
+@local_or_remote("reviews:list_all", "remote_reviews:list_all")
 def list_reviews() -> None:
     """List submissions that need review, the longest waiting first."""
 
@@ -44,7 +44,7 @@ def list_reviews() -> None:
 @reviews.command()
 @_id
 @json_option
-@near_or_far("reviews:show", "remote_reviews:show")
+@local_or_remote("reviews:show", "remote_reviews:show")
 def show() -> None:
     """Show a submission that needs review.
 
@@ -58,7 +58,7 @@ def show() -> None:
 @_digest
 @_yes
 @json_option
-@near_or_far("reviews:approve_one", "remote_reviews:approve_one")
+@local_or_remote("reviews:approve_one", "remote_reviews:approve_one")
 def approve() -> None:
     """Publish exactly the checked files.
 
@@ -72,7 +72,7 @@ def approve() -> None:
 @_digest
 @_yes
 @json_option
-@near_or_far("reviews:reject_one", "remote_reviews:reject_one")
+@local_or_remote("reviews:reject_one", "remote_reviews:reject_one")
 def reject() -> None:
     """Reject it; the submitter sees the reason."""
 
@@ -83,7 +83,7 @@ def reject() -> None:
     "--reason", default="check again", metavar="TEXT", help="Reason, kept in the history."
 )
 @json_option
-@near_or_far("reviews:recheck_one", "remote_reviews:recheck_one")
+@local_or_remote("reviews:recheck_one", "remote_reviews:recheck_one")
 def recheck() -> None:
     """Run the whole pipeline again.
 
@@ -114,7 +114,7 @@ def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_subject_options
 @reason_option
 @json_option
-@near_or_far("blocklist:add", "remote_blocks:add")
+@local_or_remote("blocklist:add", "remote_blocks:add")
 def add() -> None:
     """Block content, a source or a publisher.
 
@@ -126,7 +126,7 @@ def add() -> None:
 @_subject_options
 @reason_option
 @json_option
-@near_or_far("blocklist:remove", "remote_blocks:remove")
+@local_or_remote("blocklist:remove", "remote_blocks:remove")
 def remove() -> None:
     """Remove a block.
 
@@ -136,7 +136,7 @@ def remove() -> None:
 
 @block.command("list")
 @json_option
-@near_or_far("blocklist:list_all", "remote_blocks:list_all")
+@local_or_remote("blocklist:list_all", "remote_blocks:list_all")
 def list_blocks() -> None:
     """List all blocks, newest first."""
 
@@ -144,7 +144,7 @@ def list_blocks() -> None:
 @block.command()
 @_subject_options
 @json_option
-@near_or_far("blocklist:check", "remote_blocks:check")
+@local_or_remote("blocklist:check", "remote_blocks:check")
 def check() -> None:
     """Tell whether something is blocked.
 

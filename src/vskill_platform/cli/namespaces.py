@@ -7,7 +7,7 @@ import click
 from rich.table import Table
 
 from vskill_platform.access.namespaces import add_member, add_owner, remove_member, remove_owner
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, print_json
 from vskill_platform.model.user import Namespace

@@ -9,7 +9,7 @@ import msgspec
 from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import (
     current_scanners,
     current_settings,

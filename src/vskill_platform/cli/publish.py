@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from vskill_platform.cli.lazy import load
-from vskill_platform.cli.near_or_far import (
+from vskill_platform.cli.local_or_remote import (
     find_registry,
     json_option,
     registry_option,
@@ -57,12 +57,12 @@ def publish(*, registry: str | None, **options: Any) -> None:
         return
     target = find_registry(registry)
     if target is None:
-        _publish_near(wishes)
+        _publish_local(wishes)
         return
     if not target.token:
         target, wishes = _from_ci(target, wishes)
     with target.open() as opened:
-        _publish_far(opened, wishes)
+        _publish_remote(opened, wishes)
 
 
 def _from_ci(target: Any, wishes: Wishes) -> tuple[Any, Wishes]:
@@ -102,7 +102,7 @@ def _show_only(wishes: Wishes) -> None:
         _show_plan(parcel, f"{wishes.namespace or 'your namespace'} as {parcel.name}", wishes)
 
 
-def _publish_far(registry: Any, wishes: Wishes) -> None:
+def _publish_remote(registry: Any, wishes: Wishes) -> None:
     from vskill_platform.client.shapes import Account  # noqa: PLC0415 - after --help
     from vskill_platform.client.submissions import upload  # noqa: PLC0415 - as above
     from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - as above
@@ -249,7 +249,7 @@ def _show_end(registry: Any, found: Any, folder: Path) -> None:
         echo(f"Not published ({found['state']}): {found['reason']}", page)
 
 
-def _publish_near(wishes: Wishes) -> None:
+def _publish_local(wishes: Wishes) -> None:
     """Scan it, then put it into the database of this machine and follow it there."""
     if wishes.namespace or wishes.is_private:
         raise click.UsageError("--namespace and --private need a registry; sign in with `login`")

@@ -6,7 +6,7 @@ from datetime import timedelta
 import click
 from rich.table import Column, Table
 
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.show import age, short_duration, state_mark
 from vskill_platform.cli.terminal import Console, echo, escape, print_json

@@ -8,7 +8,7 @@ import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column, Table
 
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import (
     Console,

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.show import state_mark
 from vskill_platform.cli.terminal import Console, echo, print_json

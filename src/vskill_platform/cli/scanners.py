@@ -8,7 +8,7 @@ import uvloop
 from rich.table import Table
 
 from vskill_platform.base.settle import settle
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.policy import current_policy
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.show import show_findings

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from rich.table import Table
 
-from vskill_platform.cli.near_or_far import EXIT_NOT_DONE
+from vskill_platform.cli.local_or_remote import EXIT_NOT_DONE
 from vskill_platform.cli.terminal import Console, escape
 from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import NotFound

@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from vskill_platform.cli.near_or_far import json_option, registry_option, run_far
+from vskill_platform.cli.local_or_remote import json_option, registry_option, run_remote
 
-_FAR = "trusted_publishers"
+_REMOTE = "trusted_publishers"
 _ISSUERS = {
     "github": "https://token.actions.githubusercontent.com",
     "gitlab": "https://gitlab.com",
@@ -25,7 +25,7 @@ def trusted_publishers() -> None:
 @registry_option
 def list_command(*, namespace: str, as_json: bool, registry: str | None) -> None:
     """List the trusted publishers of a namespace."""
-    run_far(f"{_FAR}:show_all", registry, namespace=namespace, as_json=as_json)
+    run_remote(f"{_REMOTE}:show_all", registry, namespace=namespace, as_json=as_json)
 
 
 @trusted_publishers.command()
@@ -48,7 +48,7 @@ def add(*, registry: str | None, **options: Any) -> None:
 
     REPOSITORY is owner/repo, or the path of the project at GitLab.
     """
-    run_far(f"{_FAR}:add_one", registry, **options)
+    run_remote(f"{_REMOTE}:add_one", registry, **options)
 
 
 @trusted_publishers.command()
@@ -57,7 +57,7 @@ def add(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def remove(*, publisher_id: str, as_json: bool, registry: str | None) -> None:
     """Remove a trusted publisher."""
-    run_far(f"{_FAR}:remove_one", registry, publisher_id=publisher_id, as_json=as_json)
+    run_remote(f"{_REMOTE}:remove_one", registry, publisher_id=publisher_id, as_json=as_json)
 
 
 @click.command("ci-token")

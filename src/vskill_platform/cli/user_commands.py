@@ -6,12 +6,12 @@ from typing import Any
 import click
 
 from vskill_platform.cli.lazy import load
-from vskill_platform.cli.near_or_far import (
+from vskill_platform.cli.local_or_remote import (
     json_option,
+    local_or_remote,
     names_registry,
-    near_or_far,
     registry_option,
-    run_far,
+    run_remote,
 )
 
 _id = click.argument("submission_id", metavar="ID")
@@ -29,7 +29,7 @@ reason_option = click.option(
 @click.option("--all", "every", is_flag=True, help="Submit every skill in the source.")
 @click.option("--watch", is_flag=True, help="Wait until it is published or rejected.")
 @json_option
-@near_or_far("submit:submit", "remote_submissions:submit")
+@local_or_remote("submit:submit", "remote_submissions:submit")
 def submit() -> None:
     """Submit a skill, or all skills of a repo.
 
@@ -42,7 +42,7 @@ def submit() -> None:
 @_id
 @click.option("--watch", is_flag=True, help="Follow it until it is finished.")
 @json_option
-@near_or_far("submissions:status", "remote_submissions:status")
+@local_or_remote("submissions:status", "remote_submissions:status")
 def status() -> None:
     """Show a submission, its history and findings."""
 
@@ -52,7 +52,7 @@ def status() -> None:
 @click.option("--after", help="Continue after this cursor (printed below a full page).")
 @click.option("--set", "set_id", metavar="ID", help="Only the submissions of this set.")
 @json_option
-@near_or_far("submissions:list_submissions", "remote_submissions:list_submissions")
+@local_or_remote("submissions:list_submissions", "remote_submissions:list_submissions")
 def submissions() -> None:
     """List submissions, newest first."""
 
@@ -60,7 +60,7 @@ def submissions() -> None:
 @click.command()
 @_id
 @json_option
-@near_or_far("retry_commands:retry", "remote_submissions:retry")
+@local_or_remote("retry_commands:retry", "remote_submissions:retry")
 def retry() -> None:
     """Retry a finished submission.
 
@@ -72,7 +72,7 @@ def retry() -> None:
 @_id
 @click.option("--reason", required=True, metavar="TEXT", help="Reason, kept in the history.")
 @json_option
-@near_or_far("retry_commands:withdraw", "remote_submissions:withdraw")
+@local_or_remote("retry_commands:withdraw", "remote_submissions:withdraw")
 def withdraw() -> None:
     """Withdraw a submission; it can be submitted again."""
 
@@ -83,7 +83,7 @@ def withdraw() -> None:
 @click.option("--list", "is_list", is_flag=True, help="List the repositories that you follow.")
 @click.option("--stop", is_flag=True, help="Stop following it.")
 @json_option
-@near_or_far("follow:follow", "remote_skills:follow")
+@local_or_remote("follow:follow", "remote_skills:follow")
 def follow() -> None:
     """Submit new commits and version tags of a repo automatically.
 
@@ -108,7 +108,7 @@ def follow() -> None:
 @click.option("--agent", default="", help="Only skills that work with this agent.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100))
 @json_option
-@near_or_far("search:search", "remote_skills:search")
+@local_or_remote("search:search", "remote_skills:search")
 def search() -> None:
     """Search for published skills.
 
@@ -121,7 +121,7 @@ def search() -> None:
 @click.command()
 @_slug
 @json_option
-@near_or_far("versions:versions", "remote_skills:versions")
+@local_or_remote("versions:versions", "remote_skills:versions")
 def versions() -> None:
     """List the versions of a skill.
 
@@ -134,7 +134,7 @@ def versions() -> None:
 @click.argument("old", metavar="[A]", required=False)
 @click.argument("new", metavar="[B]", required=False)
 @json_option
-@near_or_far("versions:diff", "remote_skills:diff")
+@local_or_remote("versions:diff", "remote_skills:diff")
 def diff() -> None:
     """Show the changes between two versions.
 
@@ -148,7 +148,7 @@ def diff() -> None:
 @_version
 @reason_option
 @json_option
-@near_or_far("versions:yank", "remote_skills:yank")
+@local_or_remote("versions:yank", "remote_skills:yank")
 def yank() -> None:
     """Yank a version.
 
@@ -161,7 +161,7 @@ def yank() -> None:
 @_version
 @reason_option
 @json_option
-@near_or_far("versions:unyank", "remote_skills:unyank")
+@local_or_remote("versions:unyank", "remote_skills:unyank")
 def unyank() -> None:
     """Make a yanked version available again."""
 
@@ -177,7 +177,7 @@ _one_version = click.option(
 @click.option("--message", required=True, metavar="TEXT", help="Shown to everybody who finds it.")
 @click.option("--use", default="", metavar="SLUG", help="The skill to use instead.")
 @json_option
-@near_or_far("versions:deprecate", "remote_skills:deprecate")
+@local_or_remote("versions:deprecate", "remote_skills:deprecate")
 def deprecate() -> None:
     """Deprecate a skill or a version.
 
@@ -189,7 +189,7 @@ def deprecate() -> None:
 @_slug
 @_one_version
 @json_option
-@near_or_far("versions:undeprecate", "remote_skills:undeprecate")
+@local_or_remote("versions:undeprecate", "remote_skills:undeprecate")
 def undeprecate() -> None:
     """End the deprecation of a skill or a version."""
 
@@ -202,7 +202,7 @@ def undeprecate() -> None:
 @click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
-@near_or_far("delete_skill:delete", "remote_delete:delete")
+@local_or_remote("delete_skill:delete", "remote_delete:delete")
 def delete() -> None:
     """Delete a skill, a version or a namespace.
 
@@ -219,7 +219,7 @@ _why = click.option("--reason", default="", metavar="TEXT", help="Kept in the au
 @click.argument("name")
 @_why
 @json_option
-@near_or_far("transfers:rename", "remote_transfers:rename")
+@local_or_remote("transfers:rename", "remote_transfers:rename")
 def rename() -> None:
     """Give a skill another name in its namespace.
 
@@ -233,7 +233,7 @@ def rename() -> None:
 @click.option("--namespace", "is_namespace", is_flag=True, help="SUBJECT is a namespace.")
 @_why
 @json_option
-@near_or_far("transfers:transfer", "remote_transfers:transfer")
+@local_or_remote("transfers:transfer", "remote_transfers:transfer")
 def transfer() -> None:
     """Transfer a skill to a namespace, or a namespace to a user.
 
@@ -245,7 +245,7 @@ def transfer() -> None:
 @click.option("--accept", metavar="ID", help="Accept this transfer.")
 @click.option("--end", metavar="ID", help="Decline it, or withdraw your own.")
 @json_option
-@near_or_far("transfers:transfers", "remote_transfers:transfers")
+@local_or_remote("transfers:transfers", "remote_transfers:transfers")
 def transfers() -> None:
     """List, accept or end transfers."""
 
@@ -265,6 +265,6 @@ def discover(*, source: str, registry: str | None, **options: Any) -> None:
     """
     is_here = "://" not in source and Path(source).expanduser().exists()
     if names_registry(registry) and not is_here:
-        run_far("remote_submissions:discover", registry, source=source, **options)
+        run_remote("remote_submissions:discover", registry, source=source, **options)
     else:
         load("vskill_platform.cli.discover:discover")(source=source, **options)

@@ -25,7 +25,7 @@ from vskill_platform.access.users import (
     set_password,
     set_role,
 )
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, print_json
 from vskill_platform.model.user import Role, User

@@ -2,7 +2,7 @@
 
 import click
 
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.engines.ports import Compacted

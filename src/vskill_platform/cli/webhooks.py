@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from vskill_platform.cli.near_or_far import json_option, registry_option, run_far
+from vskill_platform.cli.local_or_remote import json_option, registry_option, run_remote
 
 _HERE = "remote_webhooks"
 _id = click.argument("webhook_id", metavar="ID")
@@ -24,7 +24,7 @@ def webhooks() -> None:
 @registry_option
 def list_webhooks(*, registry: str | None, **options: Any) -> None:
     """List the webhooks that you may manage."""
-    run_far(f"{_HERE}:list_all", registry, **options)
+    run_remote(f"{_HERE}:list_all", registry, **options)
 
 
 @webhooks.command()
@@ -38,7 +38,7 @@ def list_webhooks(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def add(*, registry: str | None, **options: Any) -> None:
     """Add a webhook and print its secret, once."""
-    run_far(f"{_HERE}:add", registry, **options)
+    run_remote(f"{_HERE}:add", registry, **options)
 
 
 @webhooks.command()
@@ -53,7 +53,7 @@ def add(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def change(*, registry: str | None, **options: Any) -> None:
     """Change a webhook, or switch it on or off."""
-    run_far(f"{_HERE}:change", registry, **options)
+    run_remote(f"{_HERE}:change", registry, **options)
 
 
 @webhooks.command()
@@ -62,7 +62,7 @@ def change(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def rotate(*, registry: str | None, **options: Any) -> None:
     """Print a new secret; deliveries are signed with both for a day."""
-    run_far(f"{_HERE}:rotate", registry, **options)
+    run_remote(f"{_HERE}:rotate", registry, **options)
 
 
 @webhooks.command()
@@ -70,7 +70,7 @@ def rotate(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def test(*, registry: str | None, **options: Any) -> None:
     """Send a test event; `webhooks log` shows the answer."""
-    run_far(f"{_HERE}:test", registry, **options)
+    run_remote(f"{_HERE}:test", registry, **options)
 
 
 @webhooks.command()
@@ -80,7 +80,7 @@ def test(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def log(*, registry: str | None, **options: Any) -> None:
     """List the latest deliveries, with the answers of the receiver."""
-    run_far(f"{_HERE}:log", registry, **options)
+    run_remote(f"{_HERE}:log", registry, **options)
 
 
 @webhooks.command()
@@ -91,7 +91,7 @@ def log(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def replay(*, registry: str | None, **options: Any) -> None:
     """Send one delivery again, or all that failed."""
-    run_far(f"{_HERE}:replay", registry, **options)
+    run_remote(f"{_HERE}:replay", registry, **options)
 
 
 @webhooks.command()
@@ -99,4 +99,4 @@ def replay(*, registry: str | None, **options: Any) -> None:
 @registry_option
 def remove(*, registry: str | None, **options: Any) -> None:
     """Remove a webhook; pending events are not sent."""
-    run_far(f"{_HERE}:remove", registry, **options)
+    run_remote(f"{_HERE}:remove", registry, **options)

@@ -3,7 +3,7 @@
 import click
 
 from vskill_platform.base.metrics import serve_metrics
-from vskill_platform.cli.near_or_far import json_option
+from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command, run_worker
 from vskill_platform.cli.run_parts import run_parts
 from vskill_platform.cli.stop_signals import stop_on_signals

@@ -37,7 +37,7 @@ def run(*words: str) -> Result:
 
 
 @pytest.fixture
-def near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def local_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give this machine a registry where Ada owns the namespace team with two skills."""
     monkeypatch.setenv("VSKILL_DATABASE_URL", f"sqlite:///{tmp_path / 'skills.db'}")
 
@@ -54,7 +54,7 @@ async def what_is_left() -> tuple[list[str], bool]:
     return await list_slugs_in("team"), (await get_namespace("team")).record.deleted is not None
 
 
-@pytest.mark.usefixtures("near")
+@pytest.mark.usefixtures("local_database")
 def test_a_dry_run_shows_what_would_go_and_deletes_nothing() -> None:
     done = run("--dry-run")
 
@@ -64,13 +64,13 @@ def test_a_dry_run_shows_what_would_go_and_deletes_nothing() -> None:
     assert run_command(what_is_left, read_only=True) == (SLUGS, False)
 
 
-@pytest.mark.usefixtures("near")
+@pytest.mark.usefixtures("local_database")
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (("--reason", "we moved"), "without a terminal to confirm, nothing was deleted; use --yes"),
         (("--yes",), "give a --reason"),
-        (("--reason", "x", "--yes", "--version", "1.0.0"), "goes with no --version"),
+        (("--reason", "x", "--yes", "--version", "1.0.0"), "cannot be combined with --version"),
     ],
     ids=["not confirmed", "no reason", "with a version"],
 )
@@ -84,7 +84,7 @@ def test_nothing_is_deleted_without_a_reason_and_a_confirmation(
     assert run_command(what_is_left, read_only=True) == (SLUGS, False)
 
 
-@pytest.mark.usefixtures("near")
+@pytest.mark.usefixtures("local_database")
 def test_all_skills_go_with_their_namespace() -> None:
     done = run("--reason", "we moved", "--yes", "--json")
 

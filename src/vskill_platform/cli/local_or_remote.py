@@ -26,8 +26,8 @@ registry_option = click.option(
 )
 
 
-def near_or_far(near: str, far: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Run *near* with the options of the command, or *far* with the registry and the options.
+def local_or_remote(local: str, remote: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Run *local* with the options of the command, or *remote* with the registry and the options.
 
     Both are `module:function` in this folder. The decorated function has only the help.
     """
@@ -36,10 +36,10 @@ def near_or_far(near: str, far: str) -> Callable[[Callable[..., Any]], Callable[
         def run(*, registry: str | None, **options: Any) -> None:
             target = find_registry(registry)
             if target is None:
-                load(f"{_HERE}.{near}")(**options)
+                load(f"{_HERE}.{local}")(**options)
                 return
             with target.open() as opened:
-                load(f"{_HERE}.{far}")(opened, **options)
+                load(f"{_HERE}.{remote}")(opened, **options)
 
         run.__name__, run.__doc__ = described.__name__, described.__doc__
         return registry_option(run)
@@ -65,13 +65,13 @@ def find_registry(option: str | None) -> Any:
     )
 
 
-def run_far(far: str, option: str | None, **options: Any) -> None:
+def run_remote(remote: str, option: str | None, **options: Any) -> None:
     """Run `module:function` with a registry; raise if there is none."""
     target = load("vskill_platform.client.credentials:resolve_registry")(option)
     if target is None:
         raise ConfigError("name a registry, or sign in to one with `vskill-platform login URL`")
     with target.open() as opened:
-        load(f"{_HERE}.{far}")(opened, **options)
+        load(f"{_HERE}.{remote}")(opened, **options)
 
 
 def names_registry(option: str | None) -> bool:

@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from vskill_platform.cli import tables
 from vskill_platform.cli.admin import ADMIN
 from vskill_platform.cli.lazy import load
-from vskill_platform.cli.main import SECTIONS, cli
-from vskill_platform.cli.near_or_far import (
+from vskill_platform.cli.local_or_remote import (
     DATABASE_VARIABLE,
     DEFAULT_DATABASE,
     REGISTRY_VARIABLE,
     find_registry,
 )
+from vskill_platform.cli.main import SECTIONS, cli
 from vskill_platform.cli.short_help import SHORT_HELP
 from vskill_platform.client import credentials
 from vskill_platform.client.credentials import Target, remember_registry
