@@ -34,7 +34,13 @@ from vskill_platform.model.trust import TrustTier
 from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.publish.moderation import check_version
 from vskill_platform.publish.moderation.list_reviews import get_case, list_reviews
-from vskill_platform.publish.moderation.review_skill import Deed, Ruling, approve, recheck, reject
+from vskill_platform.publish.moderation.review_skill import (
+    ReviewAction,
+    Ruling,
+    approve,
+    recheck,
+    reject,
+)
 from vskill_platform.publish.versions.apply_registry_rules import apply_registry_rules
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trust_of_skills
 from vskill_platform.queue.consumer import handle_submission_queue
@@ -177,9 +183,9 @@ async def test_an_approval_is_about_the_content_that_was_approved(
     assert "not approved by a reviewer" in trust.words
 
 
-@pytest.mark.parametrize("deed", [approve, reject], ids=["approve", "reject"])
+@pytest.mark.parametrize("action", [approve, reject], ids=["approve", "reject"])
 async def test_nothing_is_decided_about_what_was_not_looked_at(
-    bound: WorkerEnv, process: Process, folder: Path, deed: Deed
+    bound: WorkerEnv, process: Process, folder: Path, action: ReviewAction
 ) -> None:
     looked_at = await one_waits(process, folder)
     (folder / "run.sh").write_text(RISKY + "cat notes.txt\n")
@@ -187,15 +193,15 @@ async def test_nothing_is_decided_about_what_was_not_looked_at(
     unsaid = msgspec.structs.replace(says(other), seen=None)
 
     with pytest.raises(ChangedSinceSeen, match="review it again"):
-        await deed(says(looked_at))
+        await action(says(looked_at))
     with pytest.raises(InvalidInput, match="must name the digest"):
-        await deed(unsaid)
+        await action(unsaid)
 
     assert other.submission.id == looked_at.submission.id
     assert [review.id for review in await list_reviews()] == [other.submission.id]
     assert await get_versions(SLUG) == []
     assert (await list_audit()).records == []
-    assert (await deed(says(other))).state in {
+    assert (await action(says(other))).state in {
         SubmissionState.PUBLISHED, SubmissionState.REJECTED,
     }  # fmt: skip
 
@@ -259,18 +265,18 @@ async def test_a_rejection_tells_the_submitter_why(
     assert await get_versions(SLUG) == []
 
 
-@pytest.mark.parametrize("deed", [approve, reject, recheck], ids=["approve", "reject", "recheck"])
+@pytest.mark.parametrize("action", [approve, reject, recheck], ids=["approve", "reject", "recheck"])
 async def test_a_decision_needs_a_reason_and_something_that_waits(
-    bound: WorkerEnv, process: Process, folder: Path, deed: Deed
+    bound: WorkerEnv, process: Process, folder: Path, action: ReviewAction
 ) -> None:
     waiting = await one_waits(process, folder)
     with pytest.raises(InvalidInput, match="needs a reason"):
-        await deed(says(waiting, reason="  "))
+        await action(says(waiting, reason="  "))
     with pytest.raises(NotFound, match="there is no submission 'sub_x'"):
-        await deed(Ruling(submission_id="sub_x", reviewer="cyd", reason="r"))
+        await action(Ruling(submission_id="sub_x", reviewer="cyd", reason="r"))
     await reject(says(waiting))
     with pytest.raises(InvalidTransition, match="does not need review: it is REJECTED"):
-        await deed(says(waiting))
+        await action(says(waiting))
 
 
 async def test_of_two_reviewers_one_wins_and_the_other_is_told(

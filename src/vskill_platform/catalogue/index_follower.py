@@ -154,7 +154,7 @@ class IndexFollower:
             if index.progress.current_at:
                 self._current_at = from_micros(index.progress.current_at)
             self._index = index
-            self._moved.ring()
+            self._moved.wake()
 
     async def _check_history(self, progress: Progress) -> None:
         """Raise HistoryChanged before a query is answered with data of another database."""
@@ -230,7 +230,7 @@ class IndexFollower:
         if current_at:
             self._current_at = current_at
         self._problem = ""
-        self._moved.ring()
+        self._moved.wake()
 
     async def _wait_for_changes(self) -> None:
         try:

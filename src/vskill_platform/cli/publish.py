@@ -22,7 +22,7 @@ _MAX_FILES = 40
 _BLOCK = "block"
 
 
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of the command."""
 
     path: Path
@@ -43,29 +43,29 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--wait", is_flag=True, help="If it needs review, wait for the decision.")
 @json_option
 @registry_option
-def publish(*, registry: str | None, **options: Any) -> None:
+def publish(*, registry: str | None, **given: Any) -> None:
     """Scan a skill, upload it and follow it until it is published.
 
     PATH is the folder with the SKILL.md, or an archive; the current folder by default. The exit
     code is 0 only if it is published, 1 if it is refused or rejected, and 3 if it needs review.
     """
-    wishes = Wishes(**options)
-    if not wishes.path.exists():
-        raise NotFound(f"{wishes.path} does not exist")
-    if wishes.dry_run:
-        _show_only(wishes)
+    options = PublishOptions(**given)
+    if not options.path.exists():
+        raise NotFound(f"{options.path} does not exist")
+    if options.dry_run:
+        _show_only(options)
         return
     target = find_registry(registry)
     if target is None:
-        _publish_local(wishes)
+        _publish_local(options)
         return
     if not target.token:
-        target, wishes = _from_ci(target, wishes)
+        target, options = _from_ci(target, options)
     with target.open() as opened:
-        _publish_remote(opened, wishes)
+        _publish_remote(opened, options)
 
 
-def _from_ci(target: Any, wishes: Wishes) -> tuple[Any, Wishes]:
+def _from_ci(target: Any, options: PublishOptions) -> tuple[Any, PublishOptions]:
     """Sign in as the CI job that this is, if it is one; the registry may choose the namespace."""
     from vskill_platform.client.ci_token import (  # noqa: PLC0415 - after --help
         has_ci_token,
@@ -73,56 +73,56 @@ def _from_ci(target: Any, wishes: Wishes) -> tuple[Any, Wishes]:
     )
 
     if not has_ci_token():
-        return target, wishes
+        return target, options
     echo = load(f"{_CLI}.terminal:echo")
     try:
-        made = sign_in_from_ci(target, namespace=wishes.namespace)
+        made = sign_in_from_ci(target, namespace=options.namespace)
     except RegistryError as error:
-        if wishes.namespace or error.status != HTTPStatus.UNAUTHORIZED:
+        if options.namespace or error.status != HTTPStatus.UNAUTHORIZED:
             raise
         # The job may have its token for something else, and the registry may take anonymous skills.
         echo(f"Continuing without signing in as a trusted publisher: {error}", err=True)
-        return target, wishes
-    if not wishes.namespace:
+        return target, options
+    if not options.namespace:
         echo(f"Only {made['namespace']} trusts this repository: publishing there.", err=True)
     signed_in = msgspec.structs.replace(target, token=made["token"])
-    return signed_in, msgspec.structs.replace(wishes, namespace=made["namespace"])
+    return signed_in, msgspec.structs.replace(options, namespace=made["namespace"])
 
 
-def _show_only(wishes: Wishes) -> None:
+def _show_only(options: PublishOptions) -> None:
     """Scan it and show what would be sent, without asking any registry."""
     from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - after --help
 
     with make_workspace() as workspace:
-        parcel, folder = _pack(wishes, workspace)
-        scanned = None if wishes.no_scan else _scan(parcel, folder, wishes)
-    if wishes.as_json:
-        _print_json(wishes, {"dryRun": True, **_plan(parcel, wishes.namespace), "scan": scanned})
+        packed, folder = _pack(options, workspace)
+        scanned = None if options.no_scan else _scan(packed, folder, options)
+    if options.as_json:
+        _print_json(options, {"dryRun": True, **_plan(packed, options.namespace), "scan": scanned})
     else:
-        _show_plan(parcel, f"{wishes.namespace or 'your namespace'} as {parcel.name}", wishes)
+        _show_plan(packed, f"{options.namespace or 'your namespace'} as {packed.name}", options)
 
 
-def _publish_remote(registry: Any, wishes: Wishes) -> None:
+def _publish_remote(registry: Any, options: PublishOptions) -> None:
     from vskill_platform.client.shapes import Account  # noqa: PLC0415 - after --help
     from vskill_platform.client.submissions import upload  # noqa: PLC0415 - as above
     from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - as above
 
     with make_workspace() as workspace:
-        parcel, folder = _pack(wishes, workspace)
-        if not wishes.no_scan:
-            _scan(parcel, folder, wishes)
+        packed, folder = _pack(options, workspace)
+        if not options.no_scan:
+            _scan(packed, folder, options)
         who = registry.get_json("/api/v1/account", Account)
-        namespace = wishes.namespace or (f"@{who['name']}" if who["name"] else "@local")
-        if not wishes.as_json:
-            _show_plan(parcel, f"{registry.url} as {namespace}/{parcel.name}", wishes)
+        namespace = options.namespace or (f"@{who['name']}" if who["name"] else "@local")
+        if not options.as_json:
+            _show_plan(packed, f"{registry.url} as {namespace}/{packed.name}", options)
         bar = load(f"{_CLI}.transfer_bar:transfer_bar")
         try:
-            with bar("uploading", quiet=wishes.as_json) as on_progress:
+            with bar("uploading", quiet=options.as_json) as on_progress:
                 answer = upload(
                     registry,
-                    parcel,
-                    namespace=wishes.namespace,
-                    is_private=wishes.is_private,
+                    packed,
+                    namespace=options.namespace,
+                    is_private=options.is_private,
                     on_progress=on_progress,
                 )
         except RegistryError as error:
@@ -131,12 +131,12 @@ def _publish_remote(registry: Any, wishes: Wishes) -> None:
             raise RegistryError(
                 f"{error} Run the same command again: the same content is not submitted twice."
             ) from error
-        code = _follow(registry, answer, wishes, folder)
+        code = _follow(registry, answer, options, folder)
     if code:
         raise click.exceptions.Exit(code)
 
 
-def _pack(wishes: Wishes, workspace: Path) -> tuple[Any, Path]:
+def _pack(options: PublishOptions, workspace: Path) -> tuple[Any, Path]:
     """Return what is sent, and the folder with exactly these files."""
     from vskill_platform.client.submissions import (  # noqa: PLC0415 - after --help
         MANIFEST,
@@ -144,27 +144,27 @@ def _pack(wishes: Wishes, workspace: Path) -> tuple[Any, Path]:
         read_archive,
     )
 
-    if not wishes.path.is_dir():
+    if not options.path.is_dir():
         folder = workspace / "unpacked"
-        load("vskill_platform.fetch.archive:unpack")(wishes.path, folder)
+        load("vskill_platform.fetch.archive:unpack")(options.path, folder)
         root: Path = load("vskill_platform.fetch.archive:root_of")(folder)
-        return read_archive(wishes.path), root
-    if not (wishes.path / MANIFEST).is_file():
+        return read_archive(options.path), root
+    if not (options.path / MANIFEST).is_file():
         raise NotFound(
-            f"there is no {MANIFEST} in {wishes.path}. `publish` sends one skill; for a folder "
+            f"there is no {MANIFEST} in {options.path}. `publish` sends one skill; for a folder "
             "with several use: vskill-platform submit --all PATH"
         )
     copy = workspace / "copy"
-    return pack_folder(wishes.path, copy), copy
+    return pack_folder(options.path, copy), copy
 
 
-def _scan(parcel: Any, folder: Path, wishes: Wishes) -> str:
+def _scan(packed: Any, folder: Path, options: PublishOptions) -> str:
     """Scan exactly what would be sent; stop here if a registry would reject it."""
     target = load("vskill_platform.scan.scan_many:Target")(
-        path=str(wishes.path), folder=folder, folder_name=parcel.name
+        path=str(options.path), folder=folder, folder_name=packed.name
     )
     (one,) = load("vskill_platform.scan.scan_many:scan_many")([target], jobs=1)
-    if not wishes.as_json:
+    if not options.as_json:
         load("vskill_platform.scan.reports.report_text:write_text")([one], sys.stdout)
         sys.stdout.flush()
     if one.result is None:
@@ -176,39 +176,39 @@ def _scan(parcel: Any, folder: Path, wishes: Wishes) -> str:
     else:
         return str(one.result.verdict)
     findings = one.result.findings if one.result else ()
-    _print_json(wishes, {"sent": False, "reason": reason, "findings": findings})
+    _print_json(options, {"sent": False, "reason": reason, "findings": findings})
     load(f"{_CLI}.terminal:echo")(
         f"Nothing was sent: {reason}. Fix it, or send it anyway with --no-scan.", err=True
     )
     raise click.exceptions.Exit(1)
 
 
-def _plan(parcel: Any, namespace: str) -> dict[str, Any]:
+def _plan(packed: Any, namespace: str) -> dict[str, Any]:
     return {
         "namespace": namespace,
-        "name": parcel.name,
-        "bytes": len(parcel.content),
-        "digest": parcel.digest,
-        "files": [{"path": file.path, "size": file.size} for file in parcel.files],
-        "leftOut": parcel.left_out,
+        "name": packed.name,
+        "bytes": len(packed.content),
+        "digest": packed.digest,
+        "files": [{"path": file.path, "size": file.size} for file in packed.files],
+        "leftOut": packed.left_out,
     }
 
 
-def _show_plan(parcel: Any, where: str, wishes: Wishes) -> None:
+def _show_plan(packed: Any, where: str, options: PublishOptions) -> None:
     echo = load(f"{_CLI}.terminal:echo")
     count = load("vskill_platform.base.show_text:count_of")
-    verb = "Would send" if wishes.dry_run else "Sending"
-    what = count(len(parcel.files), "file") if parcel.files else parcel.filename
-    echo(f"{verb} to {where}: {what}, {parcel.size:,} bytes", err=True)
-    for file in parcel.files[:_MAX_FILES]:
+    verb = "Would send" if options.dry_run else "Sending"
+    what = count(len(packed.files), "file") if packed.files else packed.filename
+    echo(f"{verb} to {where}: {what}, {packed.size:,} bytes", err=True)
+    for file in packed.files[:_MAX_FILES]:
         echo(f"  {file.path} ({file.size:,} bytes)", err=True)
-    if len(parcel.files) > _MAX_FILES:
-        echo(f"  and {count(len(parcel.files) - _MAX_FILES, 'more file')}", err=True)
-    for path in parcel.left_out[:_MAX_FILES]:
+    if len(packed.files) > _MAX_FILES:
+        echo(f"  and {count(len(packed.files) - _MAX_FILES, 'more file')}", err=True)
+    for path in packed.left_out[:_MAX_FILES]:
         echo(f"  left out: {path}", err=True)
 
 
-def _follow(registry: Any, answer: Any, wishes: Wishes, folder: Path) -> int:
+def _follow(registry: Any, answer: Any, options: PublishOptions, folder: Path) -> int:
     """Follow each submission to its end, print the result, and return the exit code."""
     from vskill_platform.client.answers import check_shape  # noqa: PLC0415 - after --help
     from vskill_platform.client.shapes import SubmittedSet  # noqa: PLC0415 - as above
@@ -217,11 +217,11 @@ def _follow(registry: Any, answer: Any, wishes: Wishes, folder: Path) -> int:
     watch, exit_code = load(f"{remote}:watch_one"), load(f"{remote}:exit_code")
     check_shape(answer, SubmittedSet)
     ended = [
-        watch(registry, one["id"], quiet=wishes.as_json, through_review=wishes.wait)
+        watch(registry, one["id"], quiet=options.as_json, through_review=options.wait)
         for one in answer["submissions"]
     ]
-    if wishes.as_json:
-        _print_json(wishes, {**answer, "submissions": ended})
+    if options.as_json:
+        _print_json(options, {**answer, "submissions": ended})
     else:
         for one in ended:
             _show_end(registry, one, folder)
@@ -249,23 +249,23 @@ def _show_end(registry: Any, found: Any, folder: Path) -> None:
         echo(f"Not published ({found['state']}): {found['reason']}", page)
 
 
-def _publish_local(wishes: Wishes) -> None:
+def _publish_local(options: PublishOptions) -> None:
     """Scan it, then put it into the database of this machine and follow it there."""
-    if wishes.namespace or wishes.is_private:
+    if options.namespace or options.is_private:
         raise click.UsageError("--namespace and --private need a registry; sign in with `login`")
     from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - as above
 
     with make_workspace() as workspace:
-        parcel, folder = _pack(wishes, workspace)
-        if not wishes.no_scan:
-            _scan(parcel, folder, wishes)
-    if not wishes.as_json:
-        _show_plan(parcel, "the database of this machine", wishes)
+        packed, folder = _pack(options, workspace)
+        if not options.no_scan:
+            _scan(packed, folder, options)
+    if not options.as_json:
+        _show_plan(packed, "the database of this machine", options)
     load(f"{_CLI}.submit:submit")(
-        source=str(wishes.path), path="", ref="", every=False, watch=True, as_json=wishes.as_json
+        source=str(options.path), path="", ref="", every=False, watch=True, as_json=options.as_json
     )
 
 
-def _print_json(wishes: Wishes, value: Any) -> None:
-    if wishes.as_json:
+def _print_json(options: PublishOptions, value: Any) -> None:
+    if options.as_json:
         load(f"{_CLI}.terminal:print_json")(value)

@@ -76,9 +76,9 @@ def submit(  # noqa: PLR0913 - options come as parameters
 
 def _upload(registry: Registry, place: Path, *, quiet: bool) -> Any:
     with make_workspace() as workspace:
-        parcel = pack_folder(place, workspace / "copy") if place.is_dir() else read_archive(place)
+        packed = pack_folder(place, workspace / "copy") if place.is_dir() else read_archive(place)
     with transfer_bar("uploading", quiet=quiet) as on_progress:
-        return check_shape(upload(registry, parcel, on_progress=on_progress), SubmittedSet)
+        return check_shape(upload(registry, packed, on_progress=on_progress), SubmittedSet)
 
 
 def _submit_repo(

@@ -20,7 +20,7 @@ from vskill_platform.model.skill import Capabilities
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.moderation.list_reviews import Case, Review, get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import (
-    Deed,
+    ReviewAction,
     Ruling,
     approve,
     decided_already,
@@ -66,7 +66,7 @@ def approve_one(
     It fails if the current rules reject them.
     """
     seen = _look(submission_id, "Approve", yes=yes, as_json=as_json) if digest is None else digest
-    _rule(approve, _ruling(submission_id, reason, seen=seen), as_json=as_json)
+    _decide(approve, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
 
 def reject_one(
@@ -74,7 +74,7 @@ def reject_one(
 ) -> None:
     """Reject it; the submitter sees the reason."""
     seen = _look(submission_id, "Reject", yes=yes, as_json=as_json) if digest is None else digest
-    _rule(reject, _ruling(submission_id, reason, seen=seen), as_json=as_json)
+    _decide(reject, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
 
 def recheck_one(*, submission_id: str, reason: str, as_json: bool) -> None:
@@ -82,16 +82,16 @@ def recheck_one(*, submission_id: str, reason: str, as_json: bool) -> None:
 
     It uses the current content of the source.
     """
-    _rule(recheck, _ruling(submission_id, reason, seen=""), as_json=as_json)
+    _decide(recheck, _ruling(submission_id, reason, seen=""), as_json=as_json)
 
 
 def _ruling(submission_id: str, reason: str, *, seen: str) -> Ruling:
     return Ruling(submission_id=submission_id, reviewer=getpass.getuser(), reason=reason, seen=seen)
 
 
-def _rule(deed: Deed, said: Ruling, *, as_json: bool) -> None:
+def _decide(action: ReviewAction, ruling: Ruling, *, as_json: bool) -> None:
     async def work() -> Submission:
-        return await deed(said)
+        return await action(ruling)
 
     submission = run_command(work, with_policy=True)
     if as_json:

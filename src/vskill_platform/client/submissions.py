@@ -37,7 +37,7 @@ LEFT_OUT = frozenset(
 _FIRST_PAUSE, _MAX_PAUSE = 0.3, 2.0
 
 
-class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+class PackedSkill(msgspec.Struct, frozen=True, kw_only=True):
     """What is uploaded."""
 
     name: str
@@ -56,13 +56,13 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
         return sum(file.size for file in self.files) or len(self.content)
 
 
-def pack_folder(folder: Path, copy: Path) -> Parcel:
+def pack_folder(folder: Path, copy: Path) -> PackedSkill:
     """Copy the files that are sent to the new folder *copy*, and pack exactly these."""
     listing, left_out = _list(folder)
     copies = copy_files(listing, copy, keep=True)
     name = folder.resolve().name
     inside = [msgspec.structs.replace(file, path=f"{name}/{file.path}") for file in copies.files]
-    return Parcel(
+    return PackedSkill(
         name=name,
         filename=f"{name}.tar.gz",
         content=pack_contents(inside, copies.contents).content,
@@ -72,18 +72,18 @@ def pack_folder(folder: Path, copy: Path) -> Parcel:
     )
 
 
-def read_archive(path: Path) -> Parcel:
+def read_archive(path: Path) -> PackedSkill:
     """Return an archive that the user packed."""
     if not is_archive(path):
         raise InvalidInput(f"{path} is neither a folder nor an archive (.zip, .tar.gz, .tgz)")
     if path.stat().st_size > MAX_TOTAL_BYTES:
         raise SourceRefused(f"{path} is larger than {MAX_TOTAL_BYTES:,} bytes")
-    return Parcel(name=stem_of(path), filename=path.name, content=path.read_bytes())
+    return PackedSkill(name=stem_of(path), filename=path.name, content=path.read_bytes())
 
 
 def upload(
     registry: Registry,
-    parcel: Parcel,
+    packed: PackedSkill,
     *,
     namespace: str = "",
     is_private: bool = False,
@@ -94,7 +94,7 @@ def upload(
     return registry.upload(
         "/api/v1/submissions/upload",
         {name: value for name, value in fields.items() if value},
-        [(parcel.filename, parcel.content)],
+        [(packed.filename, packed.content)],
         on_progress=on_progress,
     )
 

@@ -15,7 +15,7 @@ from vskill_platform.engines.exported import (
     decode_page,
     encode_page,
 )
-from vskill_platform.engines.part_file import check_target, part_beside, put_in_place
+from vskill_platform.engines.part_file import check_target, put_in_place, write_part
 from vskill_platform.errors import ConfigError, EngineError
 
 _MAGIC = b"vskill-platform export 1\n"
@@ -39,7 +39,7 @@ async def write_export(export: Export, target: Path, *, replace: bool) -> Conten
     """Write an export to *target*; the file gets its name only after it was read back."""
     check_target(target, replace=replace)
     head = _Head(history_id=export.history_id, revision=export.revision, items=export.items)
-    with part_beside(target) as part:
+    with write_part(target) as part:
         tally = Tally()
         with closing(_create(part)) as file:
             file.write(_MAGIC)

@@ -9,7 +9,7 @@ from pathlib import Path
 from vskill_platform.errors import ConfigError, EngineError
 
 #: Suffixes of a database's files: its own, and SQLite's next to it.
-BESIDE = ("", "-wal", "-shm", "-journal")
+DATABASE_ENDINGS = ("", "-wal", "-shm", "-journal")
 
 
 def check_target(target: Path, *, replace: bool) -> None:
@@ -20,7 +20,7 @@ def check_target(target: Path, *, replace: bool) -> None:
 
 
 @contextmanager
-def part_beside(target: Path) -> Iterator[Path]:
+def write_part(target: Path) -> Iterator[Path]:
     """Yield an empty file that only its owner can read; it is removed unless renamed."""
     _sweep(target)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -29,7 +29,7 @@ def part_beside(target: Path) -> Iterator[Path]:
         try:
             yield part
         finally:
-            for ending in BESIDE:
+            for ending in DATABASE_ENDINGS:
                 Path(f"{part}{ending}").unlink(missing_ok=True)
 
 

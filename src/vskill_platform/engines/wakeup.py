@@ -4,10 +4,10 @@ import asyncio
 
 
 class Wakeup:
-    """Take a ticket, look, then wait: a ring since the ticket is never missed."""
+    """Take a ticket, look, then wait: a wake-up since the ticket is never missed."""
 
     def __init__(self) -> None:
-        self._rings = 0
+        self._count = 0
         self._waiting: set[asyncio.Future[None]] = set()
 
     @property
@@ -15,17 +15,17 @@ class Wakeup:
         return bool(self._waiting)
 
     def ticket(self) -> int:
-        return self._rings
+        return self._count
 
-    def ring(self) -> None:
-        self._rings += 1
+    def wake(self) -> None:
+        self._count += 1
         for waiter in self._waiting:
             if not waiter.done():
                 waiter.set_result(None)
 
     async def wait(self, ticket: int, *, timeout_seconds: float | None = None) -> None:
-        """Return at the first ring after *ticket* was taken, or when the time is up."""
-        if ticket != self._rings:
+        """Return at the first wake-up after *ticket* was taken, or when the time is up."""
+        if ticket != self._count:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(waiter)

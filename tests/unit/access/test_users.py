@@ -90,16 +90,16 @@ async def test_of_two_admins_who_remove_each_other_one_stays() -> None:
     assert await has_admin()
 
 
-@pytest.mark.parametrize("deed", ["set_password", "disable", "sign_out"])
-async def test_a_link_to_a_password_ends_with_what_it_could_undo(deed: str) -> None:
+@pytest.mark.parametrize("action", ["set_password", "disable", "sign_out"])
+async def test_a_link_to_a_password_ends_with_what_it_could_undo(action: str) -> None:
     await a_user(name="ada")
     await a_user(name="ben")
     link = await invite_user("ada", actor="cyd")
     other = await invite_user("ben", actor="cyd")
 
-    if deed == "set_password":
+    if action == "set_password":
         await set_password("ada", PASSWORD + "!", actor="cyd")
-    elif deed == "disable":
+    elif action == "disable":
         await disable_user("ada", actor="cyd")
         await enable_user("ada", actor="cyd")
     else:

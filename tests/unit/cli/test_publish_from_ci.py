@@ -7,15 +7,15 @@ import msgspec
 import pytest
 
 from tests.unit.client.conftest import Reply, ScriptedServer
-from vskill_platform.cli.publish import Wishes, _from_ci
+from vskill_platform.cli.publish import PublishOptions, _from_ci
 from vskill_platform.client.credentials import Target
 from vskill_platform.errors import RegistryError
 
 MADE = {"token": "vsk_made", "namespace": "@acme", "expiresAt": "2026-05-01T12:15:00Z"}
 
 
-def a_wish(namespace: str = "") -> Wishes:
-    return Wishes(
+def the_options(namespace: str = "") -> PublishOptions:
+    return PublishOptions(
         path=Path(),
         namespace=namespace,
         is_private=False,
@@ -48,9 +48,9 @@ def test_the_registry_chooses_the_namespace_if_the_job_names_none(
 ) -> None:
     server.replies = [Reply(body=msgspec.json.encode(MADE))]
 
-    signed_in, wishes = _from_ci(target, a_wish())
+    signed_in, options = _from_ci(target, the_options())
 
-    assert (signed_in.token, wishes.namespace) == ("vsk_made", "@acme")
+    assert (signed_in.token, options.namespace) == ("vsk_made", "@acme")
     assert "Only @acme trusts this repository" in capsys.readouterr().err
 
 
@@ -59,9 +59,9 @@ def test_a_job_that_nobody_trusts_continues_without_signing_in(
 ) -> None:
     server.replies = [a_refusal(401, "no namespace trusts this job")]
 
-    same, wishes = _from_ci(target, a_wish())
+    same, options = _from_ci(target, the_options())
 
-    assert (same, wishes) == (target, a_wish())
+    assert (same, options) == (target, the_options())
     assert "Continuing without signing in" in capsys.readouterr().err
 
 
@@ -79,7 +79,7 @@ def test_a_namespace_that_is_not_clear_is_an_error(
     server.replies = [refusal]
 
     with pytest.raises(RegistryError):
-        _from_ci(target, a_wish(namespace))
+        _from_ci(target, the_options(namespace))
 
 
 def test_nothing_is_said_outside_of_ci(
@@ -89,5 +89,5 @@ def test_nothing_is_said_outside_of_ci(
         monkeypatch.delenv(name, raising=False)
     target = Target(name="hub", url="https://skills.example")
 
-    assert _from_ci(target, a_wish()) == (target, a_wish())
+    assert _from_ci(target, the_options()) == (target, the_options())
     assert capsys.readouterr().err == ""

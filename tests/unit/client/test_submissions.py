@@ -25,21 +25,21 @@ def test_a_folder_is_packed_with_its_name_and_modes(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path, "tidy", run_dot_sh="echo\n")
     (folder / "run.sh").chmod(0o755)
 
-    parcel = pack_folder(folder, tmp_path / "copy")
+    packed = pack_folder(folder, tmp_path / "copy")
 
-    with tarfile.open(fileobj=io.BytesIO(parcel.content)) as archive:
+    with tarfile.open(fileobj=io.BytesIO(packed.content)) as archive:
         found = {member.name: member.mode for member in archive.getmembers()}
     assert found == {"tidy/SKILL.md": 0o644, "tidy/run.sh": 0o755}
-    assert parcel.filename == "tidy.tar.gz"
-    assert [file.path for file in parcel.files] == ["SKILL.md", "run.sh"]
+    assert packed.filename == "tidy.tar.gz"
+    assert [file.path for file in packed.files] == ["SKILL.md", "run.sh"]
 
 
 def test_the_digest_is_the_one_that_a_registry_computes(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path, "tidy")
 
-    parcel = pack_folder(folder, tmp_path / "copy")
+    packed = pack_folder(folder, tmp_path / "copy")
 
-    assert parcel.digest == take_snapshot(folder, tmp_path / "other", folder_name="tidy").digest
+    assert packed.digest == take_snapshot(folder, tmp_path / "other", folder_name="tidy").digest
 
 
 def test_files_of_tools_are_left_out_and_named(tmp_path: Path) -> None:
@@ -51,10 +51,10 @@ def test_files_of_tools_are_left_out_and_named(tmp_path: Path) -> None:
     (folder / "scripts/a.pyc").write_text("x")
     (folder / "scripts/a.py").write_text("x")
 
-    parcel = pack_folder(folder, tmp_path / "copy")
+    packed = pack_folder(folder, tmp_path / "copy")
 
-    assert [file.path for file in parcel.files] == ["SKILL.md", "scripts/a.py"]
-    assert parcel.left_out == (".git/", "node_modules/", "scripts/__pycache__/", "scripts/a.pyc")
+    assert [file.path for file in packed.files] == ["SKILL.md", "scripts/a.py"]
+    assert packed.left_out == (".git/", "node_modules/", "scripts/__pycache__/", "scripts/a.pyc")
 
 
 def test_a_link_is_refused(tmp_path: Path) -> None:
@@ -73,11 +73,11 @@ def test_another_file_is_no_archive(tmp_path: Path) -> None:
 
 
 def test_only_what_was_chosen_is_sent(server: ScriptedServer, tmp_path: Path) -> None:
-    parcel = pack_folder(a_skill_folder(tmp_path, "tidy"), tmp_path / "copy")
+    packed = pack_folder(a_skill_folder(tmp_path, "tidy"), tmp_path / "copy")
 
     with Registry(server.url, "vsk_1") as registry:
-        upload(registry, parcel, is_private=True)
-        upload(registry, parcel, namespace="@team")
+        upload(registry, packed, is_private=True)
+        upload(registry, packed, namespace="@team")
 
     private, shared = (seen.body for seen in server.seen)
     assert b'name="privacy"\r\n\r\nprivate' in private
@@ -87,11 +87,11 @@ def test_only_what_was_chosen_is_sent(server: ScriptedServer, tmp_path: Path) ->
 
 
 def test_an_upload_that_broke_off_is_sent_again(server: ScriptedServer, tmp_path: Path) -> None:
-    parcel = pack_folder(a_skill_folder(tmp_path, "tidy"), tmp_path / "copy")
+    packed = pack_folder(a_skill_folder(tmp_path, "tidy"), tmp_path / "copy")
     server.replies = [Reply(502, b""), Reply(body=b'{"count": 1}')]
 
     with Registry(server.url, "vsk_1", sleep=lambda _: None) as registry:
-        answer = upload(registry, parcel)
+        answer = upload(registry, packed)
 
     assert answer == {"count": 1}
     assert server.seen[0].body == server.seen[1].body

@@ -1,4 +1,4 @@
-"""Take a ticket, look, then wait: a ring since the ticket is never missed."""
+"""Take a ticket, look, then wait: a wake-up since the ticket is never missed."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ async def test_a_ring_before_the_wait_began_is_not_missed() -> None:
     wakeup = Wakeup()
     ticket = wakeup.ticket()
 
-    wakeup.ring()
+    wakeup.wake()
 
     async with asyncio.timeout(GUARD_SECONDS):
         await wakeup.wait(ticket)
@@ -22,8 +22,8 @@ async def test_a_ring_wakes_all_that_wait() -> None:
     await asyncio.sleep(0)
     assert not any(task.done() for task in waiting)
 
-    wakeup.ring()
-    wakeup.ring()
+    wakeup.wake()
+    wakeup.wake()
 
     async with asyncio.timeout(GUARD_SECONDS):
         await asyncio.gather(*waiting)
@@ -31,14 +31,14 @@ async def test_a_ring_wakes_all_that_wait() -> None:
 
 async def test_a_ring_from_before_the_ticket_wakes_nobody() -> None:
     wakeup = Wakeup()
-    wakeup.ring()
+    wakeup.wake()
     waiting = asyncio.create_task(wakeup.wait(wakeup.ticket()))
     for _ in range(5):
         await asyncio.sleep(0)
 
     assert not waiting.done()
 
-    wakeup.ring()
+    wakeup.wake()
     await waiting
 
 

@@ -49,8 +49,8 @@ from vskill_platform.engines.postgres.connection import (
     read_url,
 )
 from vskill_platform.engines.postgres.database import Database
-from vskill_platform.engines.postgres.doorbell import Doorbell
 from vskill_platform.engines.postgres.kv import PostgresKeyValueStore
+from vskill_platform.engines.postgres.notifications import Notifications
 from vskill_platform.engines.postgres.queue import PostgresMessageQueue
 from vskill_platform.engines.postgres.transfer import (
     clear,
@@ -127,10 +127,10 @@ class PostgresEngine:
         self._pool = pool
         self._database = Database(place, pool, clock)
         self._writer = Writer(self._database)
-        self._doorbell = Doorbell(place, listen_at)
+        self._notifications = Notifications(place, listen_at)
         self.kv = PostgresKeyValueStore(self._database)
         self.blobs = Blobs(DatabaseBlobs(self.kv, self.commit, lambda: self.clock), self.history_id)
-        self.queue = PostgresMessageQueue(self._database, self._doorbell)
+        self.queue = PostgresMessageQueue(self._database, self._notifications)
         self._timekeeper: asyncio.Task[None] | None = None
         self._is_closed = False
 
@@ -146,7 +146,7 @@ class PostgresEngine:
         revision = await self._writer.commit(operations)
         if revision is not None:
             kinds = set(map(type, operations))
-            self._doorbell.ring(
+            self._notifications.send(
                 records=not _WRITES.isdisjoint(kinds), queue=not _MAKES_READY.isdisjoint(kinds)
             )
         return revision
@@ -154,14 +154,14 @@ class PostgresEngine:
     async def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
         checkpoint = ""
         while True:
-            ticket = self._doorbell.records.ticket()
+            ticket = self._notifications.records.ticket()
             page = await self.read_changes(after=after, checkpoint=checkpoint, prefixes=prefixes)
             for change in page.changes:
                 yield change
             if page.through >= after:
                 after, checkpoint = page.through, page.checkpoint
             if page.is_last and not page.changes:
-                await self._doorbell.records.wait(ticket)
+                await self._notifications.records.wait(ticket)
 
     async def read_changes(
         self, *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
@@ -222,7 +222,7 @@ class PostgresEngine:
         pruned = await self._prune("prune_expired", now)
         await self._database.write("forget", now, COMMIT_MARKS_KEPT)
         pruned += await self._prune("trim_feed", to_micros(deleted_before))
-        self._doorbell.ring(records=True, queue=False)
+        self._notifications.send(records=True, queue=False)
         return pruned
 
     async def _prune(self, query: str, moment: int | None) -> int:
@@ -254,13 +254,13 @@ class PostgresEngine:
             await self.commit(puts)
         if messages := [each for each in items if isinstance(each, StoredMessage)]:
             await load_messages(self._database, messages)
-            self._doorbell.ring(records=False, queue=True)
+            self._notifications.send(records=False, queue=True)
         if letters := [each for each in items if isinstance(each, StoredLetter)]:
             await load_letters(self._database, letters)
 
     async def clear(self, *, records: bool = True) -> None:
         await clear(self._database, records=records)
-        self._doorbell.ring(records=records, queue=False)
+        self._notifications.send(records=records, queue=False)
 
     async def close(self) -> None:
         if self._is_closed:
@@ -273,5 +273,5 @@ class PostgresEngine:
         await self._writer.close()
         await self.queue.close()
         await self.kv.close()
-        await self._doorbell.close()
+        await self._notifications.close()
         await close_pool(self._pool)

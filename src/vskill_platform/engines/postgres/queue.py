@@ -19,7 +19,7 @@ from vskill_platform.engines.ports import (
     QueueStats,
 )
 from vskill_platform.engines.postgres.database import Database
-from vskill_platform.engines.postgres.doorbell import Doorbell
+from vskill_platform.engines.postgres.notifications import Notifications
 from vskill_platform.engines.timestamps import from_micros, span_micros
 from vskill_platform.errors import EngineError, InvalidInput
 
@@ -48,9 +48,9 @@ class _Leased(msgspec.Struct, frozen=True):
 
 
 class PostgresMessageQueue:
-    def __init__(self, database: Database, doorbell: Doorbell) -> None:
+    def __init__(self, database: Database, notifications: Notifications) -> None:
         self._database = database
-        self._doorbell = doorbell
+        self._notifications = notifications
         self._receives: Batcher[_Wanted, _Leased] = Batcher(
             self._lease_all, max_batch=MAX_RECEIVERS, at_once=RECEIVES_AT_ONCE
         )
@@ -72,14 +72,14 @@ class PostgresMessageQueue:
         time = asyncio.get_running_loop().time
         give_up_at = time() + wait.total_seconds()
         while True:
-            ticket = self._doorbell.queue.ticket()
+            ticket = self._notifications.queue.ticket()
             leased = await self._receives.submit(wanted)
             left = give_up_at - time()
             if leased.deliveries or left <= 0:
                 return leased.deliveries
             if leased.next_ready_seconds is not None:
                 left = min(left, leased.next_ready_seconds)
-            await self._doorbell.queue.wait(ticket, timeout_seconds=max(left, 0))
+            await self._notifications.queue.wait(ticket, timeout_seconds=max(left, 0))
 
     async def _lease_all(self, wanted: Sequence[_Wanted]) -> list[_Leased | Exception]:
         """Lease for all receivers who ask for the same with one call."""
@@ -158,7 +158,7 @@ class PostgresMessageQueue:
 
     async def resume(self) -> None:
         await self._database.write("resume")
-        self._doorbell.ring(records=False, queue=True)
+        self._notifications.send(records=False, queue=True)
 
     async def dead_letters(self, *, after: int = 0, limit: int = 100) -> list[DeadLetter]:
         check_limit(limit)

@@ -17,7 +17,13 @@ from typing import Any
 import apsw
 
 from vskill_platform.engines.exported import Contents
-from vskill_platform.engines.part_file import BESIDE, check_target, part_beside, put_in_place, sync
+from vskill_platform.engines.part_file import (
+    DATABASE_ENDINGS,
+    check_target,
+    put_in_place,
+    sync,
+    write_part,
+)
 from vskill_platform.engines.sqlite.connection import (
     DAMAGED,
     MIGRATIONS,
@@ -48,7 +54,7 @@ def back_up(database: Path, target: Path, *, replace: bool) -> Contents:
     with errors_translated(database), closing(open_connection(database)) as source:
         if check_version(source, database) == 0:
             raise ConfigError(f"{database}: there is nothing in the database yet")
-        with part_beside(target) as part, errors_translated(target):
+        with write_part(target) as part, errors_translated(target):
             contents = _copy(source, part)
             _verify(part, contents, name=target)
             put_in_place(part, target, replace=replace)
@@ -76,7 +82,7 @@ def restore(database: Path, source: Path) -> Path | None:
     with _used_by_nobody_else(database):
         pass  # fail before making a long copy
     contents = inspect_backup(source)
-    with part_beside(database) as part, errors_translated(part):
+    with write_part(database) as part, errors_translated(part):
         with closing(_open_to_read(source)) as connection:
             _copy(connection, part)
         _begin_new_history(part)
@@ -138,7 +144,7 @@ def _open_to_read(path: Path) -> apsw.Connection:
 
 
 def _refuse_own_files(database: Path, other: Path) -> None:
-    own = [Path(f"{database}{ending}") for ending in BESIDE]
+    own = [Path(f"{database}{ending}") for ending in DATABASE_ENDINGS]
     if any(_is_same_file(file, other) for file in own):
         raise ConfigError(f"{other}: this is the database itself, or one of its files")
 
@@ -225,6 +231,6 @@ def _keep_aside(database: Path) -> Path | None:
         except OSError:  # this file system has no links
             Path(f"{database}{ending}").rename(f"{aside}{ending}")
     # The old log would be applied to the new database.
-    for ending in BESIDE[1:]:
+    for ending in DATABASE_ENDINGS[1:]:
         Path(f"{database}{ending}").unlink(missing_ok=True)
     return aside if aside.exists() else None

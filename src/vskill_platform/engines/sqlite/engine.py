@@ -101,12 +101,12 @@ class SqliteEngine:
         self._readers = SqliteReaders(path, clock, self._watch, read_only=read_only)
         self._wakeup = Wakeup()
         # A separate wakeup: a written record must not wake every worker that waits for messages.
-        self._queue_doorbell = Wakeup()
+        self._queue_wakeup = Wakeup()
         self.kv = SqliteKeyValueStore(self._readers, clock)
         self.blobs = Blobs(
             DatabaseBlobs(self.kv, self.commit, lambda: self._clock), self.history_id
         )
-        self.queue = SqliteMessageQueue(self._writer, self._readers, self._queue_doorbell, clock)
+        self.queue = SqliteMessageQueue(self._writer, self._readers, self._queue_wakeup, clock)
         self._lookout = open_connection(path, read_only=read_only)
         self._watcher = asyncio.create_task(self._watch_other_processes())
         self._log_trimmer = None if read_only else LogTrimmer(path)
@@ -121,9 +121,9 @@ class SqliteEngine:
             lambda transaction: apply_operations(transaction, operations), size=size
         )
         if revision is not None:
-            self._wakeup.ring()
+            self._wakeup.wake()
             if not _MAKES_READY.isdisjoint(map(type, operations)):
-                self._queue_doorbell.ring()
+                self._queue_wakeup.wake()
         return revision
 
     def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
@@ -179,7 +179,7 @@ class SqliteEngine:
         await self._writer.write(_forget_counters)
         while trimmed := await self._writer.write(partial(_trim_feed, to_micros(deleted_before))):
             pruned += trimmed
-        self._wakeup.ring()
+        self._wakeup.wake()
         return pruned
 
     async def compact(self) -> Compacted:
@@ -194,12 +194,12 @@ class SqliteEngine:
 
     async def load(self, items: Sequence[Stored]) -> None:
         await self._writer.write(partial(load, items))
-        self._wakeup.ring()
-        self._queue_doorbell.ring()
+        self._wakeup.wake()
+        self._queue_wakeup.wake()
 
     async def clear(self, *, records: bool = True) -> None:
         await self._writer.write(partial(clear, records=records))
-        self._wakeup.ring()
+        self._wakeup.wake()
 
     async def close(self) -> None:
         if self._is_closed:
@@ -223,14 +223,14 @@ class SqliteEngine:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
             if look % LOOKS_PER_FILE_CHECK == 0:
                 self._watch.look()
-            if not (self._wakeup.is_awaited or self._queue_doorbell.is_awaited):
+            if not (self._wakeup.is_awaited or self._queue_wakeup.is_awaited):
                 continue  # a busy worker need not know; the change is still found by the next check
             # If the files are no longer ours, waiting callers check themselves and get the error.
             version = (_data_version(self._lookout), self._watch.problem)
             if version != seen:
                 seen = version
-                self._wakeup.ring()
-                self._queue_doorbell.ring()
+                self._wakeup.wake()
+                self._queue_wakeup.wake()
 
 
 def _data_version(connection: apsw.Connection) -> object:

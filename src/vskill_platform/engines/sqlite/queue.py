@@ -144,7 +144,7 @@ class SqliteMessageQueue:
 
     async def resume(self) -> None:
         await self._writer.write(lambda at: _pause(at, 0, 0))
-        self._wakeup.ring()
+        self._wakeup.wake()
 
     async def dead_letters(self, *, after: int = 0, limit: int = 100) -> list[DeadLetter]:
         check_limit(limit)

@@ -54,86 +54,88 @@ class Ruling(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     seen: str | None = None
 
 
-Deed = Callable[[Ruling], Awaitable[Submission]]
+ReviewAction = Callable[[Ruling], Awaitable[Submission]]
 
 
-async def approve(said: Ruling) -> Submission:
+async def approve(ruling: Ruling) -> Submission:
     """Publish exactly the checked files, without fetching the source again.
 
     They are checked once more, because rules, policy and blocklist may have changed: content that
     would be rejected now is refused.
     """
-    stored = await _seen(said)
+    stored = await _seen(ruling)
     submission = stored.record
-    await _check_reviewer(submission, said.reviewer)
+    await _check_reviewer(submission, ruling.reviewer)
     async with reopened(submission) as snapshot:
         scanned, manifest, report = await _check_again(submission, snapshot)
         publication = await prepare_publication(
             submission, snapshot, manifest, sketch=scanned.measured(), now=get_now()
         )
-    decided = f"approved by {said.reviewer}: {said.reason}"
+    decided = f"approved by {ruling.reviewer}: {ruling.reason}"
     report = msgspec.structs.replace(report, decided=decided)
-    cause = _cause(said, f"{publication.in_words()}; {decided}")
+    cause = _cause(ruling, f"{publication.in_words()}; {decided}")
     published, operations = publish(
         stored, publication, report, [(SubmissionState.PUBLISHED, cause)]
     )
     operations += await release_held(submission.id)
-    operations.append(_audit("reviews approve", said, outcome=publication.in_words()))
+    operations.append(_audit("reviews approve", ruling, outcome=publication.in_words()))
     return await _commit(published, operations)
 
 
-async def reject(said: Ruling) -> Submission:
+async def reject(ruling: Ruling) -> Submission:
     """Reject it, with the reviewer's reason next to the findings; the files are removed later."""
-    stored = await _seen(said)
+    stored = await _seen(ruling)
     rejected, event = move(
-        stored.record, SubmissionState.REJECTED, _cause(said, said.reason), now=get_now()
+        stored.record, SubmissionState.REJECTED, _cause(ruling, ruling.reason), now=get_now()
     )
     operations = write_submission(rejected, [event], expected=stored.revision)
     report = await get_report(rejected.id)
     if report:
-        decided = f"rejected by {said.reviewer}: {said.reason}"
-        findings = (_objection(said), *report.findings)
+        decided = f"rejected by {ruling.reviewer}: {ruling.reason}"
+        findings = (_objection(ruling), *report.findings)
         operations.append(
             write_report(msgspec.structs.replace(report, findings=findings, decided=decided))
         )
-    operations.append(_audit("reviews reject", said, outcome="rejected"))
+    operations.append(_audit("reviews reject", ruling, outcome="rejected"))
     return await _commit(rejected, operations)
 
 
-async def recheck(said: Ruling) -> Submission:
+async def recheck(ruling: Ruling) -> Submission:
     """Run the whole pipeline again with the current content of the source."""
-    stored = await _waiting(said)
-    again, event = reopen(stored.record, _cause(said, said.reason), now=get_now())
+    stored = await _waiting(ruling)
+    again, event = reopen(stored.record, _cause(ruling, ruling.reason), now=get_now())
     operations = write_submission(again, [event], expected=stored.revision)
     operations += [
         queue_submission(again),
-        _audit("reviews recheck", said, outcome="requeued"),
+        _audit("reviews recheck", ruling, outcome="requeued"),
     ]
     return await _commit(again, operations)
 
 
-async def _waiting(said: Ruling) -> Stored[Submission]:
-    if not said.reason.strip():
+async def _waiting(ruling: Ruling) -> Stored[Submission]:
+    if not ruling.reason.strip():
         raise InvalidInput("a decision needs a reason; give it with --reason")
-    stored = await get_submission(said.submission_id)
+    stored = await get_submission(ruling.submission_id)
     if stored is None:
-        raise NotFound(f"there is no submission {said.submission_id!r}; run `reviews` to list them")
+        raise NotFound(
+            f"there is no submission {ruling.submission_id!r}; run `reviews` to list them"
+        )
     if stored.record.state is not SubmissionState.NEEDS_REVIEW:
         raise decided_already(stored.record)
     return stored
 
 
-async def _seen(said: Ruling) -> Stored[Submission]:
+async def _seen(ruling: Ruling) -> Stored[Submission]:
     """Return the submission if it is the one the reviewer looked at.
 
     While it waits, its submitter may upload other files, which are checked and wait in turn.
     """
-    stored = await _waiting(said)
-    if said.seen is None:
+    stored = await _waiting(ruling)
+    if ruling.seen is None:
         raise InvalidInput("a decision must name the digest of the content that was reviewed")
-    if said.seen != (stored.record.digest or ""):
+    if ruling.seen != (stored.record.digest or ""):
         raise ChangedSinceSeen(
-            f"the content of {said.submission_id} has changed since you viewed it. "
+            f"the content of {ruling.submission_id} has changed since you viewed it. "
             "No decision was made; review it again"
         )
     return stored
@@ -217,21 +219,21 @@ async def _refused(submission: Submission, why: str) -> NotAllowed | InvalidTran
     )
 
 
-def _objection(said: Ruling) -> Finding:
+def _objection(ruling: Ruling) -> Finding:
     return Finding(
         rule=REVIEWED,
         severity=Severity.HIGH,
         kind=FindingKind.QUALITY,
-        message=f"A reviewer rejected it: {said.reason}",
+        message=f"A reviewer rejected it: {ruling.reason}",
         fix="Change what the reviewer asks for, then submit it again.",
     )
 
 
-def _cause(said: Ruling, reason: str) -> Cause:
-    return Cause(trigger="review", actor=said.reviewer, reason=reason)
+def _cause(ruling: Ruling, reason: str) -> Cause:
+    return Cause(trigger="review", actor=ruling.reviewer, reason=reason)
 
 
-def _audit(action: str, said: Ruling, *, outcome: str) -> Operation:
+def _audit(action: str, ruling: Ruling, *, outcome: str) -> Operation:
     return write_audit(
-        action, said.submission_id, actor=said.reviewer, reason=said.reason, outcome=outcome
+        action, ruling.submission_id, actor=ruling.reviewer, reason=ruling.reason, outcome=outcome
     )

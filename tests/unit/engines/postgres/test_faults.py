@@ -13,7 +13,7 @@ from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Acknowledge, Put, Send
 from vskill_platform.engines.postgres import commit as commits
 from vskill_platform.engines.postgres import connection as connections
-from vskill_platform.engines.postgres import doorbell
+from vskill_platform.engines.postgres import notifications
 from vskill_platform.engines.postgres.connection import read_url
 from vskill_platform.engines.server_options import ServerOptions
 from vskill_platform.errors import EngineError, HistoryChanged, OutcomeUnknown
@@ -103,21 +103,21 @@ async def test_a_full_disk_is_named_and_undoes_the_whole_group(url: str) -> None
 async def test_a_listening_connection_that_nobody_answers_is_replaced(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doorbell, "LOOK_ANYWAY_SECONDS", 0.05)
-    monkeypatch.setattr(doorbell, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(notifications, "LOOK_ANYWAY_SECONDS", 0.05)
+    monkeypatch.setattr(notifications, "ANSWER_SECONDS", 0.1)
     engine = await open_engine(network.url)
-    while not engine._doorbell._connection:  # type: ignore[attr-defined]
+    while not engine._notifications._connection:  # type: ignore[attr-defined]
         await asyncio.sleep(0.01)
-    before = engine._doorbell._connection  # type: ignore[attr-defined]
+    before = engine._notifications._connection  # type: ignore[attr-defined]
 
     network.stall()
-    while engine._doorbell._connection is before:  # type: ignore[attr-defined]
+    while engine._notifications._connection is before:  # type: ignore[attr-defined]
         await asyncio.sleep(0.01)
     network.mend()
-    while not engine._doorbell._connection:  # type: ignore[attr-defined]
+    while not engine._notifications._connection:  # type: ignore[attr-defined]
         await asyncio.sleep(0.01)
 
-    assert engine._doorbell._connection is not before  # type: ignore[attr-defined]
+    assert engine._notifications._connection is not before  # type: ignore[attr-defined]
     await engine.close()
 
 

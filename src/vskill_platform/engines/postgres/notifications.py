@@ -18,8 +18,8 @@ from vskill_platform.engines.wakeup import Wakeup
 
 log = get_logger(__name__)
 
-#: Rings within this time are told to the other nodes once.
-TELL_EVERY_SECONDS = 0.01
+#: Wake-ups within this time are sent to the other nodes as one.
+SEND_EVERY_SECONDS = 0.01
 #: How often waiting callers look by themselves while the connection is lost.
 POLL_SECONDS = 1.0
 #: And while it works: a notification may be lost with a connection that nobody misses yet.
@@ -29,7 +29,7 @@ ANSWER_SECONDS = 10.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
 
 
-class Doorbell:
+class Notifications:
     def __init__(self, place: Place, listen_at: Place) -> None:
         """*listen_at* is the same database without a pooler, which would lose notifications."""
         self._place = listen_at
@@ -39,25 +39,25 @@ class Doorbell:
             f"{place.schema}_records": self.records,
             f"{place.schema}_queue": self.queue,
         }
-        self._to_tell: set[str] = set()
+        self._unsent: set[str] = set()
         self._something = asyncio.Event()
         self._connection: Connection | None = None
         self._tasks = [
             *([] if listen_at.is_pooled else [asyncio.create_task(self._listen())]),
-            asyncio.create_task(self._tell()),
+            asyncio.create_task(self._send_unsent()),
             asyncio.create_task(self._look_anyway()),
         ]
 
-    def ring(self, *, records: bool, queue: bool) -> None:
+    def send(self, *, records: bool, queue: bool) -> None:
         """Wake waiting callers here at once, and those of other nodes within milliseconds."""
         for channel, wakeup in self._channels.items():
             if (wakeup is self.records and records) or (wakeup is self.queue and queue):
-                wakeup.ring()
-                self._to_tell.add(channel)
+                wakeup.wake()
+                self._unsent.add(channel)
                 self._something.set()
 
     async def close(self) -> None:
-        if self._to_tell and self._connection:
+        if self._unsent and self._connection:
             with suppress(asyncpg.PostgresError, *LOST):
                 await self._notify(self._connection)
         for task in self._tasks:
@@ -85,7 +85,7 @@ class Doorbell:
                 await connection.add_listener(channel, self._heard)
             self._connection = connection
             for wakeup in self._channels.values():  # what was missed before
-                wakeup.ring()
+                wakeup.wake()
             await ended.wait()
         finally:
             self._connection = None
@@ -93,9 +93,9 @@ class Doorbell:
         raise ConnectionError("the connection for notifications was lost")
 
     def _heard(self, _connection: Any, _pid: int, channel: str, _payload: object) -> None:
-        self._channels[channel].ring()
+        self._channels[channel].wake()
 
-    async def _tell(self) -> None:
+    async def _send_unsent(self) -> None:
         """Notify other nodes; without news, ask anyway, because lost packets end no connection."""
         while True:
             with suppress(TimeoutError):
@@ -108,11 +108,11 @@ class Doorbell:
                 except (asyncpg.PostgresError, *LOST):
                     connection.terminate()  # listen on another one; other nodes look anyway
             else:
-                self._to_tell.clear()
-            await asyncio.sleep(TELL_EVERY_SECONDS)
+                self._unsent.clear()
+            await asyncio.sleep(SEND_EVERY_SECONDS)
 
     async def _notify(self, connection: Connection) -> None:
-        channels, self._to_tell = sorted(self._to_tell), set()
+        channels, self._unsent = sorted(self._unsent), set()
         await connection.execute(
             "SELECT pg_notify(c, '') FROM unnest($1::text[]) AS c", channels, timeout=ANSWER_SECONDS
         )
@@ -121,7 +121,7 @@ class Doorbell:
         while True:
             await asyncio.sleep(LOOK_ANYWAY_SECONDS if self._connection else POLL_SECONDS)
             for wakeup in self._channels.values():
-                wakeup.ring()
+                wakeup.wake()
 
 
 async def _close(connection: Connection) -> None:
