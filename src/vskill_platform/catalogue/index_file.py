@@ -14,19 +14,22 @@ import msgspec
 
 from vskill_platform import __version__
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.catalogue.sql import WRITE, one_row
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.catalogue.sql import WRITE, one_row, submission_key
 from vskill_platform.catalogue.write_skills import SkillChanges, write_skills
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, write_submissions
-from vskill_platform.engines.sqlite.connection import connect, write_transaction
+from vskill_platform.engines.sqlite.connection import UNWRITABLE, connect, write_transaction
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.errors import EngineError
+
+log = get_logger(__name__)
 
 Result = TypeVar("Result")
 Work = Callable[[apsw.Connection], Result]
 
 _SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
 #: Increased when the rows change but the schema does not.
-_FORMAT = 7
+_FORMAT = 8
 #: Identifies the release: a file written by another release is rebuilt.
 FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
 #: Identifies the file type.
@@ -69,6 +72,10 @@ class Connections:
     async def read(self, work: Work[Result]) -> Result:
         return await self._readers.run(partial(self._read, work))
 
+    async def compact(self) -> None:
+        """Remove free and half-empty pages, if there is space for a temporary copy."""
+        await self._writer.run(self._compact)
+
     def close(self) -> None:
         """Finish running work and close the file."""
         self._readers.close()
@@ -77,6 +84,17 @@ class Connections:
     def _write(self, work: Work[Result], connection: apsw.Connection) -> Result:
         with _errors_translated(self._path), write_transaction(connection):
             return work(connection)
+
+    def _compact(self, connection: apsw.Connection) -> None:
+        with _errors_translated(self._path):
+            connection.execute("PRAGMA temp_store = FILE")  # the copy is as large as the index
+            try:
+                connection.execute("VACUUM")
+            except (*UNWRITABLE, apsw.BusyError) as error:
+                log.warning("search index not compacted", error=str(error))
+            finally:
+                connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _read(self, work: Work[Result], connection: apsw.Connection) -> Result:
         with _errors_translated(self._path):
@@ -197,6 +215,10 @@ class IndexFile:
 
         await self.connections.write(work)
 
+    async def compact(self) -> None:
+        """Make the file smaller after filling: rows were written in another order than by id."""
+        await self.connections.compact()
+
     async def slugs_between(self, after: str, through: str | None) -> set[str]:
         return await self._names("slugs_between", after=after, through=through)
 
@@ -204,8 +226,8 @@ class IndexFile:
         return await self._names("submissions_between", after=after, through=through)
 
     async def slugs_of_submissions(self, submission_ids: Iterable[str]) -> set[str]:
-        wanted = _encode(sorted(submission_ids)).decode()
-        return await self._names("slugs_of_submissions", submission_ids=wanted)
+        wanted = _encode([submission_key(one) for one in submission_ids]).decode()
+        return await self._names("slugs_of_submissions", keys=wanted)
 
     async def some_slugs(self, *, after: str, limit: int) -> list[str]:
         return sorted(await self._names("some_slugs", after=after, limit=limit))

@@ -177,13 +177,16 @@ class Compared(msgspec.Struct, frozen=True):
 
 async def fill(index: IndexFile) -> None:
     """Index all records; everything committed before the call is in the index afterwards."""
-    if not index.progress.is_built:
+    is_new = not index.progress.is_built
+    if is_new:
         await index.gather()
     await _write_all(index, _all_submissions(index))
     await index.delete_events()
     await _write_all(index, _all_events())
     await _write_all(index, _all_skills(index))
     await index.join()
+    if is_new:
+        await index.compact()
 
 
 async def _write_all(

@@ -26,7 +26,6 @@ from vskill_platform.engines.timestamps import from_micros, to_micros
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.submission import SubmissionState
 
-_ROWS = msgspec.json.Decoder(list[SubmissionRow])
 _COUNTS = msgspec.json.Decoder(list[tuple[SubmissionState, int]])
 _encode = msgspec.json.Encoder().encode
 _MAX_OFFSET = 2**31
@@ -54,6 +53,29 @@ _ORDERS = {
 _WITH_INDEX, _WITHOUT_INDEX = "", "+"
 
 
+class _StoredRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The columns that list_submissions in lists.sql returns, in this order."""
+
+    id: str
+    skill_name: str
+    repo_url: str
+    path: str
+    state: SubmissionState
+    reason: str
+    score: int | None
+    submitter: str
+    namespace: str
+    created_at: int
+    updated_at: int
+    attempts: int
+    slug: str | None
+    set_id: str | None
+    is_private: int
+
+
+_STORED = msgspec.json.Decoder(list[_StoredRow])
+
+
 def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> SubmissionResults:
     bindings = _bindings(query)
     words = question_words(query.text)
@@ -72,9 +94,17 @@ def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> Sub
         "limit": min(max(query.limit, 0), MAX_LIMIT),
         "offset": min(max(query.offset, 0), _MAX_OFFSET),
     }
-    return SubmissionResults(
-        rows=_ROWS.decode(one_value(connection, sql, bindings | page)), total=total
-    )
+    stored = _STORED.decode(one_value(connection, sql, bindings | page))
+    return SubmissionResults(rows=[_row(one) for one in stored], total=total)
+
+
+def _row(stored: _StoredRow) -> SubmissionRow:
+    converted = {
+        "created_at": from_micros(stored.created_at),
+        "updated_at": from_micros(stored.updated_at),
+        "is_private": bool(stored.is_private),
+    }
+    return SubmissionRow(**msgspec.structs.asdict(stored) | converted)
 
 
 def count_by_state(connection: apsw.Connection, visible: Visible) -> dict[SubmissionState, int]:

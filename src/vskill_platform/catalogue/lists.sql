@@ -29,14 +29,14 @@ SELECT json_group_array(json_array(bucket, state, count)) FROM (
 -- Nearest-rank percentiles.
 SELECT json_group_array(json_array(bucket, median, p95)) FROM (
   SELECT bucket,
-    max(CASE WHEN place = (count + 1) / 2 THEN scan_seconds END) AS median,
-    max(CASE WHEN place = (count * 95 + 99) / 100 THEN scan_seconds END) AS p95
+    max(CASE WHEN place = (count + 1) / 2 THEN scan_micros END) / 1e6 AS median,
+    max(CASE WHEN place = (count * 95 + 99) / 100 THEN scan_micros END) / 1e6 AS p95
   FROM (
-    SELECT at / :size AS bucket, scan_seconds,
-      row_number() OVER (PARTITION BY at / :size ORDER BY scan_seconds) AS place,
+    SELECT at / :size AS bucket, scan_micros,
+      row_number() OVER (PARTITION BY at / :size ORDER BY scan_micros) AS place,
       count(*) OVER (PARTITION BY at / :size) AS count
     FROM event
-    WHERE at >= :since AND at < :until AND scan_seconds IS NOT NULL AND (
+    WHERE at >= :since AND at < :until AND scan_micros IS NOT NULL AND (
       :is_all OR submission_key NOT IN (
         SELECT key FROM submission WHERE is_private = 1
           AND namespace NOT IN (SELECT value FROM json_each(:namespaces))
@@ -47,9 +47,11 @@ SELECT json_group_array(json_array(bucket, median, p95)) FROM (
 )
 
 -- name: list_submissions
-SELECT '[' || coalesce(group_concat(shown, ',' ORDER BY {order}), '') || ']' FROM (
-  SELECT id, updated_at, name_key, score, shown FROM submission
-  WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset
+SELECT json_group_array(json_array(
+    submission_id, skill_name, repo_url, path, state, reason, nullif(score, -1), submitter, namespace,
+    created_at, updated_at, attempts, slug, nullif(set_id, ''), is_private
+  ) ORDER BY {order}) FROM (
+  SELECT * FROM submission WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset
 )
 
 -- name: count_submissions

@@ -26,8 +26,8 @@ _FILTER, _WHOLE, _NAMED, _LABELLED = "§", "‡", "¤", "†"
 #: each query.
 _WHOLE_START, _NAMED_START, _LABELLED_START, _DESCRIBED_START = "¶", "¦", "¬", "¯"
 #: The lengths of prefixes with a mark. One or two letters of a label would match nearly every
-#: skill, and the words with a prefix of nine letters are few enough to merge.
-_OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 13), range(3, 9)
+#: skill, and the words with a longer prefix are few enough to merge.
+_OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 9), range(3, 5)
 #: Every skill has this mark; it is the query without words or filters.
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"
@@ -133,8 +133,8 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
     last = words[-1]
     named = _quoted(_NAMED_START + last[: _OF_NAMES[-1]])
     # Labels include the name.
-    is_label = len(last) in _OF_LABELS or len(last) > _OF_LABELS[-1]
-    labelled = _quoted(_LABELLED_START + last[: _OF_LABELS[-1]]) if is_label else named
+    is_label = len(last) >= _OF_LABELS[0]
+    labelled = _begins(last, _LABELLED, _LABELLED_START, _OF_LABELS) if is_label else named
     parts = [_quoted(part) for part in question_parts(words)]
     return Expressions(
         words=limited(_all_of(words, "", labelled)),

@@ -67,54 +67,47 @@ class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
     with_facets: bool = False
 
 
-class SkillHit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ListedSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True):
+    """What protocols of other clients list about a skill.
+
+    It is read from the beginning of a stored `SkillHit`, which is an array to save the names of its
+    fields. Change `_FORMAT` in index_file.py if the fields or their order change.
+    """
+
     slug: str
     name: str
     description: str
     #: The publisher, as in slugs: `ada`, `git.example/ada`, `@ada`.
     namespace: str
-    publisher: str
     #: The latest version; empty if all versions are yanked.
     version: str
-    repo_url: str
-    tier: TrustTier
-    trust_score: int
-    tags: tuple[str, ...]
-    #: Empty for all.
-    agents: tuple[str, ...]
     license: str | None
-    #: When it was first published.
-    published_at: datetime
-    #: When the latest version was published.
-    updated_at: datetime
+    tags: tuple[str, ...]
     is_private: bool
-    installs: int
-    #: Of the latest version, as in `SkillQuery.can`; None if they were not recorded.
-    capabilities: tuple[str, ...] | None = None
     #: Digests of the latest version as a zip and in git; empty if not known yet.
     zip_sha256: str = ""
     git_commit: str = ""
     #: Empty if it is the same.
     plugin_commit: str = ""
+
+
+class SkillHit(ListedSkill, frozen=True, kw_only=True, gc=False, array_like=True):
+    publisher: str
+    repo_url: str
+    tier: TrustTier
+    trust_score: int
+    #: Empty for all.
+    agents: tuple[str, ...]
+    #: When it was first published.
+    published_at: datetime
+    #: When the latest version was published.
+    updated_at: datetime
+    installs: int
+    #: Of the latest version, as in `SkillQuery.can`; None if they were not recorded.
+    capabilities: tuple[str, ...] | None = None
     #: Why its latest version should no longer be used, and what to use instead; empty if neither.
     deprecated: str = ""
     use_instead: str = ""
-
-
-class ListedSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What protocols of other clients list about a skill."""
-
-    slug: str
-    name: str
-    description: str
-    namespace: str
-    version: str
-    license: str | None
-    tags: tuple[str, ...]
-    is_private: bool
-    zip_sha256: str = ""
-    git_commit: str = ""
-    plugin_commit: str = ""
 
 
 class SkillResults(msgspec.Struct, frozen=True, kw_only=True):

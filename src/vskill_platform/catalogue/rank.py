@@ -19,12 +19,12 @@ _TIER_POINTS, _DOUBLING_POINTS, _YEAR_POINTS = 8, 2, 4
 _INSTALLS_THAT_COUNT = 16
 _FIRST_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 _YEAR_SECONDS = 365.25 * 86400
-#: Resolution of a point, which is about a day and a half.
-_LEVELS_A_POINT = 64
-_MAX_LEVEL = 2**15 - 1
+#: Resolution of a point, which is about three days.
+_LEVELS_A_POINT = 32
+_MAX_LEVEL = 2**13 - 1
 #: The lower bits of a rank distinguish skills of the same level, equally on every node. They are
 #: few, because the full-text index stores the id for each word.
-SLUG_BITS = 25
+SLUG_BITS = 18
 
 
 def rank(hit: SkillHit) -> int:

@@ -24,10 +24,10 @@ CREATE TABLE skill (
   updated_at    INTEGER NOT NULL,
   is_private    INTEGER NOT NULL,
   names_agents  INTEGER NOT NULL,
-  submission_id TEXT    NOT NULL,
-  found_by      BLOB    NOT NULL  -- digest of its full-text entries
+  found_by      BLOB    NOT NULL, -- digest of its full-text entries
+  submission_key INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX skill_submission ON skill (submission_id);
+CREATE INDEX skill_submission ON skill (submission_key);
 CREATE INDEX skill_newest ON skill (published_at DESC, id);
 CREATE INDEX skill_updated ON skill (updated_at DESC, id);
 CREATE INDEX skill_name ON skill (name_key, id);
@@ -153,9 +153,15 @@ CREATE TABLE submission (
   set_id        TEXT    NOT NULL,
   namespace     TEXT    NOT NULL,
   is_private    INTEGER NOT NULL,
+  created_at    INTEGER NOT NULL,
   updated_at    INTEGER NOT NULL,
-  found_by      BLOB    NOT NULL,
-  shown         TEXT    NOT NULL
+  attempts      INTEGER NOT NULL,
+  skill_name    TEXT    NOT NULL,
+  repo_url      TEXT    NOT NULL,
+  path          TEXT    NOT NULL,
+  slug          TEXT,
+  reason        TEXT    NOT NULL,
+  found_by      BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX submission_state ON submission (state, id);
 CREATE INDEX submission_submitter ON submission (submitter, id);
@@ -196,7 +202,7 @@ CREATE TABLE event (
   number         INTEGER NOT NULL,
   at             INTEGER NOT NULL,
   state          TEXT    NOT NULL,  -- '' if only its scan counts
-  scan_seconds   REAL,
-  PRIMARY KEY (submission_key, number)
+  scan_micros    INTEGER,
+  PRIMARY KEY (at, submission_key, number),
+  UNIQUE (submission_key, number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX event_at ON event (at, state, scan_seconds);

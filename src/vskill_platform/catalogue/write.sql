@@ -14,15 +14,15 @@ SELECT slug FROM skill WHERE id = :id
 -- name: put_skill
 INSERT INTO skill (
   id, slug, name_key, namespace, tier, trust_score, installs, published_at, updated_at,
-  is_private, names_agents, submission_id, found_by
+  is_private, names_agents, submission_key, found_by
 ) VALUES (
   :id, :slug, :name_key, :namespace, :tier, :trust_score, :installs, :published_at, :updated_at,
-  :is_private, :names_agents, :submission_id, :found_by
+  :is_private, :names_agents, :submission_key, :found_by
 )
 ON CONFLICT (id) DO UPDATE SET
   trust_score = excluded.trust_score, installs = excluded.installs,
   published_at = excluded.published_at, updated_at = excluded.updated_at,
-  submission_id = excluded.submission_id
+  submission_key = excluded.submission_key
 
 -- name: put_skill_hit
 INSERT OR REPLACE INTO skill_hit (id, hit) VALUES (:id, :hit)
@@ -93,7 +93,7 @@ VALUES (:slug, :namespace, :is_private, :at, :shown)
 DELETE FROM skill_down WHERE slug = :slug
 
 -- name: slugs_of_submissions
-SELECT slug FROM skill WHERE submission_id IN (SELECT value FROM json_each(:submission_ids))
+SELECT slug FROM skill WHERE submission_key IN (SELECT value FROM json_each(:keys))
 
 -- name: slugs_between
 SELECT slug FROM skill WHERE slug > :after AND (:through IS NULL OR slug <= :through)
@@ -112,16 +112,18 @@ SELECT submission_id FROM submission WHERE id = :id
 -- name: put_submission
 INSERT INTO submission (
   id, submission_id, key, state, name_key, score, submitter, set_id, namespace, is_private,
-  updated_at, found_by, shown
+  created_at, updated_at, attempts, skill_name, repo_url, path, slug, reason, found_by
 ) VALUES (
   :id, :submission_id, :key, :state, :name_key, :score, :submitter, :set_id, :namespace, :is_private,
-  :updated_at, :found_by, :shown
+  :created_at, :updated_at, :attempts, :skill_name, :repo_url, :path, :slug, :reason, :found_by
 )
 ON CONFLICT (id) DO UPDATE SET
   state = excluded.state, name_key = excluded.name_key, score = excluded.score,
   submitter = excluded.submitter, set_id = excluded.set_id, namespace = excluded.namespace,
-  is_private = excluded.is_private, updated_at = excluded.updated_at,
-  found_by = excluded.found_by, shown = excluded.shown
+  is_private = excluded.is_private, created_at = excluded.created_at,
+  updated_at = excluded.updated_at, attempts = excluded.attempts,
+  skill_name = excluded.skill_name, repo_url = excluded.repo_url, path = excluded.path,
+  slug = excluded.slug, reason = excluded.reason, found_by = excluded.found_by
 
 -- name: delete_submission
 DELETE FROM submission WHERE id = :id
@@ -137,8 +139,8 @@ SELECT submission_id FROM submission
 WHERE submission_id > :after AND (:through IS NULL OR submission_id <= :through)
 
 -- name: put_event
-INSERT OR REPLACE INTO event (submission_key, number, at, state, scan_seconds)
-VALUES (:submission_key, :number, :at, :state, :scan_seconds)
+INSERT OR REPLACE INTO event (submission_key, number, at, state, scan_micros)
+VALUES (:submission_key, :number, :at, :state, :scan_micros)
 
 -- name: delete_event
 DELETE FROM event WHERE submission_key = :submission_key AND number = :number

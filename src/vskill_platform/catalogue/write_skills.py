@@ -22,7 +22,7 @@ from vskill_platform.catalogue.match import (
 )
 from vskill_platform.catalogue.query import DownSkill, SkillHit
 from vskill_platform.catalogue.rank import rank
-from vskill_platform.catalogue.sql import WRITE, one_row, skipped_if_malformed
+from vskill_platform.catalogue.sql import WRITE, one_row, skipped_if_malformed, submission_key
 from vskill_platform.catalogue.vocabulary import count_words, vocabulary_of
 from vskill_platform.catalogue.words import as_one_word, name_parts, with_singulars, words_of
 from vskill_platform.engines.timestamps import to_micros
@@ -113,7 +113,7 @@ def row_of(facts: SkillFacts) -> SkillRow:
         "updated_at": to_micros(hit.updated_at),
         "is_private": int(hit.is_private),
         "names_agents": int(bool(hit.agents)),
-        "submission_id": skill.submission_id,
+        "submission_key": submission_key(skill.submission_id),
         "found_by": digest,
     }
     return SkillRow(hit, rank(hit), text, digest, columns, _encode(hit).decode())

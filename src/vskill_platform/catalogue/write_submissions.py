@@ -2,14 +2,14 @@
 
 import hashlib
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.query import SubmissionRow
-from vskill_platform.catalogue.sql import WRITE, one_row, skipped_if_malformed
+from vskill_platform.catalogue.sql import WRITE, one_row, skipped_if_malformed, submission_key
 from vskill_platform.catalogue.words import as_one_word, words_of
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.model.namespace import namespace_of
@@ -20,11 +20,12 @@ from vskill_platform.model.submission import (
     SubmissionState,
 )
 
-_encode = msgspec.json.Encoder().encode
 #: Lists show a truncated reason; the submission's page shows all of it.
 MAX_REASON = 600
-#: The upper bits of an id are the time, the lower ones distinguish ids of the same millisecond.
-_LAST_MOMENT, _ID_BITS = (1 << 42) - 1, 21
+#: The upper bits of an id are the time, the lower ones distinguish ids of the same millisecond. It
+#: is short, because the full-text index stores it for each word.
+_FIRST_MOMENT = to_micros(datetime(2020, 1, 1, tzinfo=UTC)) // 1000
+_LAST_MOMENT, _ID_BITS = (1 << 40) - 1, 12
 #: Final states, and the one that waits for a review.
 ENDS = TERMINAL_STATES | {SubmissionState.NEEDS_REVIEW}
 #: Phases of processing that are not scanning.
@@ -77,23 +78,30 @@ def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -
 
 
 def _make_ready(facts: SubmissionFacts) -> _Ready:
-    row, words = _row(facts), _words(facts.submission)
+    submission, score = facts.submission, facts.score
+    words = _words(submission)
     digest = hashlib.blake2b(words.encode(), digest_size=16).digest()
     columns = {
-        "submission_id": row.id,
-        "key": _key(row.id),
-        "state": row.state.value,
-        "name_key": as_one_word(words_of(row.skill_name)),
-        "score": NO_SCORE if row.score is None else row.score,
-        "submitter": row.submitter,
-        "set_id": row.set_id or "",
-        "namespace": row.namespace,
-        "is_private": int(row.is_private),
-        "updated_at": to_micros(row.updated_at),
+        "submission_id": submission.id,
+        "key": submission_key(submission.id),
+        "state": submission.state.value,
+        "name_key": as_one_word(words_of(submission.skill_name)),
+        "score": NO_SCORE if score is None else score,
+        "submitter": submission.submitter,
+        "set_id": submission.set_id or "",
+        "namespace": namespace_of(submission.source),
+        "is_private": int(submission.is_private),
+        "created_at": to_micros(submission.created_at),
+        "updated_at": to_micros(submission.updated_at),
+        "attempts": submission.attempts,
+        "skill_name": submission.skill_name,
+        "repo_url": submission.repo_url,
+        "path": submission.skill_path,
+        "slug": submission.slug,
+        "reason": submission.reason[:MAX_REASON],
         "found_by": digest,
-        "shown": _encode(row).decode(),
     }
-    return _Ready(_preferred_id(facts.submission), words, digest, columns)
+    return _Ready(_preferred_id(submission), words, digest, columns)
 
 
 def _put(connection: apsw.Connection, ready: _Ready) -> tuple[int, bool, bool]:
@@ -103,27 +111,6 @@ def _put(connection: apsw.Connection, ready: _Ready) -> tuple[int, bool, bool]:
     row_id = known[0] if known else _free_id(connection, ready.preferred_id)
     connection.execute(WRITE["put_submission"], {"id": row_id, **ready.columns})
     return row_id, known is not None, known is None or known[1] != ready.digest
-
-
-def _row(facts: SubmissionFacts) -> SubmissionRow:
-    submission = facts.submission
-    return SubmissionRow(
-        id=submission.id,
-        skill_name=submission.skill_name,
-        repo_url=submission.repo_url,
-        path=submission.skill_path,
-        state=submission.state,
-        reason=submission.reason[:MAX_REASON],
-        score=facts.score,
-        submitter=submission.submitter,
-        namespace=namespace_of(submission.source),
-        created_at=submission.created_at,
-        updated_at=submission.updated_at,
-        attempts=submission.attempts,
-        slug=submission.slug,
-        set_id=submission.set_id,
-        is_private=submission.is_private,
-    )
 
 
 def _words(submission: Submission) -> str:
@@ -140,15 +127,9 @@ def _words(submission: Submission) -> str:
 
 def _preferred_id(submission: Submission) -> int:
     """Return an id that sorts newest first and is the same on every node."""
-    milliseconds = to_micros(submission.created_at) // 1000
+    milliseconds = to_micros(submission.created_at) // 1000 - _FIRST_MOMENT
     moment = min(max(milliseconds, 0), _LAST_MOMENT)
-    return (_LAST_MOMENT - moment) << _ID_BITS | _key(submission.id) >> (63 - _ID_BITS)
-
-
-def _key(submission_id: str) -> int:
-    """Return a number for an id, to save space in the many event rows."""
-    digest = hashlib.blake2b(submission_id.encode(errors="replace"), digest_size=8).digest()
-    return int.from_bytes(digest) >> 1
+    return (_LAST_MOMENT - moment) << _ID_BITS | submission_key(submission.id) >> (63 - _ID_BITS)
 
 
 def _free_id(connection: apsw.Connection, preferred: int) -> int:
@@ -174,17 +155,17 @@ def _put_event(connection: apsw.Connection, event: StateEvent) -> None:
     connection.execute(
         WRITE["put_event"],
         {
-            "submission_key": _key(event.submission_id),
+            "submission_key": submission_key(event.submission_id),
             "number": event.number,
             "at": to_micros(event.at),
             "state": state,
-            "scan_seconds": round(sum(scanning), 6) if scanning else None,
+            "scan_micros": round(sum(scanning) * 1e6) if scanning else None,
         },
     )
 
 
 def _delete_event(connection: apsw.Connection, submission_id: str, number: int) -> None:
-    which = {"submission_key": _key(submission_id), "number": number}
+    which = {"submission_key": submission_key(submission_id), "number": number}
     connection.execute(WRITE["delete_event"], which)
 
 

@@ -169,6 +169,20 @@ async def test_a_deleted_index_file_is_rebuilt(bound: WorkerEnv, logs: list[Any]
     assert fills(logs) == 2
 
 
+async def test_a_new_index_file_has_no_free_pages(bound: WorkerEnv) -> None:
+    for number in range(20):
+        await published(f"ada/r/skill-{number}", description=f"Writes {number} " + "text " * 200)
+
+    async with opened(bound):
+        reading = apsw.Connection(str(file_of(bound)), flags=apsw.SQLITE_OPEN_READONLY)
+        free, pages = reading.pragma("freelist_count"), reading.pragma("page_count")
+        reading.close()
+        size = file_of(bound).stat().st_size
+
+    assert free == 0
+    assert size == pages * 4096
+
+
 @pytest.mark.parametrize("damage", ["garbage", "half", "empty", "other-release", "other-program"])
 async def test_an_unreadable_index_file_is_rebuilt(bound: WorkerEnv, damage: str) -> None:
     await published("ada/r/one")

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from tests.casts import a_published_skill, add_installs
 from tests.clocks import NOON
-from tests.unit.catalogue.index_files import committed, current, found, published, results, slugs
+from tests.unit.catalogue.index_files import (
+    committed,
+    current,
+    deleted,
+    found,
+    published,
+    results,
+    slugs,
+)
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, SkillQuery, SkillSort, Visible
 from vskill_platform.engines.ports import Put
@@ -106,6 +114,24 @@ async def test_a_search_matches_singular_and_plural(catalogue: Catalogue) -> Non
     assert sorted(await found(catalogue, "invoice")) == ["ada/desk/a", "ada/desk/b"]
     assert sorted(await found(catalogue, "invoices")) == ["ada/desk/a", "ada/desk/b"]
     assert await found(catalogue, "entry reads") == ["ada/desk/b"]
+
+
+@pytest.mark.parametrize("word", ["documentation", "internationalization", "pneumonoultra"])
+async def test_every_beginning_of_three_letters_or_more_finds_a_word_wherever_it_is(
+    catalogue: Catalogue, word: str
+) -> None:
+    await published(f"ada/x/{word}", description="First.")
+    await published("ada/x/tagged", description="Second.", tags=(word,))
+    await published("ada/x/described", description=f"Third: {word}s.")
+    beginnings = [word[:length] for length in range(3, len(word))]
+
+    named = {text: await found(catalogue, text) for text in beginnings}
+    await deleted(f"ada/x/{word}")
+    await deleted("ada/x/tagged")
+    described = {text: await found(catalogue, text) for text in beginnings}
+
+    assert named == {key: [f"ada/x/{word}", "ada/x/tagged"] for key in beginnings}
+    assert described == {key: ["ada/x/described"] for key in beginnings}
 
 
 async def test_a_name_comes_before_its_beginning_before_its_words_before_other_words(
