@@ -48,6 +48,8 @@ class Combination(
     anchor: str
     #: Kinds of words, all of which must occur.
     kinds: list[str]
+    #: Kinds of words, none of which may occur: they make the same words harmless.
+    unless: list[str] = []
     #: Whether the sentence must name a host that nobody vouches for.
     host: bool = False
     #: How many sentences count, up to that of the anchor.
@@ -115,7 +117,9 @@ def _acts(combinations: list[Combination], sentence: str) -> Iterator[Act]:
     if len(_CODE.findall(plain)) >= _MANY_SIGNS:
         return
     for one in possible:
-        if all(_says(words[kind], plain) for kind in one.kinds):
+        if all(_says(words[kind], plain) for kind in one.kinds) and not any(
+            words[kind].search(plain) for kind in one.unless
+        ):
             yield Act[one.act]
 
 
