@@ -43,7 +43,7 @@ MAX_CPU_SECONDS = 30
 #: How long a visitor waits once the work has a slot. A busy machine takes long for anything, so
 #: running out of it is not the fault of the data.
 MAX_WAIT_SECONDS = 120
-#: An idle process that nobody has needed for so long is ended, to free its memory.
+#: A process that was idle for this long is ended, to free its memory.
 _MAX_IDLE_SECONDS = 300
 #: How often work that was not begun is given to another process.
 _MAX_STARTS = 3

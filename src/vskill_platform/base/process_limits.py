@@ -31,7 +31,7 @@ def limit_memory(memory_bytes: int) -> None:
 
 
 def limit_cpu(seconds: int) -> None:
-    """End this process once it has used so much processor time, counted from its start.
+    """End this process once it has used this much processor time, counted from its start.
 
     A later call may raise it: a long-lived process gets new time for each piece of work.
     """

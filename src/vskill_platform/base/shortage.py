@@ -12,12 +12,12 @@ _NO_MEMORY = frozenset({errno.ENOMEM})
 _SHORTAGES = _NO_SPACE | _NO_DESCRIPTORS | _NO_MEMORY
 #: How other programs report the same.
 _NO_SPACE_IN_WORDS = tuple(os.strerror(number) for number in _NO_SPACE)
-#: No skill with its archive needs more: with so much free, the skill is at fault.
+#: No skill with its archive needs more: with this much free, the skill is at fault.
 ROOM_BYTES = 96 * 1024 * 1024
 #: With less free space a disk counts as full: the archive of a small skill still fits.
 _FULL_BYTES = 1024 * 1024
-#: How much of the disk of a database is reserved for submissions in progress; of a small disk, one
-#: part in so many.
+#: How much of the disk of a database is reserved for submissions in progress: these bytes, but at
+#: most this fraction (1/20) of a small disk.
 _RESERVE_BYTES = 64 * 1024 * 1024
 _RESERVE_FRACTION = 20
 

@@ -28,7 +28,7 @@ Work = Callable[[Item], bytes]
 
 #: How many pieces of work a worker has queued, so that it never waits for the parent.
 _AHEAD = 4
-#: A worker is replaced after so many, so that leaks do not add up.
+#: A worker is replaced after this many pieces of work, so that leaks do not add up.
 _MAX_PIECES = 500
 #: How many bytes a number has: that of a piece of work, or the length of an answer before it.
 _NUMBER = 8

@@ -134,7 +134,7 @@ def _closest(word: str, similar: list[_Similar], most: int) -> str | None:
 def _similar_words(
     connection: apsw.Connection, words: Sequence[str], most: int
 ) -> dict[str, list[_Similar]]:
-    """Return all words that can be at most so many edits away, and some others; in one query.
+    """Return all words that can be at most this many edits away, and some others; in one query.
 
     A known word, or a plural whose singular is known, is only similar to itself.
     """

@@ -18,7 +18,7 @@ from vskill_platform.cli.terminal import Console
 
 @contextmanager
 def transfer_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int | None], None]]:
-    """Yield what is told the bytes transferred and their total."""
+    """Yield a function that takes the bytes transferred and their total."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(),
                TransferSpeedColumn())  # fmt: skip
     console = Console(stderr=True, quiet=quiet)
@@ -30,7 +30,7 @@ def transfer_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int | Non
 
 @contextmanager
 def item_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Yield what is told the records and messages that are done, and their total."""
+    """Yield a function that takes the records and messages that are done, and their total."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
                TimeRemainingColumn())  # fmt: skip
     console = Console(stderr=True, quiet=quiet)

@@ -107,7 +107,7 @@ def retry_after_of(answer: Answer) -> timedelta | None:
 
 
 def add_page(answer: Any, more: Any, name: str) -> None:
-    """Add the next page of a list; raise if the registry would go on without end."""
+    """Add the next page of a list; raise if the list does not end."""
     following = more.get("nextCursor")
     is_same = following == answer.get("nextCursor")
     if following and (is_same or not more[name] or len(answer[name]) > _MAX_ROWS):

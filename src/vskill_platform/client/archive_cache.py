@@ -37,7 +37,7 @@ class ArchiveCache:
     def opened(self, sha256: str, load: Callable[[], bytes]) -> Iterator[Path]:
         """Yield the archive with this digest; call *load* if it is not in the cache.
 
-        A cache that cannot be written is no reason to fail.
+        A cache that cannot be written is not an error.
         """
         path = self.find(sha256)
         if path is None:

@@ -229,7 +229,7 @@ def _take_back(scope: Scope, journal: _Journal, number: int, move: _Move) -> Non
 def sweep_leftovers(scope: Scope, folders: Iterable[Path]) -> None:
     """Delete what runs left in skills folders that were killed after their change was done."""
     for folder in sorted({folder for folder in folders if (folder / STAGING).is_dir()}):
-        # A folder that cannot be written is no reason not to list what is in it.
+        # A folder that cannot be written can still be listed.
         with suppress(OSError, ConfigError), exclusive(scope), ExitStack() as stack:
             if folder.resolve() != scope.lock.parent.resolve():
                 stack.enter_context(_locked(folder, None))

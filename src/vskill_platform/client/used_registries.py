@@ -19,7 +19,7 @@ def list_used_registries(environ: Mapping[str, str]) -> set[str]:
 
 
 def remember_used_registry(url: str, environ: Mapping[str, str]) -> None:
-    """Remember a registry; if that fails, the user has to name it again, which is no error."""
+    """Remember a registry; if that fails, the user has to name it again, which is not an error."""
     if url in list_used_registries(environ):
         return
     folder = config_folder(environ)

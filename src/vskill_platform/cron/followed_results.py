@@ -88,7 +88,7 @@ async def postpone(name: str, error: RecordMalformed) -> None:
 
 
 def back_off(failures: int) -> timedelta:
-    """Return the wait after so many failures in a row, without jitter."""
+    """Return the wait after this many failures in a row, without jitter."""
     doublings = min(failures - 1, 10)  # more would only repeat the maximum
     return min(FIRST_BACK_OFF * (1 << doublings), MAX_BACK_OFF)
 

@@ -58,7 +58,7 @@ async def prune() -> str:
 
 
 async def _drop_held() -> int:
-    """Remove held files that no reviewer will decide about any more."""
+    """Remove held files that no longer need a decision."""
     outcomes = await settle(_drop_if_ended, await list_held(), at_once=_AT_ONCE)
     for error in (outcome for outcome in outcomes if isinstance(outcome, Exception)):
         log.error("held skill not pruned", error=str(error))

@@ -1,4 +1,4 @@
-"""Queue background messages: none twice, and only so many at once."""
+"""Queue background messages: each skill once, and a limited number at a time."""
 
 from collections.abc import Sequence
 

@@ -66,7 +66,7 @@ async def copy_export(export: Export, target: Engine, *, on_progress: OnProgress
 
 
 async def _prepare_target(export: Export, target: Engine) -> str:
-    """Return the key after which to go on; remove what cannot be used of an earlier attempt."""
+    """Return the key after which to continue; remove unusable parts of an earlier attempt."""
     entry = await target.kv.get(UNFINISHED)
     if entry is None:
         async with target.export() as found:

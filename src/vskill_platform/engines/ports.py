@@ -376,7 +376,7 @@ class Engine(Protocol):
         ...
 
     async def compact(self) -> Compacted:
-        """Give the space of deleted records back; readers go on, writers wait meanwhile."""
+        """Return the space of deleted records to the disk; readers continue, writers wait."""
         ...
 
     def export(self) -> AbstractAsyncContextManager[Export]:

@@ -39,7 +39,7 @@ class Refs(msgspec.Struct, frozen=True):
     """What a host says about a repo without sending any of it."""
 
     commit_sha: str
-    #: The names of all tags; empty if nobody asked for them.
+    #: The names of all tags; empty if they were not requested.
     tags: frozenset[str]
 
 

@@ -293,7 +293,7 @@ def _due(changed: MirroredSkill) -> datetime:
 
 
 def back_off(failures: int) -> timedelta:
-    """Return the wait after so many failures in a row, without jitter."""
+    """Return the wait after this many failures in a row, without jitter."""
     doublings = min(failures - 1, 10)  # more would only repeat the maximum
     return min(_FIRST_BACK_OFF * (1 << doublings), _MAX_BACK_OFF)
 

@@ -46,7 +46,7 @@ class _Repository(msgspec.Struct, frozen=True):
 
 
 class _Push(msgspec.Struct, frozen=True):
-    """What is read of a webhook; its commits are not trusted but asked for."""
+    """The part of a webhook that is read; its commits are not trusted but requested."""
 
     repository: _Repository = msgspec.field(default_factory=_Repository)
     project: _Repository = msgspec.field(default_factory=_Repository)

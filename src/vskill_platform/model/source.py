@@ -26,7 +26,7 @@ _BEST_KNOWN_HOST = "github.com"
 _UPLOAD = "upload:"
 #: Prefix of the canonical source of a mirrored skill, and of the name of its submitter.
 MIRROR_PREFIX = "mirror:"
-#: Prefix of the ref of a mirrored version that was asked for by its number.
+#: Prefix of the ref of a mirrored version that was requested by its number.
 _PINNED = "="
 LOCAL_NAMESPACE = "@local"
 
@@ -49,7 +49,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     #: The skill's folder inside the source, "" for its root.
     path: str = ""
     #: The branch or tag, "" for the repo's default branch; of a mirrored skill, the version or
-    #: digest that the other registry gave, or `=1.2.0` if this version was asked for.
+    #: digest that the other registry gave, or `=1.2.0` if this version was requested.
     ref: str = ""
     #: The digest of the uploaded bytes; a later upload of the same skill has another one.
     upload_sha256: str = ""
@@ -116,7 +116,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def is_pinned(self) -> bool:
-        """Whether it is a version of a mirrored skill that was asked for by its number."""
+        """Whether it is a version of a mirrored skill that was requested by its number."""
         return self.kind is SourceKind.MIRROR and self.ref.startswith(_PINNED)
 
     @property

@@ -127,7 +127,7 @@ class Submission(Record, frozen=True, kw_only=True):
     is_private: bool = False
     #: Whether the last submitter was allowed to replace a version published from another ref.
     may_replace_ref: bool = False
-    #: The version that the last submitter asked for; empty for the one in the manifest.
+    #: The version that the last submitter requested; empty for the one in the manifest.
     requested_version: str = ""
 
 

@@ -44,7 +44,7 @@ from vskill_platform.stores.skill_store import get_skill
 log = get_logger(__name__)
 
 Result = TypeVar("Result")
-#: After so many deliveries whose worker died, a message becomes a dead letter.
+#: After this many deliveries whose worker died, a message becomes a dead letter.
 _END_AFTER_LOST = 10
 #: How often, and after which delay, a message of a kind that only newer nodes know is postponed.
 _UNKNOWN_TRIES, _UNKNOWN_DELAY = 20, timedelta(minutes=1)

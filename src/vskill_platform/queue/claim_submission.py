@@ -27,8 +27,8 @@ log = get_logger(__name__)
 #: How many more tries a suspect gets, each with no other check running. More than one, because
 #: something else that kills workers may do so again at the same moment.
 TRIES_ALONE = 3
-#: After so many deliveries whose worker died before the check began, a skill becomes a suspect, and
-#: after so many it is rejected. Such deaths say little about the skill, so the numbers are high.
+#: The number of deliveries whose worker died before the check began, after which a skill becomes a
+#: suspect, and after which it is rejected. They say little about the skill, so both are high.
 SUSPECT_AFTER_LOST, END_AFTER_LOST = 10, 40
 
 

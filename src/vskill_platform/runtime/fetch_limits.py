@@ -17,7 +17,7 @@ from vskill_platform.engines.ports import BusyResources
 from vskill_platform.errors import HostUnresponsive, NoRoom, SourceRefused, SourceUnavailable
 from vskill_platform.settings import Settings
 
-#: After so many failures in a row nothing is fetched from a host for a while.
+#: After this many failures in a row nothing is fetched from a host for a while.
 FAILURES_TO_OPEN = 2
 #: How long at first; it doubles with each further failure.
 FIRST_BACKOFF_SECONDS = 30.0

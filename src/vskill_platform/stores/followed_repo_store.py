@@ -13,7 +13,7 @@ from vskill_platform.stores.records import Stored, decode, encode, get_record, r
 _FOLLOWED = "followed-repo:"
 #: Prefix of the mark under which all skills of a repository are found.
 _OF_REPO = "followed-repo-of "
-#: Prefix of the mark under which all that a user asked for is found.
+#: Prefix of the mark under which everything that a user follows is found.
 _BY_USER = "followed-repo-by "
 #: How many skills of one repository are found.
 MAX_SKILLS_OF_A_REPO = 1_000
@@ -36,9 +36,9 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     #: The branch or tag, "" for the one that the latest version was published from, and for tags
     #: that name a new version.
     ref: str = ""
-    #: The user who asked for it; new commits are submitted in this name.
+    #: The user who follows it; new commits are submitted in this name.
     by: str
-    #: Whether it was asked for on the registry's own machine, where no account is needed.
+    #: Whether it was requested on the registry's own machine, where no account is needed.
     is_by_operator: bool = False
     at: datetime
     #: When the repository was last looked at; None if it was not yet.

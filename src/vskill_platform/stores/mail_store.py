@@ -27,7 +27,7 @@ _TOPIC = "mail-topic "
 class Mail(Record, frozen=True, kw_only=True):
     """What to say to whom; the text is made when it is sent."""
 
-    #: Sorts by time; the Message-ID contains it, so that a mail that is sent twice can be told.
+    #: Sorts by time; the Message-ID contains it, so that duplicates can be recognised.
     id: str
     #: The name of the template.
     kind: str

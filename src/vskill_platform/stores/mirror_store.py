@@ -26,7 +26,7 @@ class MirrorStatus(StrEnum):
 
 
 class PinnedVersion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A version that was asked for by its number, as it was first seen."""
+    """A version that was requested by its number, as it was first seen."""
 
     version: str
     content: str
@@ -38,12 +38,12 @@ class MirroredSkill(Record, frozen=True, kw_only=True):
     #: The name of the mirror in the settings, and of the skill there.
     mirror: str
     name: str
-    #: Who asked for it first, and when.
+    #: Who requested it first, and when.
     by: str
     at: datetime
     #: The latest version there, and since when it is known here.
     revision: str
-    #: The digest of its content, as the other registry says it is; "" if that is not said.
+    #: The digest of its content, as the other registry describes it; "" if it does not.
     content: str = ""
     version: str = ""
     seen_at: datetime

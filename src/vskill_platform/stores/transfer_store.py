@@ -57,7 +57,7 @@ async def end_accepted(accepted: Stored[Transfer]) -> Operation:
     """Return the operation that removes an offer with its acceptance; error if it was withdrawn."""
     current = await get_transfer(accepted.record.id)
     if current is None or current.revision != accepted.revision:
-        raise NotFound("there is no such transfer any more; it was withdrawn or changed")
+        raise NotFound("this transfer no longer exists; it was withdrawn or changed")
     return delete_transfer(accepted.record.id, expected=accepted.revision)
 
 

@@ -30,7 +30,7 @@ class BlobStore(Protocol):
         ...
 
     async def delete(self, name: str) -> None:
-        """Delete a blob, also one that is not complete; one that is gone is no error."""
+        """Delete a blob, also an incomplete one; a missing one is not an error."""
         ...
 
     def list_blobs(self) -> AsyncIterator[list[BlobEntry]]:

@@ -15,7 +15,7 @@ from vskill_platform.engines.blobs.port import PIECE_BYTES, BlobEntry
 from vskill_platform.errors import BlobMissing, BlobsUnavailable
 
 _CONNECT = timedelta(seconds=5)
-#: Without a single byte for so long, a request has failed.
+#: A request without a single byte for this long has failed.
 _READ = timedelta(seconds=15)
 #: The whole request: the largest blob on a slow line.
 _REQUEST = timedelta(minutes=2)

@@ -53,8 +53,8 @@ _KEEPALIVE = {
 #: server prefers to read the whole table, or plans the statements of a function on every call.
 _PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
 POOL_SIZE = 8
-#: Errors that mean that there is no connection, or none any more. A statement that was cancelled is
-#: not one of them: its transaction is undone, and to repeat it would take as long again.
+#: Errors that mean that there is no connection, or that it was lost. A statement that was cancelled
+#: is not one of them: its transaction is undone, and to repeat it would take as long again.
 LOST = (
     OSError, EOFError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
@@ -151,7 +151,7 @@ def errors_translated(place: Place) -> Iterator[None]:
 
 
 def is_lost(error: EngineError) -> bool:
-    """Tell whether an error means that there was no connection, or none any more."""
+    """Tell whether an error means that there was no connection, or that it was lost."""
     return isinstance(error, NotConnected) or isinstance(error.__cause__, LOST)
 
 

@@ -54,7 +54,7 @@ from vskill_platform.errors import DiskNearlyFull, EngineError
 
 #: How often we check for writes of other processes. Our own are noticed at once.
 LOOK_EVERY_SECONDS = 0.02
-#: Every so many checks also verify that the files are in place. Each commit verifies it, too.
+#: One of this many checks also verifies that the files are in place. Each commit does, too.
 LOOKS_PER_FILE_CHECK = 5
 #: How many expired records, or traces of deletions, one transaction removes.
 PRUNE_AT_ONCE = 500

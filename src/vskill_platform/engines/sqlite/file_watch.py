@@ -106,7 +106,7 @@ def check_log(path: Path) -> None:
             raise EngineError(
                 f"{path}: its write-ahead log {log_of(path).name} was deleted, and with it the "
                 "latest commits. Stop everything that runs on this database and restore a backup. "
-                f"To go on with what is left instead, stop it and delete {shared.name}."
+                f"To continue with what is left instead, stop it and delete {shared.name}."
             )
         return
     while not shared.exists() and _is_open_elsewhere(path):
@@ -172,5 +172,5 @@ def _say_replaced(path: Path, replaced: list[str]) -> str:
         what_to_do = "stop every process on it and start again, by which nothing is lost"
     return (
         f"{path}: {' and '.join(replaced)} was deleted or replaced while the database was in use. "
-        f"Nothing is read or written any more. Put the file back, or {what_to_do}."
+        f"Nothing is read or written. Put the file back, or {what_to_do}."
     )

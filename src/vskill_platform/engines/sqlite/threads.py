@@ -89,7 +89,7 @@ class _Piece(Generic[Result]):
         error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> bool:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
             self._loop.call_soon_threadsafe(self._tell, error)
         return True
 

@@ -41,7 +41,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def content(self) -> str:
-        """Identify its content, as the other registry says it is; "" if that is not said."""
+        """Identify its content, as the other registry describes it; "" if it does not."""
         if self.sha256 or not self.files:
             return self.sha256
         listed = "".join(f"{sha256} {path}\n" for path, sha256 in sorted(self.files.items()))

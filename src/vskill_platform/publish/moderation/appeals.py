@@ -238,7 +238,7 @@ async def _change(
 
 
 async def _mail(appeal: Appeal, actor: str) -> list[Operation]:
-    """Return the mail to the author about what somebody else has said."""
+    """Return the mail to the author about somebody else's message."""
     if actor == appeal.by:
         return []
     fields = {

@@ -50,7 +50,7 @@ def read_subject(
 
 
 def read_blocked_source(text: str, path: str = "", *, default_host: str) -> Source:
-    """Read a source as it is stored; unlike for submitting, it need not exist any more.
+    """Read a source as it is stored; unlike for submitting, it may no longer exist.
 
     Pages call an uploaded skill `@namespace/name`, and a mirrored one `@mirror_owner/name`.
     """

@@ -155,7 +155,7 @@ async def _close(name: str, mark: DeletedNamespace) -> None:
 
 
 async def _withdraw_waiting(name: str, mark: DeletedNamespace) -> None:
-    """Withdraw what needs review in a closed namespace: no reviewer can approve it any more."""
+    """Withdraw what needs review in a closed namespace: reviewers can no longer approve it."""
     for waiting in await get_waiting_reviews():
         if namespace_of(waiting.source) == name:
             await change(waiting.id, partial(_plan_withdrawal, waiting.id, name, mark))

@@ -125,7 +125,7 @@ def _without_lines(file: ScanFile, demands: list[LocatedFact]) -> str:
             said = set(_WORD.findall(located.fact.text.lower()))
             start = located.fact.line - 1
             for number, line in enumerate(lines[start : start + _MAX_WRAPPED], start):
-                if _VARIABLE.search(line):  # where the sentence goes on to say how it is used
+                if _VARIABLE.search(line):  # where the sentence continues with how it is used
                     continue
                 words = _WORD.findall(line.lower())
                 # Markup, and another sentence in front, may be on the same line.
@@ -155,7 +155,7 @@ def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[L
     installs = [located for located in facts if located.fact.act is Act.INSTALL]
     installed = {name for located in installs for name, _ in package_names(located.fact)}
     doubtful: dict[str, tuple[LocatedFact, str]] = {}
-    #: What is said above each line: one line can install thousands of packages.
+    #: The text above each line: one line can install thousands of packages.
     above: dict[tuple[str, int], _Said] = {}
     for located in installs[:_MAX_INSTALLS]:
         end = located.fact.line
@@ -216,7 +216,7 @@ def _is_to_be_installed(name: str, said: str) -> bool:
 
 
 def _is_explained(name: str, whole: str) -> bool:
-    """Tell that a skill speaks of a package beside installing it: by its name, or to import it."""
+    """Tell whether a skill does more with a package than install it: names or imports it."""
     spelled = re.escape(name).replace(r"\-", "[-_.]")
     uses = re.findall(rf"(?im)^(?!.*\b(?:install|add|npx|uvx)\b).*\b{spelled}\b", whole)
     return bool(uses)

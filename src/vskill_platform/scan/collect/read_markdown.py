@@ -57,7 +57,7 @@ _QUOTE_MARK = re.compile(r"(?m)^[ \t]*>[ \t]?|^(?: {4}|\t)")
 _CODE_BLOCKS = (
     (
         re2.compile(r"(?:\A|\n)[ \t]*\n(?: {4}|\t)[ \t]*[^\s*+-]"),
-        # The next line may begin with the mark of a list if the command goes on there.
+        # The next line may begin with the mark of a list if the command continues there.
         re.compile(
             r"(?:\A|\n)[ \t]*\n"
             r"((?:(?: {4}|\t)[ \t]*[^\s*+-](?:\\\n|[^\n]){2,2000}(?:\n|\Z)){1,60})"

@@ -89,7 +89,7 @@ class Sentences:
         if _is_negated(self._text, start) or FOR_USERS.match(self._text, end):
             return
         first, last = self._bounds(start, end, combinations[0].sentences)
-        # A sentence that was cut off is looked at again where it goes on.
+        # A sentence that was cut off is looked at again where it continues.
         is_cut = last == end + _REACH
         self._read[anchor] = last - _REACH // 2 if is_cut else last
         for act in _acts(combinations, self._text[first:last]):

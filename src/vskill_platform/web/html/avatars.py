@@ -19,7 +19,7 @@ _SVG = Markup(
 
 
 def avatar(name: str) -> Markup:
-    """Draw the same picture for the same name; decoration, because the name stands beside it."""
+    """Draw the same picture for the same name; decoration, because the name is next to it."""
     seal = hashlib.blake2b(name.encode(errors="replace"), digest_size=4).digest()
     return _SVG.format(
         color=_COLORS[seal[0] % len(_COLORS)],

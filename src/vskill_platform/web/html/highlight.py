@@ -219,7 +219,7 @@ def paint_lines(text: str, spans: Spans) -> list[list[tuple[str, str]]]:
                 cuts += [begin, end]
                 kinds += [CLASSES[mark[2] % len(CLASSES)], ""]
             if mark[1] > start + len(line):
-                break  # it goes on in the next line
+                break  # it continues in the next line
             mark = next(marks, None)
         cuts.append(len(line))
         pieces = zip(pairwise(cuts), kinds, strict=True)

@@ -16,7 +16,7 @@ from vskill_platform.web.http.requests import Connection
 
 #: RFC 7234: the response may be out of date.
 STALE = '110 - "Response is Stale"'
-#: A visitor rather reads a list that is out of date than waits for longer.
+#: After this time a visitor gets a list that may be out of date.
 _MAX_WAIT = timedelta(seconds=1)
 #: Key in the request state: the response is from the search index.
 _ASKED = "vskill_catalogue"

@@ -153,7 +153,7 @@ async def _leave(request: WebRequest, back: str, *, link_to: str = "") -> Depart
 
 
 async def _end_previous(request: WebRequest) -> None:
-    """End the session that this browser had, which nobody could end any more."""
+    """End the earlier session of this browser, which nobody could end later."""
     visitor = visitor_of(request)
     if visitor.user and visitor.via == "session":
         with suppress(NotFound):  # it has already ended

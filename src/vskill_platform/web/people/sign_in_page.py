@@ -88,7 +88,7 @@ async def sign_out(request: WebRequest) -> Response[Any]:
 
 
 def leave_page(url: str, title: str, *, cookies: list[Cookie]) -> Template:
-    """Show a page that goes on to the sign-on provider by itself.
+    """Show a page that continues to the sign-on provider by itself.
 
     Not a redirect: browsers do not follow one to another site from a form, because our pages allow
     forms to be sent to this site only.

@@ -145,7 +145,7 @@ def _match(request: WebRequest, owned: OwnedName) -> dict[str, str]:
 
 
 def _checked(text: str) -> str:
-    """Refuse what is no name: it would be another part of a slug."""
+    """Refuse what is not a name: it would be another part of a slug."""
     text = text.strip().removeprefix("@")
     if not text or "/" in text or len(text) > _MAX_NAME or show(text) != text:
         raise NoSkill

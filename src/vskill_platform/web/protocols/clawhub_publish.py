@@ -233,7 +233,7 @@ def _check_request(asked: PublishRequest) -> None:
 async def _already_published(
     request: WebRequest, asked: PublishRequest, files: list[UploadedFile]
 ) -> SkillVersion | None:
-    """Return the latest version if it is asked for again; refuse older ones."""
+    """Return the latest version if it is requested again; refuse older ones."""
     owner = asked.owner_handle or visitor_of(request).name
     try:
         skill = await find_owned_skill(request, asked.slug, owner)

@@ -54,7 +54,7 @@ def parse_command(body: bytes) -> Command:
 
 
 def list_matching_refs(state: RepoState, command: Command) -> bytes:
-    """Answer `ls-refs`: the refs with the prefixes that were asked for."""
+    """Answer `ls-refs`: the refs with the requested prefixes."""
     asked = [text.removeprefix(b"ref-prefix ") for text in command.arguments]
     prefixes = tuple(
         prefix for prefix, text in zip(asked, command.arguments, strict=True) if prefix != text

@@ -126,7 +126,7 @@ class GitRepos:
         self._pruning: asyncio.Task[None] | None = None
 
     def build_ahead(self, skill: PublishedSkill, settings: Settings) -> None:
-        """Start to build a repository that will be asked for in a moment, if few others are."""
+        """Start to build a repository that will be requested in a moment, if few others are."""
         if len(self._ahead) < _MAX_AHEAD:
             task = asyncio.create_task(self._build_ahead(skill, settings))
             self._ahead.add(task)

@@ -72,7 +72,7 @@ class Changes(Protocol):
         ...
 
     async def since(self, revision: int) -> list[Event] | None:
-        """Return what has changed since a revision; None if that cannot be told."""
+        """Return what has changed since a revision; None if that is not known."""
         ...
 
 

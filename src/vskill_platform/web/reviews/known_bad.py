@@ -39,7 +39,7 @@ async def find_known_bad(request: WebRequest, case: Case) -> KnownBad:
     visible = await visible_to(visitor_of(request))
     try:
         listed = await catalogue_of(request).list_taken_down(limit=MAX_COMPARED, visible=visible)
-    except NotReady as error:  # reviews go on meanwhile
+    except NotReady as error:  # reviews continue meanwhile
         return KnownBad(found=[], note=str(error))
     down = listed.skills
     ours = {file.sha256: file.path for file in case.files if _tells(file.path, file.size)}

@@ -46,7 +46,7 @@ from vskill_platform.web.submissions.shapes import ScanItem
 from vskill_platform.web.submissions.submission_json import scan_item
 
 _MAX_SHOWN_BYTES = 512 * 1024
-#: A finding below this line is linked with the part of the file that starts so many lines before.
+#: A finding below this line is linked with the part of the file that starts this many lines before.
 _MAX_FIRST_LINE, _LINES_BEFORE = 1_000, 20
 
 
@@ -85,7 +85,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     previous: str | None
     following: str | None
-    #: The one to go on with after the last.
+    #: The one that follows the last.
     oldest_other: str | None
 
 

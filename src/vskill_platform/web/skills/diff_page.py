@@ -41,7 +41,7 @@ class ShownChange(msgspec.Struct, frozen=True):
     change: FileChange
     rows: tuple[DiffRow, ...]
     note: str
-    #: Whether it goes on from the page before.
+    #: Whether it continues from the previous page.
     is_continued: bool = False
 
 
@@ -103,7 +103,7 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 def split_pages(files: tuple[FileChange, ...]) -> list[list[_Part]]:
-    """Split the lines of all files into pages; a long file goes on on the next one."""
+    """Split the lines of all files into pages; a long file continues on the next one."""
     pages: list[list[_Part]] = [[]]
     rows_left, characters_left = MAX_ROWS, MAX_CHARACTERS
     for change in files:

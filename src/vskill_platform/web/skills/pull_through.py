@@ -39,7 +39,7 @@ _SECONDS_TO_WAIT = 6.0
 _looks = ConcurrencyQuota(
     in_all=8, each=2, what="asking other registries", retry_after=timedelta(seconds=5)
 )
-#: Waits for the end of a submission, at most so many seconds.
+#: How many seconds to wait for the end of a submission.
 WaitForEnd = Callable[[str, float], Awaitable[Submission]]
 
 
