@@ -28,11 +28,12 @@ CREATE TABLE skill (
   submission_key INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX skill_submission ON skill (submission_key);
-CREATE INDEX skill_newest ON skill (published_at DESC, id);
-CREATE INDEX skill_updated ON skill (updated_at DESC, id);
-CREATE INDEX skill_name ON skill (name_key, id);
-CREATE INDEX skill_trust ON skill (trust_score DESC, id);
-CREATE INDEX skill_installs ON skill (installs DESC, id);
+-- With is_private, a list of all skills reads only these indexes.
+CREATE INDEX skill_newest ON skill (published_at DESC, id, is_private);
+CREATE INDEX skill_updated ON skill (updated_at DESC, id, is_private);
+CREATE INDEX skill_name ON skill (name_key, id, is_private);
+CREATE INDEX skill_trust ON skill (trust_score DESC, id, is_private);
+CREATE INDEX skill_installs ON skill (installs DESC, id, is_private);
 
 -- The data for lists, as JSON; in its own table, so that sorting and counting read narrow rows.
 CREATE TABLE skill_hit (

@@ -91,14 +91,26 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY sort_key, page.id), '') ||
   WHERE skill_text MATCH :every ORDER BY sort_key, skill.id LIMIT :limit OFFSET :offset
 ) AS page JOIN skill_hit ON skill_hit.id = page.id
 
--- For many matches: reads skills in sort order and checks each, until the page is full.
--- search_skills.py sets the order.
+-- The others read skills in sort order until the page is full. search_skills.py sets the order.
+
+-- name: walk_everything
+-- Without words and filters: only the index of the order is read, also for a page far behind.
+SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
+  SELECT id, {column} FROM skill INDEXED BY {index} WHERE is_private = 0 OR :is_all
+  ORDER BY {order}, id LIMIT :limit OFFSET :offset
+) AS page JOIN skill_hit ON skill_hit.id = page.id
+
+-- For many matches: checks each skill.
 
 -- name: walk_one_by_one
+-- Checks at most so many; the matches may all be at the end. The inner query has the order, and a
+-- second one outside would check all of them before the page is cut off.
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
-  SELECT id, {column} FROM skill
+  SELECT id, {column} FROM (
+    SELECT id, {column} FROM skill INDEXED BY {index} ORDER BY {order}, id LIMIT :most
+  ) AS skill
   WHERE EXISTS (SELECT 1 FROM skill_text WHERE skill_text MATCH :every AND rowid = skill.id)
-  ORDER BY {order}, id LIMIT :limit OFFSET :offset
+  LIMIT :limit OFFSET :offset
 ) AS page JOIN skill_hit ON skill_hit.id = page.id
 
 -- name: walk_all_at_once

@@ -105,6 +105,9 @@ _ORDERS = {
 #: The queries that check skills in sort order, with their cost relative to one match. Checking one
 #: by one is faster without words; with words, each check would merge the prefix of the last one.
 _ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
+#: How many times more skills than expected are checked one by one: a list of one tier by rank
+#: begins after all skills of the better ones.
+_PATIENCE = 4
 _encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])
 _FACETS = msgspec.json.Decoder(list[tuple[str, int]])
@@ -162,26 +165,34 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
     page = page_of(query)
     if not known.total or not page.limit:
         return Found(known.way, known.total, [])
+    walked = (page.offset + page.limit) * _count_skills(connection, is_all=True) / known.total
     bindings = {
         "every": expressions_of(query).by(known.way),
+        "is_all": int(query.visible.is_all),
         "sort": query.sort.value,
         "limit": page.limit,
         "offset": page.offset,
+        "most": int(walked * _PATIENCE) + 1,
     }
-    skills = _count_skills(connection, is_all=True)
-    hits = _HITS.decode(one_value(connection, _sorted_by(query, known, skills), bindings))
+
+    def find(sql: str) -> list[SkillHit]:
+        column, order, index = _ORDERS[query.sort]
+        filled = _queries(known.way)[sql].format(column=column, order=order, index=index)
+        return _HITS.decode(one_value(connection, filled, bindings))
+
+    name = _sorted_by(query, known, walked)
+    hits = find(name)
+    if name == _ONE_BY_ONE[0] and len(hits) < min(page.limit, known.total - page.offset):
+        hits = find(_ALL_AT_ONCE[0])
     return Found(known.way, known.total, hits)
 
 
-def _sorted_by(query: SkillQuery, known: Known, skills: int) -> str:
-    """Return the faster query: sort all matches, or check skills in order until a page is full."""
-    queries, page = _queries(known.way), page_of(query)
-    walked = (page.offset + page.limit) * skills / known.total
+def _sorted_by(query: SkillQuery, known: Known, walked: float) -> str:
+    """Return the fastest query: sort all matches, or read skills in order until a page is full."""
+    if _matches_everything(query):
+        return "walk_everything"
     walk, cost = _ALL_AT_ONCE if query.text.strip() else _ONE_BY_ONE
-    if walked * cost >= known.total:
-        return queries["sorted"]
-    column, order, index = _ORDERS[query.sort]
-    return queries[walk].format(column=column, order=order, index=index)
+    return walk if walked * cost < known.total else "sorted"
 
 
 def _queries(way: Way) -> dict[str, str]:

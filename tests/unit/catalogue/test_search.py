@@ -471,3 +471,36 @@ async def test_a_damaged_record_costs_only_itself(catalogue: Catalogue) -> None:
     await committed([Put("installs:a/r/good", encode(InstallCounts(total=10**30)))])
 
     assert await found(catalogue) == ["a/r/good"]
+
+
+@pytest.mark.parametrize("offset", [0, 3, 23, 24, 30])
+async def test_a_filtered_list_whose_matches_are_all_at_the_end_is_complete(
+    catalogue: Catalogue, offset: int
+) -> None:
+    for number in range(40):
+        tags = ("old",) if number >= 16 else ()
+        moment = NOON - timedelta(days=number)
+        await published(f"ada/r/s-{number}", tags=tags, published_at=moment)
+
+    page = await results(catalogue, tag="old", sort=SkillSort.NEWEST, limit=1, offset=offset)
+
+    assert page.total == 24
+    assert slugs(page) == [f"ada/r/s-{16 + offset}" for _ in range(offset < 24)]
+
+
+@pytest.mark.parametrize("sort", [sort for sort in SkillSort if sort is not SkillSort.RELEVANCE])
+async def test_pages_of_everything_show_each_visible_skill_once(
+    catalogue: Catalogue, sort: SkillSort
+) -> None:
+    for number in range(9):
+        await published(f"ada/r/s-{number}", is_private=number % 3 == 0)
+
+    public = [
+        slug for start in range(0, 10, 2)
+        for slug in await found(catalogue, sort=sort, limit=2, offset=start)
+    ]  # fmt: skip
+    every = await found(catalogue, sort=sort, visible=EVERYTHING)
+
+    assert sorted(public) == [f"ada/r/s-{number}" for number in (1, 2, 4, 5, 7, 8)]
+    assert [slug for slug in every if slug in public] == public
+    assert len(every) == 9
