@@ -59,7 +59,7 @@ def list_command(*, namespace: str, as_json: bool) -> None:
 def add(
     *, namespace: str, repository: str, owner: str, ci: str, as_json: bool, **only: str
 ) -> None:
-    """Trust a repository: its CI jobs can publish to a namespace of a user."""
+    """Let the CI jobs of a repository publish to a namespace."""
 
     async def work() -> Any:
         user, name = await find_user(owner), checked_namespace(namespace)

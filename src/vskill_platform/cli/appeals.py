@@ -35,7 +35,10 @@ def list_appeals(*, registry: str | None, **options: Any) -> None:
 @json_option
 @registry_option
 def open_one(*, registry: str | None, **options: Any) -> None:
-    """Appeal the verdict about SUBJECT: the id of a submission, or SLUG@VERSION."""
+    """Appeal the verdict about a submission or a version.
+
+    SUBJECT is the id of the submission, or SLUG@VERSION.
+    """
     run_remote(f"{_HERE}:open_one", registry, **options)
 
 

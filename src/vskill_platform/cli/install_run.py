@@ -27,9 +27,9 @@ from vskill_platform.client.install_skills import (
 )
 from vskill_platform.client.lock_file import LockedSkill
 from vskill_platform.client.plan_installs import (
+    InstalledState,
     OpenRegistries,
-    Since,
-    check_standing,
+    check_installed,
     plan_install,
     plan_update,
     settle_all,
@@ -94,7 +94,7 @@ class InstallRun:
         if self._is_offline:
             warn("offline: not checked whether these skills have been blocked or yanked since")
         else:
-            self._check_since([plan for plan in plans if not plan.is_current or frozen])
+            self._check_not_blocked([plan for plan in plans if not plan.is_current or frozen])
         return plans
 
     def plan_updates(self, names: Sequence[str]) -> tuple[list[Planned], list[VskillError]]:
@@ -161,25 +161,23 @@ class InstallRun:
         )
         return plan
 
-    def _check_since(self, plans: Sequence[Planned]) -> None:
+    def _check_not_blocked(self, plans: Sequence[Planned]) -> None:
         """Refuse what was blocked since it was locked; without an answer, the cache must do."""
         registries = {plan.skill.slug: self._registries.of(plan.skill) for plan in plans}
         skills = [plan.skill for plan in plans]
-        found = settle_all(lambda skill: check_standing(registries[skill.slug], skill), skills)
-        for skill, standing in zip(skills, found, strict=True):
-            if isinstance(standing, RegistryUnavailable):
+        found = settle_all(lambda skill: check_installed(registries[skill.slug], skill), skills)
+        for skill, status in zip(skills, found, strict=True):
+            if isinstance(status, RegistryUnavailable):
                 is_kept = self._cache.find(skill.archive_sha256) is not None
                 if not is_kept:
-                    raise standing
-                warn(f"{standing}. Not checked whether {skill.slug} was blocked since")
-            elif isinstance(standing, VskillError):
-                raise standing
-            elif standing.since is Since.YANKED:
-                warn(f"{skill.slug} {skill.version} was yanked: {standing.reason}")
-            elif standing.since is not Since.AVAILABLE:
-                raise NotAllowed(
-                    f"{skill.slug} {skill.version} is {standing.since}: {standing.reason}"
-                )
+                    raise status
+                warn(f"{status}. Not checked whether {skill.slug} was blocked since")
+            elif isinstance(status, VskillError):
+                raise status
+            elif status.state is InstalledState.YANKED:
+                warn(f"{skill.slug} {skill.version} was yanked: {status.reason}")
+            elif status.state is not InstalledState.AVAILABLE:
+                raise NotAllowed(f"{skill.slug} {skill.version} is {status.state}: {status.reason}")
 
 
 def _with_folders(skill: LockedSkill, folders: Iterable[SkillsFolder]) -> LockedSkill:

@@ -123,12 +123,12 @@ def verify(*, registry: str | None, offline: bool, as_json: bool, **where: Any) 
         raise NotFound(f"there is nothing to verify: {scope.lock} does not exist")
     rows = [row for skill in skills for row in _differences(scope, skill)]
     with load(f"{_SHOW}:waiting")("asking the registry", quiet=as_json):
-        found = [] if offline else _ask(skills, registry, "check_standing")
+        found = [] if offline else _ask(skills, registry, "check_installed")
     errors = [one for one in found if isinstance(one, VskillError)]
     rows += [
-        (skill, str(one.since), one.reason, "")
+        (skill, str(one.state), one.reason, "")
         for skill, one in zip(skills, found, strict=False)
-        if not isinstance(one, VskillError) and one.since != "available"
+        if not isinstance(one, VskillError) and one.state != "available"
     ]
     if as_json:
         problems = [

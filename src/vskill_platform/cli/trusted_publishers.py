@@ -44,7 +44,7 @@ def list_command(*, namespace: str, as_json: bool, registry: str | None) -> None
 @json_option
 @registry_option
 def add(*, registry: str | None, **options: Any) -> None:
-    """Trust a repository: its CI jobs can publish to a namespace of yours.
+    """Let the CI jobs of a repository publish to your namespace.
 
     REPOSITORY is owner/repo, or the path of the project at GitLab.
     """

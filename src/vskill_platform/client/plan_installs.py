@@ -46,7 +46,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Since(StrEnum):
+class InstalledState(StrEnum):
     """What has become of a version since it was installed."""
 
     AVAILABLE = "available"
@@ -58,8 +58,8 @@ class Since(StrEnum):
     REPLACED = "replaced"
 
 
-class Standing(msgspec.Struct, frozen=True):
-    since: Since
+class InstalledStatus(msgspec.Struct, frozen=True):
+    state: InstalledState
     reason: str = ""
 
 
@@ -138,7 +138,7 @@ def plan_update(
     return plan_skill(scope, locked, new, release=release, gained=gained, force=force)
 
 
-def check_standing(registry: Registry, skill: LockedSkill) -> Standing:
+def check_installed(registry: Registry, skill: LockedSkill) -> InstalledStatus:
     """Ask the registry what has become of an installed version."""
     path = f"{API}/skills/{segment(skill.slug)}/versions/{segment(skill.version)}"
     try:
@@ -147,7 +147,7 @@ def check_standing(registry: Registry, skill: LockedSkill) -> Standing:
         raise
     except RegistryError as error:
         if error.status == _FORBIDDEN:
-            return Standing(Since.BLOCKED, str(error))
+            return InstalledStatus(InstalledState.BLOCKED, str(error))
         if error.status not in {_NOT_FOUND, _GONE}:
             raise
         return _why_gone(registry, skill, error)
@@ -158,20 +158,22 @@ def check_standing(registry: Registry, skill: LockedSkill) -> Standing:
         )
     digests = (found.content_hash, found.archive_sha256)
     if digests != (skill.content_hash, skill.archive_sha256):
-        return Standing(Since.REPLACED, "the registry has other content under this version")
+        return InstalledStatus(
+            InstalledState.REPLACED, "the registry has other content under this version"
+        )
     if found.standing in BLOCKED:
-        return Standing(Since.BLOCKED, found.reason)
+        return InstalledStatus(InstalledState.BLOCKED, found.reason)
     if found.standing == YANKED:
-        return Standing(Since.YANKED, found.reason)
-    return Standing(Since.AVAILABLE)
+        return InstalledStatus(InstalledState.YANKED, found.reason)
+    return InstalledStatus(InstalledState.AVAILABLE)
 
 
-def _why_gone(registry: Registry, skill: LockedSkill, error: RegistryError) -> Standing:
+def _why_gone(registry: Registry, skill: LockedSkill, error: RegistryError) -> InstalledStatus:
     try:
         check_not_blocked(registry, skill.slug, skill.content_hash)
     except NotAllowed as blocked:
-        return Standing(Since.BLOCKED, str(blocked))
-    return Standing(Since.GONE, str(error))
+        return InstalledStatus(InstalledState.BLOCKED, str(blocked))
+    return InstalledStatus(InstalledState.GONE, str(error))
 
 
 class Outdated(msgspec.Struct, frozen=True, kw_only=True):

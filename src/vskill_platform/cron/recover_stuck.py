@@ -36,21 +36,20 @@ async def recover_stuck_submissions() -> str:
     nothing more.
     """
     overdue = await list_overdue_ids(get_now())
-    # A message that waits or is leased moves its submission by itself, so it is left alone. Checked
-    # first, because in a long queue all submissions are overdue, and reading them every minute is
-    # not free.
-    moving = await get_queue().pending(overdue)
-    stranded = await _find_stuck([one for one in overdue if one not in moving])
-    outcomes = await settle(_recover, stranded, at_once=RECOVERIES_AT_ONCE)
+    # A submission with a message is left alone: a worker will process it. This is checked first,
+    # because in a long queue all submissions are overdue, and reading them every minute is slow.
+    queued = await get_queue().pending(overdue)
+    without_message = await _find_stuck([one for one in overdue if one not in queued])
+    outcomes = await settle(_recover, without_message, at_once=RECOVERIES_AT_ONCE)
     errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     for error in errors:
         log.error("recovery failed", error=str(error))
-    brought_back = outcomes.count(SubmissionState.RECEIVED)
-    given_up = outcomes.count(SubmissionState.REJECTED)
-    stuck = len(moving) + len(stranded)
+    requeued = outcomes.count(SubmissionState.RECEIVED)
+    rejected = outcomes.count(SubmissionState.REJECTED)
+    stuck = len(queued) + len(without_message)
     return (
-        f"{stuck} stuck, {len(moving)} still queued, {brought_back} requeued, "
-        f"{given_up} rejected, {len(errors)} failed"
+        f"{stuck} stuck, {len(queued)} still queued, {requeued} requeued, "
+        f"{rejected} rejected, {len(errors)} failed"
     )
 
 

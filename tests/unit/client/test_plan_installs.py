@@ -30,10 +30,10 @@ from vskill_platform.client.install_skills import (
 )
 from vskill_platform.client.lock_file import read_lock
 from vskill_platform.client.plan_installs import (
+    InstalledState,
     OpenRegistries,
-    Since,
+    check_installed,
     check_outdated,
-    check_standing,
     plan_install,
     plan_update,
 )
@@ -351,12 +351,12 @@ async def test_blocked_content_is_not_installed(
     plan = await installer.install()
     await block(digest_subject(plan.skill.content_hash), reason="it steals", actor="cyd")
 
-    standing = await in_thread(check_standing, registry, plan.skill)
+    status = await in_thread(check_installed, registry, plan.skill)
     with pytest.raises(RegistryError, match="it steals"):
         await installer.plan()
 
-    assert standing.since is Since.BLOCKED
-    assert "it steals" in standing.reason
+    assert status.state is InstalledState.BLOCKED
+    assert "it steals" in status.reason
 
 
 async def test_other_content_of_the_same_skill_that_was_blocked_does_not_matter(
@@ -377,20 +377,24 @@ async def test_a_registry_says_what_has_become_of_a_version(
     await put_skill(served.env, tmp_path)
     skill = (await installer.install()).skill
 
-    async def since(**changes: Any) -> Since:
-        return (await in_thread(check_standing, registry, replace(skill, **changes))).since
+    async def state(**changes: Any) -> InstalledState:
+        return (await in_thread(check_installed, registry, replace(skill, **changes))).state
 
-    available = await since()
-    replaced = await since(archive_sha256="0" * 64)
-    unknown = await since(slug="ada/notes/other")
+    available = await state()
+    replaced = await state(archive_sha256="0" * 64)
+    unknown = await state(slug="ada/notes/other")
     await yank_version(SLUG, "1.0.0", reason="it broke", actor="ada")
-    yanked = await in_thread(check_standing, registry, skill)
+    yanked = await in_thread(check_installed, registry, skill)
     await change_skill(served.env, SLUG, down=TakenDown(reason="it steals", by="cyd", at=NOON))
-    down = await in_thread(check_standing, registry, skill)
+    down = await in_thread(check_installed, registry, skill)
 
-    assert (available, replaced, unknown) == (Since.AVAILABLE, Since.REPLACED, Since.GONE)
-    assert (yanked.since, yanked.reason) == (Since.YANKED, "it broke")
-    assert down.since is Since.GONE
+    assert (available, replaced, unknown) == (
+        InstalledState.AVAILABLE,
+        InstalledState.REPLACED,
+        InstalledState.GONE,
+    )
+    assert (yanked.state, yanked.reason) == (InstalledState.YANKED, "it broke")
+    assert down.state is InstalledState.GONE
     assert "it steals" in down.reason
 
 
@@ -406,7 +410,7 @@ def test_an_unknown_answer_does_not_say_that_a_version_is_available(
     server.replies = [Reply(body=msgspec.json.encode(answer))]
 
     with Registry(server.url) as registry, pytest.raises(RegistryError, match="not understood"):
-        check_standing(registry, skill)
+        check_installed(registry, skill)
 
 
 def test_a_token_for_another_registry_is_not_sent_to_the_one_of_a_lock_file(

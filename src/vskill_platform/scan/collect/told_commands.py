@@ -1,4 +1,4 @@
-"""What the commands in words do: in comments, docstrings, settings, pages and tables.
+"""Read commands that a text mentions: in comments, docstrings, settings, pages and tables.
 
 An agent that reads "start it with `docker run …`" runs the command, wherever it read it.
 """

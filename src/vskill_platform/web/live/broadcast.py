@@ -65,7 +65,7 @@ class Broadcast:
         self._count = 0
         self._is_closed = False
         #: Held by each open request.
-        self.places = ConcurrencyQuota(
+        self.slots = ConcurrencyQuota(
             in_all=MAX_LISTENERS, each=MAX_OF_ONE, what="open live pages", retry_after=_LOOK_AGAIN
         )
 

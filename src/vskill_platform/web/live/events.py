@@ -57,7 +57,7 @@ def broadcast_of(request: WebRequest) -> Broadcast:
     broadcast: Broadcast | None = request.app.state.broadcast
     if broadcast is None:
         raise NotReady("this node sends no live updates; poll instead")
-    hold_until_answered(request, broadcast.places)
+    hold_until_answered(request, broadcast.slots)
     return broadcast
 
 

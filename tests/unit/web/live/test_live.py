@@ -268,7 +268,7 @@ async def test_one_visitor_has_so_many_pages_open_and_no_more(registry: Registry
 
     assert statuses == [200] * MAX_OF_ONE + [429]
     assert (await another).status_code == 200
-    assert registry.broadcast.places.count == 0
+    assert registry.broadcast.slots.count == 0
 
 
 async def test_a_page_that_leaves_before_it_heard_anything_gives_its_place_back(
@@ -277,7 +277,7 @@ async def test_a_page_that_leaves_before_it_heard_anything_gives_its_place_back(
     async with listening(registry, "/live/queue") as page:
         page.hang_up()
 
-    assert registry.broadcast.places.count == 0
+    assert registry.broadcast.slots.count == 0
 
 
 async def test_opening_a_page_that_listens_is_counted_as_reading(bound: WorkerEnv) -> None:
@@ -291,7 +291,7 @@ async def test_opening_a_page_that_listens_is_counted_as_reading(bound: WorkerEn
 async def test_pages_poll_without_a_free_slot_or_a_feed(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry.broadcast.places, "in_all", 0)
+    monkeypatch.setattr(registry.broadcast.slots, "in_all", 0)
     full = await registry.get("/live/queue")
     silent = Registry(
         registry.env, registry.catalogue, registry.broadcast, an_app(registry.env),
