@@ -19,7 +19,9 @@ from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import (
     read_prose,
     read_words_in_code,
+    search_all,
 )
+from vskill_platform.scan.facts.words_in_code import words_in_code
 from vskill_platform.scan.languages.dispatch import reader_of
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
@@ -74,6 +76,7 @@ def _facts_of_some(files: list[ScanFile]) -> list[LocatedFact]:
     # Read the words of all files first, then the code of all. Alternating between them evicts each
     # other's tables from the processor's caches, and reading words takes a third longer.
     texts = [text for file in files for text in _texts_of(file)]
+    search_all(part for text in texts for part in text.parts())
     for text in texts:
         text.read_words()
     return [located for text in texts for located in text.facts()]
@@ -96,21 +99,30 @@ class _AnyText:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
+        self._words = Paragraphs(self._readable(), 1)
         self._told: list[Fact] = []
         self._shown: list[Fact] = []
 
-    def read_words(self) -> None:
+    def _readable(self) -> str:
         if self._is_code:
-            self._told, self._shown = read_words_in_code(self._text)
-            self._shown += commands_told_in_code(self._text, is_obeyed=self._file.is_obeyed)
-        elif suffix_of(self._file.path) not in FORMATS:
-            text = self._text
-            if "\\" in text:  # as a table writes line ends, and letters that are not ASCII
-                text = visible(without_escapes(text))
-            part = Paragraphs(text, 1)
-            self._told = read_prose(part) + told_commands(
-                part, is_obeyed=self._file.role is Role.INSTRUCTION
-            )
+            return words_in_code(self._text)
+        if suffix_of(self._file.path) in FORMATS:
+            return ""
+        if "\\" in self._text:  # as a table writes line ends, and letters that are not ASCII
+            return visible(without_escapes(self._text))
+        return self._text
+
+    def parts(self) -> list[Paragraphs]:
+        return [self._words]
+
+    def read_words(self) -> None:
+        words = self._words
+        if self._is_code:
+            self._told, self._shown = read_words_in_code(self._text, words)
+            self._shown += commands_told_in_code(self._text, words, is_obeyed=self._file.is_obeyed)
+        else:
+            is_obeyed = self._file.role is Role.INSTRUCTION
+            self._told = read_prose(words) + told_commands(words, is_obeyed=is_obeyed)
 
     def facts(self) -> list[LocatedFact]:
         file = self._file
@@ -131,12 +143,17 @@ class _Code:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
+        self._words = Paragraphs(words_in_code(text), 1)
         self._told: list[Fact] = []
         self._shown: list[Fact] = []
 
+    def parts(self) -> list[Paragraphs]:
+        return [self._words]
+
     def read_words(self) -> None:
-        self._told, self._shown = read_words_in_code(self._text)
-        self._shown += commands_told_in_code(self._text, is_obeyed=self._file.is_obeyed)
+        text, words = self._text, self._words
+        self._told, self._shown = read_words_in_code(text, words)
+        self._shown += commands_told_in_code(text, words, is_obeyed=self._file.is_obeyed)
 
     def facts(self) -> list[LocatedFact]:
         file = self._file

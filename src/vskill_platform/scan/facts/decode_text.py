@@ -121,8 +121,10 @@ def _readable(raw: bytes) -> str | None:
             text = raw.decode(encoding)
         except UnicodeDecodeError:
             continue
+        if not text or (encoding != "utf-8" and not text.isascii()):
+            continue
         printable = sum(char.isprintable() or char in "\r\n\t" for char in text)
-        if text and printable >= 0.95 * len(text) and (encoding == "utf-8" or text.isascii()):
+        if printable >= 0.95 * len(text):
             return text
     return None
 

@@ -146,8 +146,8 @@ def _sentences(lines: list[str], first: int) -> dict[int, str]:
         if not line or line.isspace() or (run and _RULE.match(line)):
             continue
         item = _ITEM.match(line)
-        words = _words_of(item[1]) if item else ""
-        if item and words.count(" ") < _MAX_WORDS:
+        words = _words_of(item[1]) if item else None
+        if words is not None:
             run.append((number, words))
             continue
         sentence = " ".join(words for _, words in run if words)
@@ -157,6 +157,13 @@ def _sentences(lines: list[str], first: int) -> dict[int, str]:
     return found
 
 
-def _words_of(item: str) -> str:
+def _words_of(item: str) -> str | None:
+    """Return the words of a short item; None if it is longer."""
+    if "|" not in item:
+        words = item.strip()
+        if words.count(" ") >= _MAX_WORDS:
+            return None
+        return "" if _LABEL.match(words) else words
     cells = [cell.strip() for cell in item.split("|")]
-    return " ".join(cell for cell in cells if cell and not _LABEL.match(cell))
+    words = " ".join(cell for cell in cells if cell and not _LABEL.match(cell))
+    return words if words.count(" ") < _MAX_WORDS else None
