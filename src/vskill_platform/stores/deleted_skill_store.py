@@ -26,6 +26,10 @@ class DeletedSkill(Reasoned, Record, frozen=True, kw_only=True):
         return source_key in self.sources
 
 
+def deleted_skill_key(slug: str) -> str:
+    return _DELETED + slug
+
+
 async def get_deleted_skill(slug: str) -> Stored[DeletedSkill] | None:
     return await get_record(_DELETED + slug, DeletedSkill)
 

@@ -14,6 +14,11 @@ from vskill_platform.model.skill import (
     SkillVersion,
 )
 from vskill_platform.stores.db import commit, get_kv
+from vskill_platform.stores.deleted_skill_store import (
+    DeletedSkill,
+    deleted_skill_key,
+    get_deleted_skill,
+)
 from vskill_platform.stores.records import (
     Stored,
     decode,
@@ -158,6 +163,22 @@ async def find_skill(slug: str) -> tuple[str, Stored[PublishedSkill] | None]:
     if entry is None:
         return slug, None
     return slug, decode_stored(_SKILL + slug, entry, PublishedSkill)
+
+
+async def find_slug(
+    slug: str,
+) -> tuple[str, Stored[PublishedSkill] | None, Stored[DeletedSkill] | None]:
+    """Return the current slug, its skill, and what is left of a deleted one; in one query."""
+    kv, key = get_kv(), deleted_skill_key(slug)
+    alias, entry, gone = await kv.get_many([_ALIAS + slug, _SKILL + slug, key])
+    if alias:
+        slug = decode(_ALIAS + slug, alias.value, str)
+        return slug, await get_skill(slug), await get_deleted_skill(slug)
+    return (
+        slug,
+        decode_stored(_SKILL + slug, entry, PublishedSkill) if entry else None,
+        decode_stored(key, gone, DeletedSkill) if gone else None,
+    )
 
 
 async def list_skills() -> list[PublishedSkill]:

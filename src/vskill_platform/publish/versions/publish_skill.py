@@ -36,7 +36,6 @@ from vskill_platform.stores.block_store import expect_no_blocks, expect_unblocke
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.deleted_skill_store import (
     DeletedSkill,
-    get_deleted_skill,
     replace_deleted_skill,
 )
 from vskill_platform.stores.end_submission import why_blocked
@@ -48,7 +47,13 @@ from vskill_platform.stores.similarity_store import (
     delete_similarity_record,
     write_similarity_record,
 )
-from vskill_platform.stores.skill_store import expect_no_alias, find_skill, move_parts, write_skill
+from vskill_platform.stores.skill_store import (
+    expect_no_alias,
+    find_skill,
+    find_slug,
+    move_parts,
+    write_skill,
+)
 from vskill_platform.stores.submission_store import write_submission
 from vskill_platform.stores.upload_store import drop_upload
 from vskill_platform.stores.version_store import get_versions, write_version
@@ -274,7 +279,7 @@ async def _find_target(submission: Submission, name: str) -> _Target:
     own = before if before and before.record.accepts(owner) else None
     if own and own.record.name == name:
         return _Target(own.record.slug, own)
-    slug, taken = await find_skill(preferred)
+    slug, taken, gone = await find_slug(preferred)
     if own and slug == own.record.slug:  # a former name
         return _Target(preferred, own)
     if taken and not taken.record.accepts(owner):
@@ -284,7 +289,6 @@ async def _find_target(submission: Submission, name: str) -> _Target:
         raise SlugTaken(f"{preferred} was moved to {slug}; only its new owners can publish it")
     if taken or own:
         return _Target(slug, taken or own)
-    gone = await get_deleted_skill(slug)
     if gone and not gone.record.may_return(owner):
         raise SlugTaken(f"{slug} was deleted, and its name cannot be used again")
     return _Target(slug, None, gone)
