@@ -1,9 +1,11 @@
 """What the contracts ask an engine again and again, in one line each."""
 
 import asyncio
+import inspect
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import ABSENT, Change, Delete, Delivery, Engine, Put
+from vskill_platform.engines.ports import ABSENT, Change, Delivery, Engine, Put
+from vskill_platform.engines.wakeup import Wakeup
 
 LEASE = timedelta(minutes=1)
 #: Far longer than anything here takes, so that a hang fails and a slow machine does not.
@@ -58,11 +60,21 @@ async def receive_bodies(engine: Engine, limit: int = 100) -> list[bytes]:
 async def start_waiting(engine: Engine, *, limit: int = 1) -> asyncio.Task[list[Delivery]]:
     """Return a receive that has looked, found nothing, and waits."""
     waiting = asyncio.create_task(engine.queue.receive(limit, lease=LEASE, wait=LONG_WAIT))
-    await asyncio.sleep(0)
-    # Behind the first look in every queue, and refused, so that it wakes nobody.
-    assert await engine.commit([Delete("~ nothing", expected=1)]) is None
-    assert not waiting.done()
+    async with asyncio.timeout(GUARD_SECONDS):
+        while not _is_asleep(waiting):
+            assert not waiting.done()
+            await asyncio.sleep(0.001)
     return waiting
+
+
+def _is_asleep(receive: asyncio.Task[list[Delivery]]) -> bool:
+    """Tell whether a receive waits to be woken up, and not for the database."""
+    inner: object = receive.get_coro()
+    while inspect.iscoroutine(inner):
+        if inner.cr_code is Wakeup.wait.__code__:
+            return True
+        inner = inner.cr_await
+    return False
 
 
 async def changes_until_now(engine: Engine, *, after: int = 0) -> list[Change]:

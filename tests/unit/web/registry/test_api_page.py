@@ -49,7 +49,7 @@ def test_problems_are_described_as_they_are_sent() -> None:
         assert list(answer["content"]) == ["application/problem+json"], status
     assert "Retry-After" in parts["responses"]["Problem503"]["headers"]
     assert parts["responses"]["Problem409"]["description"] == (
-        "wrong_state, changed_since_seen, slug_taken, overtaken"
+        "wrong_state, changed_since_seen, namespace_deleted, slug_taken, overtaken"
     )
 
 
