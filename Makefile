@@ -18,8 +18,8 @@ serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:80
 	$(BIN)/vskill-platform serve --submit-all demo
 
 # Half as many again as there are cores: many tests wait for the programs that they have started, but
-# each process collects all tests, which takes 5 s of processor time. The folders with the slowest files come first, so they are not
-# reordered.
+# each process collects all tests, which takes 5 s of processor time. The folders with the slowest
+# files come first, so they are not reordered.
 test: $(READY)  ## all tests
 	$(BIN)/pytest --numprocesses=$$(( (3 * $$(nproc 2>/dev/null || echo 2) + 1) / 2 )) --dist=loadfile --no-loadscope-reorder $(ARGS)
 
