@@ -14,7 +14,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import apsw
 
-from vskill_platform.errors import EngineError
+from vskill_platform.errors import EngineError, OutOfResources
 
 Result = TypeVar("Result")
 Work = Callable[[apsw.Connection], Result]
@@ -33,8 +33,21 @@ class ConnectionThreads:
             Thread(target=self._work, args=(connection,), name=f"{name}_{number}", daemon=True)
             for number, connection in enumerate(connections)
         ]
-        for thread in self._threads:
-            thread.start()
+        self._start()
+
+    def _start(self) -> None:
+        started = 0
+        try:
+            for thread in self._threads:
+                thread.start()
+                started += 1
+        except RuntimeError as error:  # the system has none, or no memory for its stack
+            for _ in range(started):
+                self._todo.put(None)
+            raise OutOfResources(
+                f"no more threads can be started ({error}); raise the limit of memory "
+                "(`ulimit -v`, LimitAS=) or of threads (`ulimit -u`, TasksMax=)"
+            ) from error
 
     def run(self, work: Work[Result]) -> asyncio.Future[Result]:
         """Run *work* on a connection that nobody else uses meanwhile."""

@@ -11,7 +11,7 @@ import pytest
 
 from tests.contracts.asking import GUARD_SECONDS
 from vskill_platform.engines.sqlite.threads import ConnectionThreads
-from vskill_platform.errors import EngineError
+from vskill_platform.errors import EngineError, OutOfResources
 
 
 def double(number: int, connection: apsw.Connection) -> object:
@@ -97,3 +97,24 @@ async def test_work_that_comes_too_late_is_refused_and_does_not_wait_for_ever(
 
     with pytest.raises(EngineError, match="closed"):
         await asyncio.wait_for(threads.run(partial(double, 1)), GUARD_SECONDS)
+
+
+async def test_a_system_without_more_threads_is_told_with_the_limits_to_raise(
+    connections: list[apsw.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really_start, started = threading.Thread.start, list[threading.Thread]()
+
+    def start_one(thread: threading.Thread) -> None:
+        if thread.name == "tested_1":
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        really_start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+
+    with pytest.raises(OutOfResources, match=r"raise the limit of memory \(`ulimit -v`"):
+        ConnectionThreads(connections, name="tested")
+
+    (first,) = started
+    await asyncio.to_thread(first.join, GUARD_SECONDS)
+    assert not first.is_alive()
