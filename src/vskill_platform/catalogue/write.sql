@@ -24,20 +24,24 @@ ON CONFLICT (id) DO UPDATE SET
   published_at = excluded.published_at, updated_at = excluded.updated_at,
   submission_key = excluded.submission_key
 
--- name: put_skill_hit
-INSERT OR REPLACE INTO skill_hit (id, hit) VALUES (:id, :hit)
+-- Many rows are written by one statement: while others use the interpreter, a thread waits for it
+-- after each.
+
+-- name: put_skill_hits
+INSERT OR REPLACE INTO skill_hit (id, hit)
+SELECT value ->> 0, value ->> 1 FROM json_each(:rows) WHERE TRUE
 
 -- name: add_skill_tags
 INSERT OR IGNORE INTO skill_tag (id, tag, is_private)
-SELECT :id, value, :is_private FROM json_each(:tags)
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:rows) WHERE TRUE
 
 -- name: add_skill_agents
 INSERT OR IGNORE INTO skill_agent (id, agent, is_private)
-SELECT :id, value, :is_private FROM json_each(:agents)
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:rows) WHERE TRUE
 
 -- name: add_skill_capabilities
 INSERT OR IGNORE INTO skill_capability (id, capability, is_private)
-SELECT :id, value, :is_private FROM json_each(:capabilities)
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:rows) WHERE TRUE
 
 -- name: hit_at
 SELECT hit FROM skill_hit WHERE id = :id
@@ -90,7 +94,7 @@ INSERT OR REPLACE INTO skill_down (slug, namespace, is_private, at, shown)
 VALUES (:slug, :namespace, :is_private, :at, :shown)
 
 -- name: delete_down
-DELETE FROM skill_down WHERE slug = :slug
+DELETE FROM skill_down WHERE slug IN (SELECT value FROM json_each(:slugs))
 
 -- name: slugs_of_submissions
 SELECT slug FROM skill WHERE submission_key IN (SELECT value FROM json_each(:keys))
@@ -138,12 +142,14 @@ DELETE FROM submission_text WHERE rowid = :id
 SELECT submission_id FROM submission
 WHERE submission_id > :after AND (:through IS NULL OR submission_id <= :through)
 
--- name: put_event
+-- name: put_events
 INSERT OR REPLACE INTO event (submission_key, number, at, state, scan_micros)
-VALUES (:submission_key, :number, :at, :state, :scan_micros)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+FROM json_each(:rows) WHERE TRUE
 
--- name: delete_event
-DELETE FROM event WHERE submission_key = :submission_key AND number = :number
+-- name: remove_events
+DELETE FROM event
+WHERE (submission_key, number) IN (SELECT value ->> 0, value ->> 1 FROM json_each(:rows))
 
 -- name: delete_events
 DELETE FROM event

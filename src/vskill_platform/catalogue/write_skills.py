@@ -190,6 +190,11 @@ class _Moved(msgspec.Struct):
 
     forget: list[int] = msgspec.field(default_factory=list)
     learn: list[tuple[int, SkillText]] = msgspec.field(default_factory=list)
+    #: Rows of each table, written at the end as well.
+    hits: list[tuple[int, str]] = msgspec.field(default_factory=list)
+    tags: list[tuple[int, str, int]] = msgspec.field(default_factory=list)
+    agents: list[tuple[int, str, int]] = msgspec.field(default_factory=list)
+    capabilities: list[tuple[int, str, int]] = msgspec.field(default_factory=list)
     #: By how many public skills each word is used more or less often.
     words: Counter[str] = msgspec.field(default_factory=Counter)
 
@@ -197,8 +202,9 @@ class _Moved(msgspec.Struct):
 def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
     """Write changes; return whether the matches or totals of a query may have changed."""
     moved = _Moved()
+    shown_again = [*changes.gone, *(facts.skill.slug for facts in changes.listed)]
+    connection.execute(WRITE["delete_down"], {"slugs": _encode(shown_again).decode()})
     for slug in changes.gone:
-        connection.execute(WRITE["delete_down"], {"slug": slug})
         _remove(connection, slug, moved)
     for skill in changes.down:
         _remove(connection, skill.slug, moved)
@@ -206,11 +212,11 @@ def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
             _put_down(connection, skill)
     for facts in changes.listed:
         slug = facts.skill.slug
-        connection.execute(WRITE["delete_down"], {"slug": slug})
         with skipped_if_malformed(slug=slug) as attempt:
             _put(connection, row_of(facts), moved)
         if attempt.has_failed:
             _remove(connection, slug, moved)
+    _write_rows(connection, moved)
     _tell_indexes(connection, moved)
     return bool(changes.down or moved.forget or moved.learn)
 
@@ -222,28 +228,33 @@ def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:
     if known and is_new:
         _delete(connection, known[0], moved)
     connection.execute(WRITE["put_skill"], {"id": row_id, **row.columns})
-    connection.execute(WRITE["put_skill_hit"], {"id": row_id, "hit": row.shown})
+    moved.hits.append((row_id, row.shown))
     if not is_new:
         return
-    labels = {
-        "id": row_id,
-        "is_private": int(row.hit.is_private),
-        "tags": _encode(row.hit.tags).decode(),
-        "agents": _encode(row.hit.agents).decode(),
-        "capabilities": _encode(_capability_values(row.hit)).decode(),
-    }
-    if row.hit.tags:
-        connection.execute(WRITE["add_skill_tags"], labels)
-    if row.hit.agents:
-        connection.execute(WRITE["add_skill_agents"], labels)
-    if row.hit.capabilities is not None:
-        connection.execute(WRITE["add_skill_capabilities"], labels)
+    is_private = int(row.hit.is_private)
+    moved.tags += [(row_id, tag, is_private) for tag in row.hit.tags]
+    moved.agents += [(row_id, agent, is_private) for agent in row.hit.agents]
+    moved.capabilities += [
+        (row_id, capability, is_private) for capability in _capability_values(row.hit)
+    ]
     moved.learn.append((row_id, row.text))
     moved.words.update(_public_words(row.hit))
 
 
 def _public_words(hit: SkillHit) -> list[str]:
     return [] if hit.is_private else vocabulary_of(hit)
+
+
+def _write_rows(connection: apsw.Connection, moved: _Moved) -> None:
+    rows: dict[str, Sequence[tuple[Any, ...]]] = {
+        "put_skill_hits": moved.hits,
+        "add_skill_tags": moved.tags,
+        "add_skill_agents": moved.agents,
+        "add_skill_capabilities": moved.capabilities,
+    }
+    for query, some in rows.items():
+        if some:
+            connection.execute(WRITE[query], {"rows": _encode(sorted(some)).decode()})
 
 
 def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:

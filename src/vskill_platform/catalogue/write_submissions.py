@@ -31,6 +31,9 @@ ENDS = TERMINAL_STATES | {SubmissionState.NEEDS_REVIEW}
 #: Phases of processing that are not scanning.
 _NOT_SCANNING = frozenset({"fetch", "publish"})
 NO_SCORE = -1
+_MAX_INTEGER = 2**63 - 1
+_encode = msgspec.json.Encoder().encode
+_EventRow = tuple[int, int, int, str, int | None]
 
 
 class SubmissionFacts(msgspec.Struct, frozen=True):
@@ -67,11 +70,7 @@ def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -
             row_id, is_known, is_new = _put(connection, ready)
             forget += [row_id] if is_known and is_new else []
             learn += [{"id": row_id, "words": ready.words}] if is_new else []
-    for submission_id, number in changes.gone_events:
-        _delete_event(connection, submission_id, number)
-    for event in changes.events:
-        with skipped_if_malformed(submission=event.submission_id, number=event.number):
-            _put_event(connection, event)
+    _write_events(connection, changes)
     # At the end and all at once, as in write_skills.py.
     connection.executemany(WRITE["delete_submission_text"], [{"id": old} for old in sorted(forget)])
     connection.executemany(WRITE["add_submission_text"], sorted(learn, key=itemgetter("id")))
@@ -146,27 +145,32 @@ def _remove(connection: apsw.Connection, submission_id: str) -> int | None:
     return int(known[0])
 
 
-def _put_event(connection: apsw.Connection, event: StateEvent) -> None:
+def _write_events(connection: apsw.Connection, changes: SubmissionChanges) -> None:
+    """Write all events with two statements, as in write.sql."""
+    gone = [(submission_key(one), number) for one, number in changes.gone_events]
+    kept: list[_EventRow] = []
+    for event in changes.events:
+        with skipped_if_malformed(submission=event.submission_id, number=event.number):
+            row = _event_row(event)
+            if row is None:
+                gone.append((submission_key(event.submission_id), event.number))
+            else:
+                kept.append(row)
+    for query, rows in (("remove_events", gone), ("put_events", kept)):
+        if rows:
+            connection.execute(WRITE[query], {"rows": _encode(rows).decode()})
+
+
+def _event_row(event: StateEvent) -> _EventRow | None:
+    """Return its submission, number, time, state and scan time; None if it does not count."""
     scanning = [seconds for phase, seconds in event.timings.items() if phase not in _NOT_SCANNING]
     state = _counted_as(event)
     if not state and not scanning:
-        _delete_event(connection, event.submission_id, event.number)
-        return
-    connection.execute(
-        WRITE["put_event"],
-        {
-            "submission_key": submission_key(event.submission_id),
-            "number": event.number,
-            "at": to_micros(event.at),
-            "state": state,
-            "scan_micros": round(sum(scanning) * 1e6) if scanning else None,
-        },
-    )
-
-
-def _delete_event(connection: apsw.Connection, submission_id: str, number: int) -> None:
-    which = {"submission_key": submission_key(submission_id), "number": number}
-    connection.execute(WRITE["delete_event"], which)
+        return None
+    micros = round(sum(scanning) * 1e6) if scanning else None
+    if max(event.number, micros or 0) > _MAX_INTEGER:
+        raise ValueError("a number is too large for the index")
+    return submission_key(event.submission_id), event.number, to_micros(event.at), state, micros
 
 
 def _counted_as(event: StateEvent) -> str:
