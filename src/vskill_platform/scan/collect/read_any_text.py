@@ -51,6 +51,7 @@ _STRING = re.compile(
     r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'((?:[^'\\\n]|\\.){0,2000})'|`([^`\n]{0,2000})`"
     r"|%[xqQ]?[\[({]([^\])}\n]{0,2000})[\])}]|<\w{1,20}>([^<\n]{8,2000})</\w"
     r"|(?<=-c )\{([^\n]{8,2000})\}"
+    r"|<!\[CDATA\[([^\n]{8,2000}?)\]\]|\bqx\s?[\[({/!]([^\])}\n]{8,2000})[\])}/!]"
 )
 _LONG_STRING = re.compile(
     r"(?:system|exec\w{0,4}|popen|passthru|proc_open|os\.execute|\"-c\",|do shell script|spawn)"
@@ -75,6 +76,10 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/
 #: The options that pass a command to a shell.
 _SWITCH = re.compile(r"^\s*(?:-\w*c|/c)\s+")
 _TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>")
+#: A command in the prompt of an agent, which runs it before it reads the prompt.
+_INJECTED = re.compile(r"!\{([^{}\n]{8,2000})\}")
+#: Commands that a call connects with a pipe, as in Julia.
+_PIPELINE, _NEXT_COMMAND = "pipeline(", re.compile(r"`\s{0,9},\s{0,9}`")
 _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
 #: Prefixes of a command in a task file or markup.
 _LEAD = re.compile(
@@ -216,12 +221,17 @@ def _long_strings(text: str) -> Iterator[tuple[int, str]]:
 
 def _candidates(line: str) -> Iterator[str]:
     joined = _CONCATENATED.sub("", line)
+    if _PIPELINE in joined:
+        joined = _NEXT_COMMAND.sub(" | ", joined)
+    yield from (found[1] for found in _INJECTED.finditer(joined))
     for found in _STRING.finditer(joined):
         inside = next(part for part in found.groups() if part is not None)
         if " " in inside:
             plain = html.unescape(_ESCAPE.sub(_unescaped, inside))
             command = _SWITCH.sub("", plain)
             yield command if command == plain else command.strip("'\"")
+            if "\\ " in inside:  # a space in the options of an editor
+                yield inside.replace("\\ ", " ")
     if line.count(",") > _MANY and _LISTED.search(line):
         for found in _STRING.finditer(_LISTED.sub("", line)):
             inside = next(part for part in found.groups() if part is not None)

@@ -33,6 +33,8 @@ _INTERPRETERS |= dict.fromkeys(
     ("ruby", "perl", "php", "lua", "go", "osascript", "Rscript", "java", "swift", "julia", "awk"),
     _OTHER,
 )
+#: Named by a text that runs what it reads; the file may be data all the same.
+_READ = "read"
 _PATH = r"(?P<path>[\w.*?~${}/\[\]@+-]{2,200})"
 _INTERPRETED = re2.compile(
     r"(?m)(?:^|[\s`\"'(;&|])(?P<by>bash|sh|zsh|dash|ksh|source|python3?|uv|node|bun|deno|tsx|ts-node|"
@@ -41,6 +43,7 @@ _INTERPRETED = re2.compile(
     r"(?:(?:run|/c|-f|-x|-e|-u|-O|\+x|755|-jar|-ExecutionPolicy \w+|-File)\s+)*"
     rf"[\"'`]?{_PATH}"
 )
+_PATH_GROUP = _INTERPRETED.groupindex["path"]
 _MODULE = re.compile(r"\bpython3?\s+-m\s+(?P<path>[\w.]{2,200})")
 #: Both begin with letters that can be searched for; the text before them is checked afterwards.
 _BARE = re.compile(r"(?P<path>\./(?<![^\s`\"'(;&|]\./)[\w.*?/-]{1,200})")
@@ -71,6 +74,20 @@ _OWN_FOLDER = re.compile(
     r"\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?[\"']?\)"
     r"(?:\"? ?&& ?pwd(?: -P)?\))?\"?"
 )
+#: Code that runs the text of a file, and the names of files in quotes.
+_RUNS_TEXT = re2.compile(
+    r"\b(?:exec|eval|execfile|run_path|exec_module|load_source|runIn\w*Context|Function|import)\("
+    r"|\b(?:SourceFileLoader|spec_from_file_location|vm\.Script)\(|\bsys\.executable\b"
+    r"|\._compile\b|\.extensions\["
+)
+_QUOTED_NAME = re2.compile(r"[\"'`](?P<path>[\w./-]{0,200}[\w-]\.\w{1,8})[\"'`]")
+#: How code begins in a file whose name does not tell its language.
+_LOOKS_LIKE = {
+    "python": re2.compile(
+        r"(?m)^\s*(?:import [\w., ]+(?: as \w+)?(?:;|$)|from [\w.]+ import )|\b__import__\("
+    ),
+    "javascript": re2.compile(r"\brequire\(\s*[\"'`]|\bprocess\.(?:env|binding|mainModule)\b"),
+}
 #: Names for the folder of the skill.
 _HERE = re.compile(r"^(?:\./|~/|\$\{?\w+\}?/|\{\w+\}/|\.\./)+")
 #: Texts that a sentence may mention running although they are data.
@@ -116,7 +133,8 @@ class _Named:
             # Each is compared with each file. With so many, any file may be run.
             token = _ANY_FILE
         kind = self._patterns if is_pattern else self._folders if token[-1:] == "/" else self._paths
-        if by or token not in kind:
+        known = kind.get(token, _READ)
+        if token not in kind or known == _READ or by not in {"", _READ}:
             kind[token] = by
 
     def who_runs(self, path: str) -> str | None:
@@ -145,7 +163,7 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
     patterns += [(_BARE, text)] if "./" in text else []
     patterns += [(_LOOP, text)] if "for " in text else []
     for pattern, hay in patterns:
-        for found in pattern.finditer(hay):
+        for found in _matches(pattern, hay):
             by = found["by"].decode() if pattern is _INTERPRETED else ""
             token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
             if len(token) > 1 and not token.startswith("-"):
@@ -155,8 +173,21 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
         yield token, _OTHER
         if b"hooksPath" in found[0]:
             yield f"{token.rstrip('/')}/", ""
+    for found in _QUOTED_NAME.finditer(raw) if _RUNS_TEXT.search(raw) else ():
+        yield _HERE.sub("", _decoded(found["path"])).lower(), _READ
     for found in _MODULE.finditer(text) if " -m" in text else ():
         yield found["path"].replace(".", "/").lower() + ".py", "python"
+
+
+def _matches(pattern: Any, hay: str | bytes) -> Iterator[Any]:
+    """Yield all matches; what follows a program may be a program, too (`sudo python3 x`)."""
+    if pattern is not _INTERPRETED:
+        yield from pattern.finditer(hay)
+        return
+    found = pattern.search(hay)
+    while found:
+        yield found
+        found = pattern.search(hay, found.start(_PATH_GROUP) - 1)
 
 
 def _decoded(path: str | bytes) -> str:
@@ -167,9 +198,20 @@ def _marked(file: ScanFile, ran: _Named) -> ScanFile:
     if _is_clear(file):
         return file
     by = ran.who_runs(file.path)
+    if by == _READ:
+        language = _looks_like(file)
+        return _run(file, language) if language else file
     if by or (by is not None and _is_runnable(file)):
         return _run(file, by)
     return file
+
+
+def _looks_like(file: ScanFile) -> str:
+    """Return the language that a text seems to be written in, empty if it may be none."""
+    if file.kind is not FileType.TEXT:
+        return ""
+    raw = file.text.encode(errors="replace")
+    return next((name for name, sign in _LOOKS_LIKE.items() if sign.search(raw)), "")
 
 
 def _is_runnable(file: ScanFile) -> bool:
@@ -188,7 +230,7 @@ def _run(file: ScanFile, by: str) -> ScanFile:
         )
     language = file.language or by or language_of("x", file.text)
     if language == _OTHER:
-        language = ""
+        language = _looks_like(file)
     elif not language and not suffix_of(file.path) and not file.text.startswith("#!"):
         language = "shell"  # the interpreter that a system uses for a script without a shebang
     return msgspec.structs.replace(file, role=Role.SCRIPT, is_run=True, language=language)
