@@ -210,7 +210,9 @@ def _looks_like(file: ScanFile) -> str:
     """Return the language that a text seems to be written in, empty if it may be none."""
     if file.kind is not FileType.TEXT:
         return ""
-    raw = file.text.encode(errors="replace")
+    # Prose may contain code blocks; only one that begins with code may be code as a whole.
+    text = file.text.lstrip().partition("\n")[0] if is_prose(file.path) else file.text
+    raw = text.encode(errors="replace")
     return next((name for name, sign in _LOOKS_LIKE.items() if sign.search(raw)), "")
 
 
