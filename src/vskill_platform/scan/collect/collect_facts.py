@@ -31,8 +31,9 @@ _RECIPES = frozenset({"makefile", "gnumakefile", "dockerfile", "containerfile", 
 _IMAGES = frozenset({"dockerfile", "containerfile"})
 #: Docker downloads a URL that is added to an image.
 _ADDED = re.compile(r"(?m)^ADD[ \t]+(?:--\S+[ \t]+)*(https?://[^\s\"]{3,500})[ \t]+(\S{1,200})")
-#: How many files are kept in memory in two forms.
-_AT_ONCE = 16
+#: How many files, and characters of them, are kept in memory in several forms. A larger file is
+#: read alone.
+_AT_ONCE, _CHARACTERS_AT_ONCE = 16, 256 * 1024
 #: The prefix of a command in a recipe, and readable text inside binary data such as image metadata.
 _PRINTED = re.compile(rb"[\x20-\x7e\t]{12,4000}")
 _MAX_PRINTED = 2_000
@@ -53,11 +54,21 @@ _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 def collect_facts(files: list[ScanFile]) -> list[LocatedFact]:
     """Collect what the files do and say, including those that are not text."""
     readings = [reading for file in files for reading in _readings(file)]
-    return [
-        located
-        for start in range(0, len(readings), _AT_ONCE)
-        for located in _facts_of_some(readings[start : start + _AT_ONCE])
-    ]
+    return [located for some in _groups(readings) for located in _facts_of_some(some)]
+
+
+def _groups(files: list[ScanFile]) -> Iterator[list[ScanFile]]:
+    """Yield the files in groups that are small enough to be kept in memory."""
+    group: list[ScanFile] = []
+    characters = 0
+    for file in files:
+        characters += len(file.text)
+        if group and (len(group) == _AT_ONCE or characters > _CHARACTERS_AT_ONCE):
+            yield group
+            group, characters = [], len(file.text)
+        group.append(file)
+    if group:
+        yield group
 
 
 def _readings(file: ScanFile) -> Iterator[ScanFile]:
