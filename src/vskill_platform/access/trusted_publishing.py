@@ -33,7 +33,6 @@ from vskill_platform.stores.trusted_publisher_store import (
     get_trusted_publisher,
     is_used_ci_token,
     list_trusted_publishers,
-    list_trusting_namespaces,
     write_trusted_publisher,
     write_used_ci_token,
 )
@@ -143,11 +142,10 @@ async def remove_trusted_publisher(publisher_id: str, *, actor: str) -> TrustedP
     return one
 
 
-async def exchange_ci_token(text: str, *, namespace: str = "") -> NewToken:
+async def exchange_ci_token(text: str, *, namespace: str) -> NewToken:
     """Return a short token for a namespace that trusts the job that this token was signed for.
 
-    A job that names no namespace gets the only one that trusts its repository. If there are
-    several, it must name one: the others must not get its skills.
+    The job names the namespace: others may trust its repository, too, and must not get its skills.
     """
     issuer = read_unverified(text).get("iss")
     kind = issuers().get(issuer) if isinstance(issuer, str) else None
@@ -158,8 +156,7 @@ async def exchange_ci_token(text: str, *, namespace: str = "") -> NewToken:
     if not isinstance(token_id, str) or not 0 < len(token_id) <= _MAX_ID:
         raise NotSignedIn("the token of the CI system has no id")
     job = _read_job(kind, claims)
-    name = checked_namespace(namespace) if namespace else await _only_namespace(issuer, job)
-    publisher = await _find_publisher(issuer, job, name)
+    publisher = await _find_publisher(issuer, job, checked_namespace(namespace))
     user = await _find_publishing_user(publisher)
     expires_at = datetime.fromtimestamp(float(claims["exp"]), UTC) + LEEWAY
 
@@ -197,19 +194,6 @@ def describe_conditions(publisher: TrustedPublisher) -> str:
         publisher.ref,
     ]
     return ", ".join(part for part in parts if part)
-
-
-async def _only_namespace(issuer: str, job: Job) -> str:
-    """Return the namespace that trusts the repository, whichever of its jobs it trusts."""
-    names = await list_trusting_namespaces(issuer, job.repository)
-    if not names:
-        raise NotSignedIn(
-            f"no namespace trusts this job ({job.shown()}). Add a trusted publisher for its "
-            "repository on your account page, or name the namespace"
-        )
-    if len(names) > 1:
-        raise InvalidInput(f"several namespaces trust {job.repository}; name one with --namespace")
-    return names[0]
 
 
 async def _find_publisher(issuer: str, job: Job, namespace: str) -> TrustedPublisher:

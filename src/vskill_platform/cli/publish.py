@@ -1,7 +1,6 @@
 """`publish`: scan a skill here, send it to a registry, and follow it until it is published."""
 
 import sys
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -60,33 +59,29 @@ def publish(*, registry: str | None, **given: Any) -> None:
         _publish_local(options)
         return
     if not target.token:
-        target, options = _from_ci(target, options)
+        target = _from_ci(target, options)
     with target.open() as opened:
         _publish_remote(opened, options)
 
 
-def _from_ci(target: Any, options: PublishOptions) -> tuple[Any, PublishOptions]:
-    """Sign in as the CI job that this is, if it is one; the registry may choose the namespace."""
+def _from_ci(target: Any, options: PublishOptions) -> Any:
+    """Sign in as the CI job that this is, if it is one and names the namespace."""
     from vskill_platform.client.ci_token import (  # noqa: PLC0415 - after --help
         has_ci_token,
         sign_in_from_ci,
     )
 
     if not has_ci_token():
-        return target, options
-    echo = load(f"{_CLI}.terminal:echo")
-    try:
-        made = sign_in_from_ci(target, namespace=options.namespace)
-    except RegistryError as error:
-        if options.namespace or error.status != HTTPStatus.UNAUTHORIZED:
-            raise
-        # The job may have its token for something else, and the registry may take anonymous skills.
-        echo(f"Continuing without signing in as a trusted publisher: {error}", err=True)
-        return target, options
+        return target
     if not options.namespace:
-        echo(f"Only {made['namespace']} trusts this repository: publishing there.", err=True)
-    signed_in = msgspec.structs.replace(target, token=made["token"])
-    return signed_in, msgspec.structs.replace(options, namespace=made["namespace"])
+        load(f"{_CLI}.terminal:echo")(
+            "This CI job could sign in by itself, but no namespace is named; continuing without "
+            "signing in. Use --namespace to publish as a trusted publisher.",
+            err=True,
+        )
+        return target
+    made = sign_in_from_ci(target, namespace=options.namespace)
+    return msgspec.structs.replace(target, token=made["token"])
 
 
 def _show_only(options: PublishOptions) -> None:

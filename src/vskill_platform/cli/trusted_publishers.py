@@ -61,12 +61,7 @@ def remove(*, publisher_id: str, as_json: bool, registry: str | None) -> None:
 
 
 @click.command("ci-token")
-@click.option(
-    "--namespace",
-    default="",
-    metavar="NAME",
-    help="Where it may be used (default: the only namespace that trusts the repository).",
-)
+@click.option("--namespace", required=True, metavar="NAME", help="Where it may be used.")
 @json_option
 @registry_option
 def ci_token(*, namespace: str, as_json: bool, registry: str | None) -> None:

@@ -17,9 +17,8 @@ from vskill_platform.stores.records import (
 )
 
 _PUBLISHER = "trusted-publisher:"
-#: Prefixes of the marks under which they are found.
+#: Prefix of the mark under which they are found.
 _IN_NAMESPACE = "trusted-publisher-in "
-_OF_REPOSITORY = "trusted-publisher-of "
 #: Prefix for tokens of CI jobs that were exchanged.
 _USED = "ci-token-used:"
 #: How many a namespace can have.
@@ -65,27 +64,13 @@ async def list_trusted_publishers(namespace: str) -> list[TrustedPublisher]:
     return sorted(found, key=lambda one: (one.at, one.id))
 
 
-async def list_trusting_namespaces(issuer: str, repository: str) -> list[str]:
-    """Return the namespaces that trust any jobs of a repository, at most as many as one can have.
-
-    Publishers that an older release stored are found after their next use.
-    """
-    mark = _repository_mark(issuer, repository)
-    (keys,) = await get_kv().find_marked([mark], limit=MAX_PUBLISHERS + 1)
-    found = await read_each(keys, lambda key, value: decode(key, value, TrustedPublisher))
-    return sorted({one.namespace for one in found})
-
-
 def write_trusted_publisher(publisher: TrustedPublisher, *, expected: int = ABSENT) -> Operation:
     return Put(
         _PUBLISHER + publisher.id,
         encode(publisher),
         expected=expected,
         due=NEVER,
-        marks=(
-            _IN_NAMESPACE + publisher.namespace,
-            _repository_mark(publisher.issuer, publisher.repository),
-        ),
+        marks=(_IN_NAMESPACE + publisher.namespace,),
     )
 
 
@@ -100,10 +85,6 @@ def write_used_ci_token(issuer: str, token_id: str, *, expires_at: datetime) -> 
 
 async def is_used_ci_token(issuer: str, token_id: str) -> bool:
     return bool(await list_all_keys(_used_key(issuer, token_id)))
-
-
-def _repository_mark(issuer: str, repository: str) -> str:
-    return _OF_REPOSITORY + hashlib.sha256(f"{issuer} {repository}".encode()).hexdigest()
 
 
 def _used_key(issuer: str, token_id: str) -> str:

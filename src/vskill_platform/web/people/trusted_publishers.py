@@ -51,8 +51,8 @@ _EXCHANGES = ConcurrencyQuota(
 class CiToken(Shape, frozen=True, kw_only=True):
     #: The signed token of the CI job, requested for the URL of this registry.
     token: Annotated[str, msgspec.Meta(max_length=_MAX_TOKEN)]
-    #: Where the job wants to publish; by default the only namespace that trusts its repository.
-    namespace: Text = ""
+    #: Where the job wants to publish.
+    namespace: Text
 
 
 class PublishToken(Shape, frozen=True, kw_only=True):
