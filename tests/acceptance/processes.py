@@ -9,7 +9,7 @@ from threading import Thread
 from typing import IO, Protocol
 
 #: Nothing here takes half as long, even on a machine that is busy with other tests.
-PATIENCE_SECONDS = 40.0
+PATIENCE_SECONDS = 90.0
 
 
 @dataclass(frozen=True)

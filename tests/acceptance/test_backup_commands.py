@@ -141,7 +141,7 @@ async def test_a_restored_database_is_the_one_that_was_backed_up(
     assert done.code == 0, done
     assert listed == [known]
     assert after != before
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (answer := get_json(port, "/api/v1/submissions"))[0] != 200 or any(
             item["state"] != "PUBLISHED" for item in answer[1]["submissions"]
         ):

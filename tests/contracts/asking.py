@@ -9,9 +9,9 @@ from vskill_platform.engines.wakeup import Wakeup
 
 LEASE = timedelta(minutes=1)
 #: Far longer than anything here takes, so that a hang fails and a slow machine does not.
-GUARD_SECONDS = 20
+GUARD_SECONDS = 60
 #: Longer than the guard: who waits this long was not woken.
-LONG_WAIT = timedelta(minutes=1)
+LONG_WAIT = timedelta(minutes=3)
 _END_OF_FEED = "~ the end of the feed"
 
 

@@ -129,7 +129,7 @@ async def test_a_queue_that_fails_for_a_while_does_not_end_the_worker(
     monkeypatch.setattr(bound.engine.queue, "receive", fail_at_first)
     stop = asyncio.Event()
     run = asyncio.create_task(Worker(bound).run(stop))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         async for change in bound.engine.changes(after=0):
             if "skill:@local/tidy-notes" in change.keys:
                 break
@@ -148,7 +148,7 @@ async def test_a_worker_gives_signs_of_life(
     stop = asyncio.Event()
     run = asyncio.create_task(Worker(bound).run(stop))
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         async for change in bound.engine.changes(after=0):
             beats = await get_heartbeats() if "heartbeat:node-1" in change.keys else []
             if any(beat.handled for beat in beats):

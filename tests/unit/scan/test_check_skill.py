@@ -59,6 +59,7 @@ async def test_a_checker_that_hangs_is_killed(
     monkeypatch.setattr(check_module, "scan_skill", hang)
     check = asyncio.create_task(check_skill(tmp_path, folder_name=None, slots=CapacityLimiter(1)))
     while not (tmp_path / "started").exists() or not (tmp_path / "started").read_text():
+        assert not check.done()
         await asyncio.sleep(0.01)
 
     check.cancel()

@@ -175,7 +175,7 @@ async def test_a_submission_is_followed_from_where_it_is_to_its_end(bound: Worke
     await stored(bound.engine, start)
     seen: list[SubmissionState] = []
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for submission in follow_submission("sub_1"):
             seen.append(submission.state)
             if submission.state is SubmissionState.RECEIVED:

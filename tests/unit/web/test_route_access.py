@@ -29,7 +29,7 @@ from vskill_platform.web.protocols import clawhub_manage
 _REFUSALS = {"not_signed_in", "right_missing"}
 _PARAMETER = re.compile(r"{\w+:(\w+)}")
 _EXAMPLES = {"int": "1", "path": "x/y"}
-_PATIENCE_SECONDS = 20
+_PATIENCE_SECONDS = 60
 
 
 @pytest.fixture

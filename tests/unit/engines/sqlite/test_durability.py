@@ -133,7 +133,7 @@ async def test_a_real_second_process_is_heard_and_loses_nothing(url: str) -> Non
         subprocess.Popen, [sys.executable, "-c", SEND_FROM_ANOTHER_PROCESS, url]
     )
     ours = [await engine.commit([Put(f"ours:{n}", b"")]) for n in range(20)]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         (delivery,) = await waiting
         assert await asyncio.to_thread(other.wait) == 0
 

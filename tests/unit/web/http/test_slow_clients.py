@@ -25,7 +25,7 @@ from vskill_platform.web.http.slow_clients import (
     protocol_with,
 )
 
-_PATIENCE_SECONDS = 20
+_PATIENCE_SECONDS = 60
 #: Methods of uvicorn's protocol that ours extends, with their arguments.
 _OVERRIDDEN = {
     "connection_made": ["transport"],

@@ -27,7 +27,7 @@ from vskill_platform.web.live import events
 from vskill_platform.web.live.broadcast import MAX_OF_ONE
 
 REPO = "https://github.com/ada/notes"
-_PATIENCE_SECONDS = 20
+_PATIENCE_SECONDS = 60
 _HELLO = ": listening\r\nretry: 5000\r\n\r\n"
 
 

@@ -170,7 +170,7 @@ async def listening(
     app: Any = registry.app
     stream = asyncio.create_task(app(scope, receive, heard.put))
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             start, hello = await heard.get(), await heard.get()
             assert start["status"] == 200
             assert b"listening" in hello["body"]

@@ -54,7 +54,7 @@ class SlowReader:
         return {"type": "http.request", "body": b"", "more_body": False}
 
     async def next(self) -> Any:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await self._pieces.get()
 
 
@@ -122,7 +122,7 @@ async def test_a_download_below_the_minimum_rate_is_ended_and_not_counted(
     reader = SlowReader(registry, DOWNLOAD)
 
     head = await reader.next()  # and then nothing
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await asyncio.wait([reader.task])
 
     assert head["status"] == 200
