@@ -233,6 +233,14 @@ async def test_references_made_during_sweeps_never_lose_their_blob(engine: Engin
         assert sha256_of(name) == _sha256(await _get(engine, name))
 
 
+async def test_a_blob_may_be_deleted_by_several_at_once(engine: Engine) -> None:
+    name = await _put(engine, b"unwanted")
+
+    await asyncio.gather(*(engine.blobs.delete(name) for _ in range(4)))
+
+    assert await _names(engine) == []
+
+
 @pytest.mark.parametrize("found_by", ["both", "the first only"])
 async def test_a_sweeper_that_was_overtaken_deletes_nothing(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, found_by: str

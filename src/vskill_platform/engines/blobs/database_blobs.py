@@ -77,14 +77,15 @@ class DatabaseBlobs:
             yield entry.value
 
     async def delete(self, name: str) -> None:
-        head, revision = await self._get_head(name)
-        if head is None:
-            return
         # First the head, so that whoever is still writing parts gets an error.
-        gone = msgspec.structs.replace(head, is_deleted=True)
-        put = Put(_HEAD + name, msgspec.json.encode(gone), expected=revision, due=NEVER)
-        if await self._commit([put]) is None:
-            raise EngineError(f"the blob {name} was changed while it was being deleted; try again")
+        while True:
+            head, revision = await self._get_head(name)
+            if head is None:
+                return
+            gone = msgspec.structs.replace(head, is_deleted=True)
+            put = Put(_HEAD + name, msgspec.json.encode(gone), expected=revision, due=NEVER)
+            if head.is_deleted or await self._commit([put]) is not None:
+                break  # else it was changed meanwhile: another process deletes or writes it
         while keys := (await self._kv.list_keys(f"{_PART}{name}:", limit=_DELETED_AT_ONCE)).keys:
             await self._commit([Delete(key) for key in keys])
         await self._commit([Delete(_HEAD + name)])
