@@ -19,9 +19,7 @@ from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import (
     read_prose,
     read_words_in_code,
-    search_all,
 )
-from vskill_platform.scan.facts.words_in_code import words_in_code
 from vskill_platform.scan.languages.dispatch import reader_of
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
@@ -31,9 +29,8 @@ _RECIPES = frozenset({"makefile", "gnumakefile", "dockerfile", "containerfile", 
 _IMAGES = frozenset({"dockerfile", "containerfile"})
 #: Docker downloads a URL that is added to an image.
 _ADDED = re.compile(r"(?m)^ADD[ \t]+(?:--\S+[ \t]+)*(https?://[^\s\"]{3,500})[ \t]+(\S{1,200})")
-#: How many files, and characters of them, are kept in memory in several forms. A larger file is
-#: read alone.
-_AT_ONCE, _CHARACTERS_AT_ONCE = 16, 256 * 1024
+#: How many files are kept in memory in two forms.
+_AT_ONCE = 16
 #: The prefix of a command in a recipe, and readable text inside binary data such as image metadata.
 _PRINTED = re.compile(rb"[\x20-\x7e\t]{12,4000}")
 _MAX_PRINTED = 2_000
@@ -54,21 +51,11 @@ _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 def collect_facts(files: list[ScanFile]) -> list[LocatedFact]:
     """Collect what the files do and say, including those that are not text."""
     readings = [reading for file in files for reading in _readings(file)]
-    return [located for some in _groups(readings) for located in _facts_of_some(some)]
-
-
-def _groups(files: list[ScanFile]) -> Iterator[list[ScanFile]]:
-    """Yield the files in groups that are small enough to be kept in memory."""
-    group: list[ScanFile] = []
-    characters = 0
-    for file in files:
-        characters += len(file.text)
-        if group and (len(group) == _AT_ONCE or characters > _CHARACTERS_AT_ONCE):
-            yield group
-            group, characters = [], len(file.text)
-        group.append(file)
-    if group:
-        yield group
+    return [
+        located
+        for start in range(0, len(readings), _AT_ONCE)
+        for located in _facts_of_some(readings[start : start + _AT_ONCE])
+    ]
 
 
 def _readings(file: ScanFile) -> Iterator[ScanFile]:
@@ -87,7 +74,6 @@ def _facts_of_some(files: list[ScanFile]) -> list[LocatedFact]:
     # Read the words of all files first, then the code of all. Alternating between them evicts each
     # other's tables from the processor's caches, and reading words takes a third longer.
     texts = [text for file in files for text in _texts_of(file)]
-    search_all(part for text in texts for part in text.parts())
     for text in texts:
         text.read_words()
     return [located for text in texts for located in text.facts()]
@@ -110,30 +96,21 @@ class _AnyText:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
-        self._words = Paragraphs(self._readable(), 1)
         self._told: list[Fact] = []
         self._shown: list[Fact] = []
 
-    def _readable(self) -> str:
-        if self._is_code:
-            return words_in_code(self._text)
-        if suffix_of(self._file.path) in FORMATS:
-            return ""
-        if "\\" in self._text:  # as a table writes line ends, and letters that are not ASCII
-            return visible(without_escapes(self._text))
-        return self._text
-
-    def parts(self) -> list[Paragraphs]:
-        return [self._words]
-
     def read_words(self) -> None:
-        words = self._words
         if self._is_code:
-            self._told, self._shown = read_words_in_code(self._text, words)
-            self._shown += commands_told_in_code(self._text, words, is_obeyed=self._file.is_obeyed)
-        else:
-            is_obeyed = self._file.role is Role.INSTRUCTION
-            self._told = read_prose(words) + told_commands(words, is_obeyed=is_obeyed)
+            self._told, self._shown = read_words_in_code(self._text)
+            self._shown += commands_told_in_code(self._text, is_obeyed=self._file.is_obeyed)
+        elif suffix_of(self._file.path) not in FORMATS:
+            text = self._text
+            if "\\" in text:  # as a table writes line ends, and letters that are not ASCII
+                text = visible(without_escapes(text))
+            part = Paragraphs(text, 1)
+            self._told = read_prose(part) + told_commands(
+                part, is_obeyed=self._file.role is Role.INSTRUCTION
+            )
 
     def facts(self) -> list[LocatedFact]:
         file = self._file
@@ -154,17 +131,12 @@ class _Code:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
-        self._words = Paragraphs(words_in_code(text), 1)
         self._told: list[Fact] = []
         self._shown: list[Fact] = []
 
-    def parts(self) -> list[Paragraphs]:
-        return [self._words]
-
     def read_words(self) -> None:
-        text, words = self._text, self._words
-        self._told, self._shown = read_words_in_code(text, words)
-        self._shown += commands_told_in_code(text, words, is_obeyed=self._file.is_obeyed)
+        self._told, self._shown = read_words_in_code(self._text)
+        self._shown += commands_told_in_code(self._text, is_obeyed=self._file.is_obeyed)
 
     def facts(self) -> list[LocatedFact]:
         file = self._file

@@ -22,7 +22,6 @@ from vskill_platform.scan.facts.prose import (
     read_prose,
     read_words_in_code,
 )
-from vskill_platform.scan.facts.words_in_code import words_in_code
 from vskill_platform.scan.languages.dispatch import read_shell, reader_of
 from vskill_platform.scan.read.regions import Region, RegionKind, split_markdown
 from vskill_platform.scan.read.skill_files import ScanFile
@@ -91,29 +90,24 @@ class Markdown:
         self._fragments = Fragments()
         self._regions = split_markdown(text)
         self._starts = [region.line for region in self._regions]
-        wordy = [region for region in self._fences() if region.language in _WORDY]
-        code = [region for region in self._fences() if region.language not in _WORDY]
-        self._prose = Paragraphs(self._only(filter(_is_prose, self._regions)), 1)
-        self._fenced = Paragraphs(self._only(wordy), 1, _alone(wordy)) if wordy else None
-        # Code contains words, too: comments, docstrings, strings.
-        self._code = self._only(code) if code else ""
-        self._words = Paragraphs(words_in_code(self._code), 1) if code else None
+        self._prose = Paragraphs("", 1)
         self._told: list[Fact] = []
         self._told_by_fences: list[Fact] = []
         self._told_by_code: list[Fact] = []
         self._shown_by_code: list[Fact] = []
 
-    def parts(self) -> list[Paragraphs]:
-        """Return the regions with words, those of a kind together."""
-        return [part for part in (self._prose, self._fenced, self._words) if part]
-
     def read_words(self) -> None:
         """Read the words of all regions."""
+        wordy = [region for region in self._fences() if region.language in _WORDY]
+        code = [region for region in self._fences() if region.language not in _WORDY]
+        prose = [region for region in self._regions if _is_prose(region)]
+        self._prose = Paragraphs(self._only(prose), 1)
         self._told = read_prose(self._prose)
-        if self._fenced:
-            self._told_by_fences = read_prose(self._fenced)
-        if self._words:
-            self._told_by_code, self._shown_by_code = read_words_in_code(self._code, self._words)
+        if wordy:
+            self._told_by_fences = read_prose(Paragraphs(self._only(wordy), 1, _alone(wordy)))
+        if code:
+            # Code contains words, too: comments, docstrings, strings.
+            self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))
 
     def facts(self) -> list[LocatedFact]:
         """Return everything that the text does and says."""
@@ -235,7 +229,7 @@ def number_rows(text: str, continued: set[int]) -> list[int]:
     """Number the lines; a line that continues a paragraph has the number of the line before it."""
     rows, row, was_empty = [], 0, False
     for number, line in enumerate(text.split("\n"), start=1):
-        is_empty = not line or line.isspace()
+        is_empty = not line.strip()
         if number not in continued and not (is_empty and was_empty):
             row += 1
         was_empty = is_empty

@@ -50,16 +50,15 @@ def told_commands(part: Paragraphs, *, is_obeyed: bool) -> list[Fact]:
     return [fact for fact in facts if _counts(fact, is_obeyed=is_obeyed)]
 
 
-def commands_told_in_code(
-    text: str, words: Paragraphs | None = None, *, is_obeyed: bool
-) -> list[Fact]:
+def commands_told_in_code(text: str, *, is_obeyed: bool) -> list[Fact]:
     """Return what commands in the comments and docstrings of code do."""
     joined = text
     for end in _LINE_ENDS:  # a command may be wrapped
         joined = joined.replace(end, " ")
     if not may_be_command(joined):
         return []
-    return told_commands(words or Paragraphs(words_in_code(text), 1), is_obeyed=is_obeyed)
+    words = words_in_code(text)
+    return told_commands(Paragraphs(words, 1), is_obeyed=is_obeyed) if words.strip() else []
 
 
 def _counts(fact: Fact, *, is_obeyed: bool) -> bool:

@@ -71,7 +71,7 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
     if "&#" in marked.text and "`" in shown.text:  # written with entities
         for found in _INLINE.finditer(shown.text):
             yield from _spans(shown, found)
-    if _has_emphasised_code(marked.text):
+    if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
         yield from _bare(part.plain)
     if not may_be_command(shown.text):
         return
@@ -79,12 +79,6 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
     for start, block in part.blocks():
         if "\n" in block and _COMMAND_LINE.search(block):
             yield Command(marked, start, block)
-
-
-def _has_emphasised_code(text: str) -> bool:
-    """Tell whether there are marks inside of a command; most texts lack what each needs."""
-    may_have = "`" in text and ("* *" in text or "`*" in text or "` *" in text)
-    return may_have and _EMPHASISED_CODE.search(text) is not None
 
 
 def _spans(view: View, found: re.Match[str]) -> Iterator[Command]:

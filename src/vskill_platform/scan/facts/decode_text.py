@@ -121,10 +121,8 @@ def _readable(raw: bytes) -> str | None:
             text = raw.decode(encoding)
         except UnicodeDecodeError:
             continue
-        if not text or (encoding != "utf-8" and not text.isascii()):
-            continue
         printable = sum(char.isprintable() or char in "\r\n\t" for char in text)
-        if printable >= 0.95 * len(text):
+        if text and printable >= 0.95 * len(text) and (encoding == "utf-8" or text.isascii()):
             return text
     return None
 

@@ -128,7 +128,7 @@ def visible(text: str) -> str:
 
 def hidden_message(text: str) -> str | None:
     """Return the message written in invisible characters, if there is one."""
-    if ("\\u" in text or "\\U" in text) and _ESCAPED_TAG.search(text):
+    if "\\" in text and _ESCAPED_TAG.search(text):
         text = without_escapes(text)
     if not _has_trace(text):
         return None

@@ -146,8 +146,8 @@ def _sentences(lines: list[str], first: int) -> dict[int, str]:
         if not line or line.isspace() or (run and _RULE.match(line)):
             continue
         item = _ITEM.match(line)
-        words = _words_of(item[1]) if item else None
-        if words is not None:
+        words = _words_of(item[1]) if item else ""
+        if item and words.count(" ") < _MAX_WORDS:
             run.append((number, words))
             continue
         sentence = " ".join(words for _, words in run if words)
@@ -157,13 +157,6 @@ def _sentences(lines: list[str], first: int) -> dict[int, str]:
     return found
 
 
-def _words_of(item: str) -> str | None:
-    """Return the words of a short item; None if it is longer."""
-    if "|" not in item:
-        words = item.strip()
-        if words.count(" ") >= _MAX_WORDS:
-            return None
-        return "" if _LABEL.match(words) else words
+def _words_of(item: str) -> str:
     cells = [cell.strip() for cell in item.split("|")]
-    words = " ".join(cell for cell in cells if cell and not _LABEL.match(cell))
-    return words if words.count(" ") < _MAX_WORDS else None
+    return " ".join(cell for cell in cells if cell and not _LABEL.match(cell))

@@ -12,9 +12,6 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import accumulate
 
-from vskill_platform.scan.facts.other_spellings import other_spellings
-from vskill_platform.scan.facts.pattern_set import Span
-
 #: Stands for a line end inside a paragraph while marks are removed; whitespace for `re`.
 _JOINT = "\x1f"
 #: Prefixes of a line that are not part of its words.
@@ -28,7 +25,6 @@ _STARTS = frozenset(">-*+•‣◦\u2013(#[|=:~_0123456789")
 _AFTER_LETTER = frozenset(".)")
 _TICKS = re.compile("`+")
 #: A fence inside a quote.
-_QUOTED = frozenset(">~")
 _QUOTED_FENCE = re.compile(r"[> \t]*(?:```|~~~)[^`]{0,60}$")
 _COMMENT_GOES_ON = re.compile(r"\n[ \t]*(?:#+|//+|\*+(?!/)|--|;+|%+|REM\b)[ \t]*(?=\S)")
 #: A line that imitates the system starts a paragraph, whatever precedes it.
@@ -89,8 +85,6 @@ class View:
     def __init__(self, joined: str) -> None:
         self.text = joined.replace(_JOINT, " ")
         self._joined = joined
-        #: Where the patterns of prose match, once they have been searched for.
-        self.spans: list[Span] | None = None
 
     def piece_at(self, position: int) -> int:
         """Return which piece (a line of the file) contains a position."""
@@ -124,9 +118,8 @@ class Paragraphs:
     def _join(self) -> str:
         pieces: list[str] = []
         is_new, is_code = True, False
-        alone = {line - self._first_line for line in self._alone}
         for number, raw in enumerate(self._lines):
-            line = raw and raw.strip()
+            line = raw.strip()
             if not line:
                 is_new = True
                 continue
@@ -134,11 +127,12 @@ class Paragraphs:
             if line[0] in _VOICE_STARTS and _VOICE_LINE.match(line):
                 begins = True
             elif line[0] in _STARTS or line[1:2] in _AFTER_LETTER:
-                if _RULE.match(line) or (line[0] in _QUOTED and _QUOTED_FENCE.match(line)):
+                if _RULE.match(line) or _QUOTED_FENCE.match(line):
                     is_new = True
                     continue
                 begins, ends, line = _without_prefix(line, is_code=is_code and not is_new)
-            if pieces and not (is_new or begins or number in alone):
+            begins = begins or (bool(self._alone) and self._first_line + number in self._alone)
+            if pieces and not (is_new or begins):
                 pieces.append(_JOINT)
                 self._continued.append(number)
             else:
@@ -185,11 +179,6 @@ class Paragraphs:
             for paragraph in self._joined.split("\n")
         )
         return View(_without_marks(linked, has_links=False))
-
-    @cached_property
-    def respelled(self) -> "list[Paragraphs]":
-        """The parts that are obfuscated, in plain spelling."""
-        return [Paragraphs(text, self.first_line) for text in other_spellings(self.text)]
 
     @cached_property
     def comments(self) -> list[tuple[int, str]]:

@@ -6,10 +6,8 @@ words has to be maintained next to the patterns.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from itertools import accumulate
 from typing import Any
 
 import re2
@@ -28,9 +26,6 @@ _NEGATED_CLASS = re.compile(r"\[\^((?:\\.|[^\]\\])*)\]")
 _LINE_ENDS = (r"\s", r"\n", r"\W", r"\D", r"\P", "(?s", "(?ims")
 #: A piece ends with the first line end after this. Half or four times the size is a tenth slower.
 _PIECE_BYTES = 400
-
-#: A match: the position of its pattern, its start and its end.
-Span = tuple[int, int, int]
 
 
 def lines_with(pattern: Any, text: str) -> Iterator[tuple[int, str]]:
@@ -60,7 +55,6 @@ class PatternSet:
     The first group is searched in pieces of a few lines. A long text contains the words of most
     patterns somewhere, but seldom close together, so fewer patterns are tried, each on a short
     piece. That halves the time. Patterns that can match across lines are given the whole text.
-    Anchors must be those of lines.
     """
 
     def __init__(self, first: Iterable[str], *others: Iterable[str]) -> None:
@@ -90,48 +84,29 @@ class PatternSet:
         filters = (self._by_piece, *self._by_text)
         return {place for one in filters for place in one.possible(raw)}
 
-    def finds(self, text: str, only: AbstractSet[int] | None = None) -> list[Span]:
+    def finds(self, text: str, only: AbstractSet[int] | None = None) -> list[tuple[int, int, int]]:
         """Return pattern, start and end of all matches, pattern by pattern.
 
         Name the patterns in *only* if a few are asked for: each is searched for by itself.
         """
-        if only is None:
-            return self.finds_in([text])[0]
         raw = text.encode()
-        spans = (
+        together = self._search_all(raw) if only is None else self._search(raw, only)
+        spans = sorted(
             (place, start + found.start(), start + found.end())
-            for place, start, piece in self._search(raw, only)
+            for place, start, piece in together
             for found in self._pattern(place).finditer(piece)
         )
-        return _in_characters(sorted(spans), raw, text)
+        # In ASCII text, byte positions are text positions.
+        return spans if len(raw) == len(text) else _in_characters(spans, raw)
 
-    def finds_in(self, texts: Sequence[str]) -> list[list[Span]]:
-        """Return the matches in each of several texts.
-
-        One pass over all of them is faster than one for each: between two passes, the engine's
-        tables leave the processor's caches.
-        """
-        raws = [text.encode() for text in texts]
-        spans: list[list[Span]] = [[] for _ in texts]
-        together = b"\n".join(raws)
-        starts = list(accumulate((len(raw) + 1 for raw in raws), initial=0))
-        for start, piece in _pieces(together):
+    def _search_all(self, raw: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """Yield each pattern that matches in loosened form, with the piece in which it does."""
+        for start, piece in _pieces(raw):
             for place in self._by_piece.matching(piece):
-                for found in self._pattern(place).finditer(piece):
-                    at = bisect_right(starts, start + found.start()) - 1
-                    shift = start - starts[at]
-                    spans[at].append((place, shift + found.start(), shift + found.end()))
-        for one in self._by_text:
-            if len(raws) > 1 and not one.matching(together):
-                continue  # a pattern that matches in a text also matches in all of them together
-            for own, raw in zip(spans, raws, strict=True):
-                for place in one.matching(raw):
-                    matches = self._pattern(place).finditer(raw)
-                    own += [(place, found.start(), found.end()) for found in matches]
-        return [
-            _in_characters(sorted(own), raw, text)
-            for own, raw, text in zip(spans, raws, texts, strict=True)
-        ]
+                yield place, start, piece
+        for together in self._by_text:
+            for place in together.matching(raw):
+                yield place, 0, raw
 
     def _search(self, raw: bytes, only: AbstractSet[int]) -> Iterator[tuple[int, int, bytes]]:
         for together in (self._by_piece, *self._by_text):
@@ -195,10 +170,8 @@ def _pieces(raw: bytes) -> Iterator[tuple[int, bytes]]:
     yield start, raw[start:]
 
 
-def _in_characters(spans: list[Span], raw: bytes, text: str) -> list[Span]:
+def _in_characters(spans: list[tuple[int, int, int]], raw: bytes) -> list[tuple[int, int, int]]:
     """Convert byte positions to text positions in one pass."""
-    if len(raw) == len(text):  # in ASCII text, they are the same
-        return spans
     places: dict[int, int] = {}
     last = characters = 0
     for place in sorted({place for _, *span in spans for place in span}):

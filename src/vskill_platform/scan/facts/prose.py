@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple, Protocol
 
@@ -12,6 +12,7 @@ from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host, hosts_in
 from vskill_platform.scan.facts.mentions import is_mention
+from vskill_platform.scan.facts.other_spellings import other_spellings
 from vskill_platform.scan.facts.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet
 from vskill_platform.scan.facts.sensitive_paths import secrets_in
@@ -172,21 +173,12 @@ class _Text(Protocol):
     def lines_between(self, view: View, start: int, end: int) -> str: ...
 
 
-def search_all(parts: Iterable[Paragraphs]) -> None:
-    """Search several parts in one pass, which is faster; what they tell is read afterwards."""
-    spelled = [one for part in parts for one in (part, *part.respelled)]
-    views = [view for one in spelled for view in (one.plain, one.unlinked) if view and view.text]
-    found = _lexicon().patterns.finds_in([view.text for view in views])
-    for view, spans in zip(views, found, strict=True):
-        view.spans = spans
-
-
 def read_prose(part: Paragraphs) -> list[Fact]:
     """Return what paragraphs tell their reader, in other spellings, too."""
     facts = _read_as_spelled(part)
-    for other in part.respelled:
+    for text in other_spellings(part.text):
         known = {_key(fact) for fact in facts}
-        others = _read_as_spelled(other)
+        others = _read_as_spelled(Paragraphs(text, part.first_line))
         facts += [fact for fact in others if _key(fact) not in known]
     return facts
 
@@ -197,20 +189,19 @@ def _key(fact: Fact) -> tuple[Act, int, str | None, str]:
 
 def _read_as_spelled(part: Paragraphs) -> list[Fact]:
     plain = part.plain
-    places = _find(plain)
+    places = _find(plain.text, None)
     places += [(Act.TELL_SECRET, start, start + 1) for start in secrets_in(plain.text)]
     facts = _facts_at(part, plain, places)
-    if part.unlinked and (others := _find(part.unlinked)):
+    if part.unlinked and (others := _find(part.unlinked.text, None)):
         known = {_key(fact) for fact in facts}
         found = _facts_at(part, part.unlinked, others)
         facts += [fact for fact in found if _key(fact) not in known]
     marked = part.marked
-    if "![" in marked.text or ("<" in marked.text and _MAY_LOAD_SCRIPT.search(marked.text)):
-        facts += _facts_at(part, marked, _find(marked, _places_of(_MARKED)))
-    has_escapes = "&" in marked.text or "<!--" in marked.text
-    if has_escapes and _ESCAPED_SCRIPT.search(marked.text):
+    if "![" in marked.text or _MAY_LOAD_SCRIPT.search(marked.text):
+        facts += _facts_at(part, marked, _find(marked.text, _places_of(_MARKED)))
+    if _ESCAPED_SCRIPT.search(marked.text):
         decoded = part.decoded
-        facts += _facts_at(part, decoded, _find(decoded, _places_of(_MARKED)))
+        facts += _facts_at(part, decoded, _find(decoded.text, _places_of(_MARKED)))
     return facts + _downloads(part)
 
 
@@ -222,30 +213,27 @@ class WordsInCode(NamedTuple):
     shown: list[Fact]
 
 
-def read_words_in_code(text: str, words: Paragraphs | None = None) -> WordsInCode:
+def read_words_in_code(text: str) -> WordsInCode:
     """Return what the words in code tell their reader; no fact is in both lists."""
-    words = words or Paragraphs(words_in_code(text), 1)
-    shown = read_prose(words)
+    words = words_in_code(text)
+    shown = read_prose(Paragraphs(words, 1)) if words.strip() else []
     code = CodeWords(text, 1)
     # Asked of the joined text: the words that a pattern needs may be on two lines of a comment.
     possible = _places_of(TOLD_BY_CODE) & _lexicon().patterns.possible_in(code.view.text)
     if not possible:
         return WordsInCode([], shown)
-    told = _facts_at(code, code.view, _find(code.view, possible))
+    told = _facts_at(code, code.view, _find(code.view.text, possible))
     # A rule may count occurrences, so the same words must not count twice.
     known = {(fact.act, fact.line) for fact in shown}
     return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
 
 
-def _find(view: View, only: frozenset[int] | None = None) -> list[tuple[Act, int, int]]:
+def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
     """Return the acts that a text expresses, and where; *only* restricts the patterns."""
     meanings, patterns = _lexicon()
-    text = view.text
-    known = view.spans if only is None else None
-    spans = patterns.finds(text, only) if known is None else known
     sentences = Sentences(text)
     found: list[tuple[Act, int, int]] = []
-    for place, start, end in spans:
+    for place, start, end in patterns.finds(text, only):
         act = meanings[place]
         if not isinstance(act, Act):
             found += sentences.acts_at(act, start, end)

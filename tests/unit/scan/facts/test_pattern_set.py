@@ -70,27 +70,6 @@ def test_a_pattern_finds_the_same_alone_as_together_with_the_others() -> None:
     assert alone == patterns.finds(text)
 
 
-def test_several_texts_are_searched_together_as_each_is_alone() -> None:
-    patterns = PatternSet([*PATTERNS, r"(?im)^two$", r"(?i)one\s+two"], ["(?i)drei{1,2}"])
-    texts = [
-        "send one",
-        "key",
-        "",
-        "k\u00f6nig one",
-        "two",
-        "one\n\ntwo",
-        "Drei deadbeef" + "x" * 900,
-    ]
-
-    together = patterns.finds_in([*texts, *texts])
-
-    assert together == [patterns.finds(text) for text in (*texts, *texts)]
-    assert [{place for place, _, _ in found} for found in together[: len(texts)]] == [
-        set(), set(), set(), {2}, {3}, {3, 4}, {1, 5},
-    ]  # fmt: skip
-    assert patterns.finds_in([]) == []
-
-
 @pytest.mark.parametrize(
     ("text", "found"),
     [
