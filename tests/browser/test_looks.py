@@ -60,7 +60,7 @@ def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> P
         page.wait_for_url("**/sets/**")
         a_set = page.url
     shown, failed, chosen = (url.removeprefix(registry.url) for url in (published, stopped, a_set))
-    publisher = slug.rpartition("/")[0].rpartition("/")[0]
+    publisher = slug.rpartition("/")[0].rpartition("/")[0].replace("_", ":", 1)  # before the port
     usual = ("", "/files/script.py", "/security")
     return Paths(
         usual=[
@@ -100,19 +100,26 @@ def test_every_page_is_accessible_and_fits_narrow_and_wide_windows(
     """Every second page in the dark theme, because the checks take long."""
     violations: list[str] = []
     wide: list[str] = []
+    others: list[str] = []
     visited = [*paths.usual, *paths.more] if is_full else paths.usual
     widths = _WIDTHS if is_full else _EXTREME_WIDTHS
     with chromium.new_context(base_url=registry.url, storage_state=admin_state) as context:
-        page = context.new_page()
+        signed_in, signed_out = context.new_page(), chromium.new_page(base_url=registry.url)
         for path, themes in zip(visited, itertools.cycle(_THEMES), strict=False):
+            page = signed_out if path == "/sign-in" else signed_in
             page.set_viewport_size({"width": 1280, "height": 800})
             for theme in themes if is_full else themes[:1]:
                 page.emulate_media(color_scheme=theme)
-                page.goto(path)
+                answer = page.goto(path)
+                is_there = answer and answer.ok and page.url == registry.url + path
+                if not is_there and path != "/nowhere":
+                    others.append(f"{path} leads to {page.url}")
                 page.evaluate(AXE_SCRIPT)
                 violations += _violations(page, path, theme)
             wide += [f"{path} at {width} px" for width in widths if _sticks_out(page, width)]
+        signed_out.close()
 
+    assert others == []
     assert violations == []
     assert wide == []
 

@@ -7,13 +7,14 @@ import pytest
 from tests.clocks import NOON
 from tests.unit.web.api_cast import Registry, browser_of, open_registry
 from tests.unit.web.pages_cast import put_submission
+from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_set_store import SubmissionSet, put_submission_set
 
 HTML = {"Accept": "text/html"}
-REPO = "https://github.com/ada/notes"
+SOURCE = git_source("https://github.com/ada/notes").key
 _S = SubmissionState
 
 
@@ -23,7 +24,7 @@ async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
         yield opened
 
 
-async def _put_set(*members: Submission, source: str = REPO) -> None:
+async def _put_set(*members: Submission, source: str = SOURCE) -> None:
     ids = tuple(one.id for one in members)
     await put_submission_set(
         SubmissionSet(
