@@ -123,9 +123,10 @@ class _Named:
     """Files that texts name: by a path or its end, by a pattern, or by their folder."""
 
     def __init__(self) -> None:
-        self._paths: dict[str, str] = {}
-        self._patterns: dict[str, str] = {}
-        self._folders: dict[str, str] = {}
+        # By what each is named: a program, "" if none is, or _READ; the last mention is last.
+        self._paths: dict[str, list[str]] = {}
+        self._patterns: dict[str, list[str]] = {}
+        self._folders: dict[str, list[str]] = {}
 
     def add(self, token: str, by: str) -> None:
         is_pattern = any(sign in token for sign in "*?[")
@@ -133,25 +134,25 @@ class _Named:
             # Each is compared with each file. With so many, any file may be run.
             token = _ANY_FILE
         kind = self._patterns if is_pattern else self._folders if token[-1:] == "/" else self._paths
-        known = kind.get(token, _READ)
-        if token not in kind or known == _READ or by not in {"", _READ}:
-            kind[token] = by
+        marks = kind.setdefault(token, [])
+        if by in marks:
+            marks.remove(by)
+        marks.append(by)
 
-    def who_runs(self, path: str) -> str | None:
-        """Return the program that runs a file, empty if not named; None if nothing runs it."""
+    def marks_of(self, path: str) -> list[str]:
+        """Return all marks of a file: a harmless mention must not hide one that runs it."""
         parts = path.lower().split("/")
+        found: list[str] = []
         for start in range(len(parts)):
-            if (by := self._paths.get("/".join(parts[start:]))) is not None:
-                return by
+            found += reversed(self._paths.get("/".join(parts[start:]), ()))
         for start in range(len(parts) - 1):
             for end in range(start + 1, len(parts)):
-                if (by := self._folders.get("/".join(parts[start:end]) + "/")) is not None:
-                    return by
+                found += reversed(self._folders.get("/".join(parts[start:end]) + "/", ()))
         whole = "/".join(parts)
-        for pattern, by in self._patterns.items():
+        for pattern, marks in self._patterns.items():
             if fnmatchcase(whole, pattern) or fnmatchcase(whole, f"*/{pattern}"):
-                return by
-        return None
+                found += reversed(marks)
+        return found
 
 
 def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
@@ -197,12 +198,13 @@ def _decoded(path: str | bytes) -> str:
 def _marked(file: ScanFile, ran: _Named) -> ScanFile:
     if _is_clear(file):
         return file
-    by = ran.who_runs(file.path)
-    if by == _READ:
-        language = _looks_like(file)
-        return _run(file, language) if language else file
-    if by or (by is not None and _is_runnable(file)):
-        return _run(file, by)
+    marks = ran.marks_of(file.path)
+    if program := next((mark for mark in marks if mark not in {"", _READ}), ""):
+        return _run(file, program)
+    if "" in marks and _is_runnable(file):
+        return _run(file, "")
+    if _READ in marks and (language := _looks_like(file)):
+        return _run(file, language)
     return file
 
 
