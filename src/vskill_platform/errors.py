@@ -32,6 +32,7 @@ VskillError
 │       └── SourceMoved    the host redirects to another URL             422, final
 ├── NamespaceDeleted       nothing can be published in it                409, final
 ├── SlugTaken              another source publishes under that slug      409, final
+│   └── DeletedMeanwhile   it was deleted after the submission           409, withdrawn
 ├── MirrorPending          a mirrored skill is being checked             503
 ├── NotPublished           its check has not ended, or it needs review   423
 ├── ScanError              a scanner failed: not verified                500, retried
@@ -220,6 +221,13 @@ class NamespaceDeleted(VskillError):
 
 class SlugTaken(VskillError):
     pass
+
+
+class DeletedMeanwhile(SlugTaken):
+    def __init__(self, what: str, *, by: str, reason: str) -> None:
+        super().__init__(f"{what} was deleted by {by}: {reason}")
+        #: Who deleted it.
+        self.by = by
 
 
 class MirrorPending(VskillError):

@@ -10,9 +10,12 @@ from vskill_platform.access.sign_in import check_credentials
 from vskill_platform.access.users import find_user, keep_an_admin
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.namespace import namespace_of
+from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.model.user import User, own_namespace
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.end_submission import withdraw_deleted
 from vskill_platform.stores.followed_repo_store import delete_followed_repo, list_followed_by
 from vskill_platform.stores.github_link_store import delete_github_link, get_github_link_of
 from vskill_platform.stores.mail_address_store import delete_mail_address, get_mail_address
@@ -36,6 +39,7 @@ from vskill_platform.stores.second_factor_store import (
 )
 from vskill_platform.stores.session_store import delete_sessions, forget_sign_in, list_sessions
 from vskill_platform.stores.skill_store import list_slugs_in
+from vskill_platform.stores.submission_store import get_submission, list_pending_ids
 from vskill_platform.stores.token_store import delete_token, delete_tokens_mark, list_tokens
 from vskill_platform.stores.transfer_store import delete_transfer, list_transfers
 from vskill_platform.stores.user_store import delete_user, get_password, get_user
@@ -106,6 +110,7 @@ async def delete_account(name: str, *, actor: str, reason: str) -> AccountDeleti
             *await _delete_credentials(user.name),
             *await _delete_links(user.name),
             *await _leave_namespaces(user.name),
+            *await _withdraw_undecided(user.name, actor=actor),
             write_audit(
                 "user delete", user.name, actor=actor, reason=reason,
                 outcome=f"{len(preview.ownerless)} namespaces without an owner",
@@ -151,6 +156,18 @@ async def _delete_links(name: str) -> list[Operation]:
             if name in {one.by, one.to} or one.to == own_namespace(name)
         ),
     ]
+
+
+async def _withdraw_undecided(name: str, *, actor: str) -> list[Operation]:
+    """Withdraw what would still be published in the namespace of the account."""
+    own = own_namespace(name)
+    operations: list[Operation] = []
+    for found in await list_pending_ids(lambda one: namespace_of(one.source) == own):
+        stored = await get_submission(found)
+        if stored and stored.record.state not in TERMINAL_STATES:
+            why = f"the account {name} was deleted"
+            operations += (await withdraw_deleted(stored, why, actor=actor))[1]
+    return operations
 
 
 async def _leave_namespaces(name: str) -> list[Operation]:

@@ -87,6 +87,8 @@ class DeletedVersion(
     version: str
     #: Its commit, which the next version follows in git; empty if it had none.
     git_commit: str = ""
+    #: The digest of its content; empty if an older release deleted it.
+    digest: str = ""
     reason: str
     by: str
     at: datetime

@@ -156,6 +156,13 @@ class StateEvent(Record, frozen=True, kw_only=True):
         is_review = self.from_state is SubmissionState.NEEDS_REVIEW
         return self.actor if is_review and self.to_state in _APPROVALS else None
 
+    @property
+    def is_submit(self) -> bool:
+        """Whether somebody with the right to publish has submitted or retried it."""
+        # Workers retry, too, but only what is in progress.
+        is_retry = self.trigger == "retry" and self.from_state in TERMINAL_STATES
+        return self.trigger == "submit" or is_retry
+
 
 class StuckSubmission(msgspec.Struct, frozen=True, kw_only=True):
     id: str

@@ -8,6 +8,7 @@ from vskill_platform.base.metrics import count_verdict
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import DeletedMeanwhile
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Decision, Outcome
 from vskill_platform.model.similarity import SkillSketch
@@ -29,13 +30,13 @@ from vskill_platform.publish.versions.apply_registry_rules import (
 )
 from vskill_platform.publish.versions.publish_skill import (
     Publication,
-    expect_open_namespace,
+    expect_publishable,
     prepare_publication,
     publish,
 )
 from vskill_platform.queue.judge_submission import Judged
 from vskill_platform.stores.db import get_settings
-from vskill_platform.stores.end_submission import end_if_blocked
+from vskill_platform.stores.end_submission import end_if_blocked, withdraw_deleted
 from vskill_platform.stores.external_scan_store import ExternalScan, write_external_scan
 from vskill_platform.stores.held_store import release_held
 from vskill_platform.stores.records import Stored
@@ -60,15 +61,32 @@ async def conclude_submission(
     report = build_report(submission, snapshot, scanned, judged.judgement)
     decision = decide_about(submission, scanned)
     count_verdict(report.verdict)
-    if scanned.manifest and decision.outcome is Outcome.PUBLISH and not judged.unanswered:
-        passed = _Passed(current, report, decision, snapshot, scanned.manifest, scanned.measured())
-        return await _publish_unless_blocked(passed, stopwatch)
+    try:
+        if scanned.manifest and decision.outcome is Outcome.PUBLISH and not judged.unanswered:
+            passed = _Passed(
+                current, report, decision, snapshot, scanned.manifest, scanned.measured()
+            )
+            return await _publish_unless_blocked(passed, stopwatch)
+        return await _conclude_unpassed(judged, snapshot, current, report, decision)
+    except DeletedMeanwhile as error:
+        return Conclusion(*await withdraw_deleted(current, str(error), actor=error.by))
+
+
+async def _conclude_unpassed(
+    judged: Judged,
+    snapshot: Snapshot,
+    current: Stored[Submission],
+    report: Report,
+    decision: Decision,
+) -> Conclusion:
+    """Reject a skill that did not pass, or let it wait for scanners or a reviewer."""
+    submission = current.record
     if blocked := await end_if_blocked(current, report=report):
         return Conclusion(*blocked)
     if judged.unanswered:
         return _wait(current, report, judged.unanswered)
     report = msgspec.structs.replace(report, decided=decision.clause)
-    if scanned.manifest is None or decision.outcome is Outcome.REJECT:
+    if judged.scanned.manifest is None or decision.outcome is Outcome.REJECT:
         is_tier2 = submission.state is SubmissionState.TIER2_SCANNING
         end = SubmissionState.REJECTED if is_tier2 else SubmissionState.TIER1_FAILED
         return _stop(current, report, decision, end)
@@ -119,12 +137,12 @@ async def _publish_unless_blocked(passed: _Passed, stopwatch: Stopwatch) -> Conc
 async def _hold(waits: Conclusion, submission: Submission, snapshot: Snapshot) -> Conclusion:
     """Keep the files for the reviewer; a submission that entered tier 2 has kept them already.
 
-    In a deleted namespace no reviewer could approve it.
+    A skill that no reviewer could approve is refused instead.
     """
+    expected = await expect_publishable(submission)
     is_tier2 = submission.state is SubmissionState.TIER2_SCANNING
     held = [] if is_tier2 else await hold_skill(submission, snapshot)
-    is_open = await expect_open_namespace(submission.source)
-    return Conclusion(waits.submission, [is_open, *waits.operations, *held])
+    return Conclusion(waits.submission, [*expected, *waits.operations, *held])
 
 
 async def _other_ref(submission: Submission) -> str:

@@ -11,6 +11,7 @@ from vskill_platform.engines.ports import Acknowledge, Bury, Delivery, Operation
 from vskill_platform.errors import (
     BlobMissing,
     DeadlineExceeded,
+    DeletedMeanwhile,
     EngineError,
     JudgeFailed,
     NamespaceDeleted,
@@ -31,10 +32,14 @@ from vskill_platform.model.submission import (
     move,
 )
 from vskill_platform.model.verdict import Verdict
-from vskill_platform.publish.versions.publish_skill import expect_open_namespace
+from vskill_platform.publish.versions.publish_skill import expect_publishable
 from vskill_platform.queue.claim_submission import is_counted
 from vskill_platform.stores.db import commit, get_now, get_settings
-from vskill_platform.stores.end_submission import reject_submission, unverified
+from vskill_platform.stores.end_submission import (
+    reject_submission,
+    unverified,
+    withdraw_deleted,
+)
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import get_report, write_report
 from vskill_platform.stores.submission_store import get_submission, read_message, write_submission
@@ -172,8 +177,11 @@ async def _hold_or_end(
 ) -> list[Operation]:
     try:
         return await _hold_for_review(stored, delivery, error)
-    except NamespaceDeleted as deleted:  # no reviewer could approve it
-        return _end(stored, delivery, deleted)
+    except DeletedMeanwhile as deleted:
+        _, operations = await withdraw_deleted(stored, str(deleted), actor=deleted.by)
+        return [*operations, Acknowledge(delivery)]
+    except (NamespaceDeleted, SlugTaken) as refused:  # no reviewer could approve it
+        return _end(stored, delivery, refused)
 
 
 async def _hold_for_review(
@@ -192,7 +200,7 @@ async def _hold_for_review(
     )
     waiting, event = move(stored.record, SubmissionState.NEEDS_REVIEW, cause, now=get_now())
     operations = [
-        await expect_open_namespace(waiting.source),
+        *await expect_publishable(waiting),
         *write_submission(waiting, [event], expected=stored.revision),
     ]
     report = await get_report(waiting.id)  # of tier 1, from before the judge was asked

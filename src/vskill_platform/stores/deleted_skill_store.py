@@ -38,8 +38,13 @@ def write_deleted_skill(deleted: DeletedSkill) -> Operation:
     return Put(_DELETED + deleted.slug, encode(deleted), due=NEVER)
 
 
+def expect_deleted_skill(slug: str, gone: Stored[DeletedSkill] | None) -> Operation:
+    """Make a commit fail if this slug was deleted, or published again, meanwhile."""
+    return Expect(_DELETED + slug, gone.revision if gone else ABSENT)
+
+
 def replace_deleted_skill(slug: str, gone: Stored[DeletedSkill] | None) -> list[Operation]:
     """Return the operations for a skill that takes this slug; they fail if it was deleted since."""
     if gone is None:
-        return [Expect(_DELETED + slug, ABSENT)]
+        return [expect_deleted_skill(slug, None)]
     return [Delete(_DELETED + slug, expected=gone.revision)]

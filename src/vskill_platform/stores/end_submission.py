@@ -109,27 +109,41 @@ def reject_submission(
 
 
 async def withdraw_deleted(
-    stored: Stored[Submission], *, what: str, actor: str, reason: str
-) -> list[Operation]:
-    """Withdraw one that needs review, because *what* it belongs to was deleted.
+    stored: Stored[Submission], why: str, *, actor: str
+) -> tuple[Submission, list[Operation]]:
+    """Withdraw an undecided one, because what it belongs to was deleted, as *why* says.
 
     Its files and findings go, too: findings quote the files.
     """
-    why = f"{what} was deleted by {actor}: {reason}"
+    fix = "Submit it again if you still want to publish it, or ask an admin."
     cause = Cause(trigger="delete", actor=actor, reason=f"withdrawn: {why}")
+    withdrawn, operations = _withdraw(stored, cause, why=why, fix=fix)
+    return withdrawn, [*operations, *await release_held(withdrawn.id)]
+
+
+async def withdraw_moved(stored: Stored[Submission], why: str, *, actor: str) -> list[Operation]:
+    """Withdraw an undecided one, because its source no longer publishes the skill."""
+    fix = "Ask the new owners to publish it, or submit it under another name."
+    cause = Cause(trigger="transfer", actor=actor, reason=f"withdrawn: {why}")
+    withdrawn, operations = _withdraw(stored, cause, why=why, fix=fix)
+    return [*operations, *await release_held(withdrawn.id, keeps_upload=True)]
+
+
+def _withdraw(
+    stored: Stored[Submission], cause: Cause, *, why: str, fix: str
+) -> tuple[Submission, list[Operation]]:
     withdrawn, event = move(stored.record, SubmissionState.DEQUEUED, cause, now=get_now())
     finding = Finding(
         rule=WITHDRAWN,
         severity=Severity.INFO,
         kind=FindingKind.UNVERIFIED,
         message=f"It was withdrawn: {why}",
-        fix="Submit it under another name, or ask an admin.",
+        fix=fix,
     )
     report = msgspec.structs.replace(
         _no_report(withdrawn, get_now()), verdict=Verdict.REVIEW, findings=(finding,)
     )
-    return [
+    return withdrawn, [
         *write_submission(withdrawn, [event], expected=stored.revision),
         write_report(report),
-        *await release_held(withdrawn.id),
     ]

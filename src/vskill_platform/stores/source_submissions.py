@@ -4,10 +4,10 @@ import asyncio
 
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import Source, SourceKind
-from vskill_platform.model.submission import Submission
+from vskill_platform.model.submission import TERMINAL_STATES, Submission
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, get_all, list_all_keys
-from vskill_platform.stores.skill_store import find_skill
+from vskill_platform.stores.skill_store import find_skill, resolve_slug
 from vskill_platform.stores.submission_store import SOURCE_PREFIX, get_submission
 
 
@@ -22,6 +22,29 @@ async def list_submissions_of(url: str, path: str) -> list[Stored[Submission]]:
     owners = await get_all(keys, str)
     found = await asyncio.gather(*(get_submission(owner.record) for owner in owners if owner))
     return [stored for stored in found if stored]
+
+
+async def list_undecided_of(skill: PublishedSkill) -> list[Stored[Submission]]:
+    """Return the submissions of a skill without a decision, from every source that publishes it."""
+    homes = [(skill.repo_url, skill.skill_path)]
+    homes += [
+        (home.repo_url, home.skill_path)
+        for home in skill.moved_from
+        if home.publisher == skill.publisher
+    ]
+    found = {
+        one.record.id: one for url, path in homes for one in await list_submissions_of(url, path)
+    }
+    return [
+        one
+        for one in found.values()
+        if one.record.state not in TERMINAL_STATES and await _is_of(skill, one.record)
+    ]
+
+
+async def _is_of(skill: PublishedSkill, submission: Submission) -> bool:
+    """Tell it from a submission whose ref has the skill under another name."""
+    return submission.slug is None or await resolve_slug(submission.slug) == skill.slug
 
 
 async def list_owners_of(url: str, *, limit: int) -> list[str]:

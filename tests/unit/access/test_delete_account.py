@@ -4,6 +4,7 @@ import pytest
 
 from tests.casts import a_published_skill
 from tests.people import PASSWORD, a_user
+from tests.unit.events.happenings import submitted
 from vskill_platform.access.delete_account import (
     delete_account,
     delete_own_account,
@@ -15,12 +16,15 @@ from vskill_platform.access.tokens import add_token
 from vskill_platform.access.users import add_user, find_user
 from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
+from vskill_platform.model.source import git_source, upload_source
+from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.records import list_all_keys
 from vskill_platform.stores.skill_store import get_skill, write_skill
+from vskill_platform.stores.submission_store import get_submission
 
 
 async def test_nothing_personal_stays_and_skills_do(bound: WorkerEnv) -> None:
@@ -51,6 +55,21 @@ async def test_nothing_personal_stays_and_skills_do(bound: WorkerEnv) -> None:
     assert await list_namespaces_of("ada") == ["@ada"]
     (record,) = [one for one in (await list_audit()).records if one.action == "user delete"]
     assert (record.actor, record.subject, record.reason) == ("cyd", "ada", "asked by mail")
+
+
+async def test_nothing_is_published_in_its_namespace_afterwards(bound: WorkerEnv) -> None:
+    await a_user(Role.PUBLISHER, name="ada")
+    own = await submitted(source=upload_source("tidy", "ab" * 32, namespace="@ada"))
+    other = await submitted(source=git_source("https://github.com/acme/notes"))
+
+    await delete_account("ada", actor="cyd", reason="asked by mail")
+
+    ended, kept = await get_submission(own.record.id), await get_submission(other.record.id)
+    assert ended
+    assert kept
+    assert ended.record.state is SubmissionState.DEQUEUED
+    assert ended.record.reason == "withdrawn: the account ada was deleted"
+    assert kept.record.state is SubmissionState.RECEIVED
 
 
 async def test_nobody_gets_the_name_again(bound: WorkerEnv) -> None:

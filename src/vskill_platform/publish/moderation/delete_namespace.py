@@ -3,7 +3,7 @@
 The namespace is closed first, so that nothing is published while its skills are deleted one after
 the other. A deletion that was interrupted is completed by asking for it again: whether its owner
 may delete the skills was decided when it was closed, and installs since then do not count.
-Submissions that need review are withdrawn; those in progress are rejected when they are published.
+Submissions without a decision are withdrawn. One that arrives meanwhile is rejected by its check.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.mirror import is_mirror_namespace
 from vskill_platform.model.namespace import checked_namespace, namespace_of
 from vskill_platform.model.source import LOCAL_NAMESPACE
-from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.model.user import DeletedNamespace, Namespace
 from vskill_platform.publish.moderation.delete_skill import (
     Deletion,
@@ -30,7 +30,7 @@ from vskill_platform.stores.db import get_now
 from vskill_platform.stores.end_submission import withdraw_deleted
 from vskill_platform.stores.namespace_store import get_namespace, write_namespace
 from vskill_platform.stores.skill_store import list_slugs_in
-from vskill_platform.stores.submission_store import get_submission, get_waiting_reviews
+from vskill_platform.stores.submission_store import get_submission, list_pending_ids
 from vskill_platform.stores.token_store import delete_token, list_tokens
 from vskill_platform.stores.transfer_store import delete_transfer, transfer_id
 from vskill_platform.stores.trusted_publisher_store import (
@@ -112,7 +112,7 @@ async def delete_namespace(
             await delete_skill(slug, actor=actor, reason=reason, is_admin=is_admin, is_decided=True)
         except NotFound:  # somebody else has just deleted it
             continue
-    await _withdraw_waiting(preview.name, mark)
+    await _withdraw_undecided(preview.name, mark)
     await _remove_rest(preview, mark)
     return preview
 
@@ -154,22 +154,20 @@ async def _close(name: str, mark: DeletedNamespace) -> None:
     await change(f"the namespace {name}", plan)
 
 
-async def _withdraw_waiting(name: str, mark: DeletedNamespace) -> None:
-    """Withdraw what needs review in a closed namespace: reviewers can no longer approve it."""
-    for waiting in await get_waiting_reviews():
-        if namespace_of(waiting.source) == name:
-            await change(waiting.id, partial(_plan_withdrawal, waiting.id, name, mark))
+async def _withdraw_undecided(name: str, mark: DeletedNamespace) -> None:
+    """Withdraw what is checked or needs review in a closed namespace: it cannot be published."""
+    for found in await list_pending_ids(lambda one: namespace_of(one.source) == name):
+        await change(found, partial(_plan_withdrawal, found, name, mark))
 
 
 async def _plan_withdrawal(
     submission_id: str, name: str, mark: DeletedNamespace
 ) -> PlannedChange[None]:
     stored = await get_submission(submission_id)
-    if stored is None or stored.record.state is not SubmissionState.NEEDS_REVIEW:
-        return PlannedChange(result=None)  # a reviewer or its submitter was faster
-    operations = await withdraw_deleted(
-        stored, what=f"the namespace {name}", actor=mark.by, reason=mark.reason
-    )
+    if stored is None or stored.record.state in TERMINAL_STATES:
+        return PlannedChange(result=None)  # a worker, a reviewer or its submitter was faster
+    why = f"the namespace {name} was deleted by {mark.by}: {mark.reason}"
+    _, operations = await withdraw_deleted(stored, why, actor=mark.by)
     return PlannedChange(operations=operations, result=None)
 
 

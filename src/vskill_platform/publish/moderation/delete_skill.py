@@ -20,6 +20,7 @@ from vskill_platform.model.skill import (
 )
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.versions.artifact_digests import complete_versions
+from vskill_platform.publish.versions.publish_skill import same_content
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
@@ -38,7 +39,7 @@ from vskill_platform.stores.skill_store import (
     resolve_slug,
     write_skill,
 )
-from vskill_platform.stores.source_submissions import list_submissions_of
+from vskill_platform.stores.source_submissions import list_undecided_of
 from vskill_platform.stores.transfer_store import delete_transfer, transfer_id
 from vskill_platform.stores.version_store import delete_versions, get_versions
 
@@ -106,6 +107,7 @@ async def delete_skill(
         else:
             left = [item for item in versions if item not in gone]
             operations.append(_without_version(stored, gone[0], left, (actor, reason)))
+            operations += await _withdraw_reviews(stored.record, gone[0], left, (actor, reason))
         return PlannedChange(operations=operations, result=deletion)
 
     return await change(slug, plan)
@@ -184,7 +186,7 @@ async def _delete_whole(
     marks = [msgspec.structs.replace(mark, slug=slug) for slug in (skill.slug, *deletion.aliases)]
     return [
         *delete_skill_record(stored, deletion.aliases),
-        *await _withdraw_waiting(skill, by),
+        *await _withdraw_undecided(skill, by),
         *(write_deleted_skill(one) for one in marks),
         *await delete_similarity_record(skill.slug),
         delete_installs(skill.slug),
@@ -194,28 +196,39 @@ async def _delete_whole(
     ]
 
 
-async def _withdraw_waiting(skill: PublishedSkill, by: tuple[str, str]) -> list[Operation]:
-    """Withdraw its submissions that need review: an approval would bring the skill back."""
-    homes = [(skill.repo_url, skill.skill_path)]
-    homes += [
-        (home.repo_url, home.skill_path)
-        for home in skill.moved_from
-        if home.publisher == skill.publisher
-    ]
-    found = {
-        one.record.id: one
-        for url, path in homes
-        for one in await list_submissions_of(url, path)
-        if one.record.state is SubmissionState.NEEDS_REVIEW
-    }
+async def _withdraw_undecided(skill: PublishedSkill, by: tuple[str, str]) -> list[Operation]:
+    """Withdraw its submissions that are being checked or need review: each would bring it back.
+
+    A worker that is checking one finds it changed, and drops its result.
+    """
     actor, reason = by
-    return [
-        operation
-        for one in found.values()
-        for operation in await withdraw_deleted(
-            one, what=f"the skill {skill.slug}", actor=actor, reason=reason
-        )
-    ]
+    why = f"the skill {skill.slug} was deleted by {actor}: {reason}"
+    operations: list[Operation] = []
+    for one in await list_undecided_of(skill):
+        operations += (await withdraw_deleted(one, why, actor=actor))[1]
+    return operations
+
+
+async def _withdraw_reviews(
+    skill: PublishedSkill,
+    gone: SkillVersion,
+    left: Sequence[SkillVersion],
+    by: tuple[str, str],
+) -> list[Operation]:
+    """Withdraw reviews of the content of a deleted version; it would be published as the next one.
+
+    Content that is still being checked is compared before it is published.
+    """
+    if any(item.digest == gone.digest for item in left):
+        return []
+    actor, reason = by
+    operations: list[Operation] = []
+    for one in await list_undecided_of(skill):
+        is_held = one.record.state is SubmissionState.NEEDS_REVIEW
+        if is_held and one.record.digest == gone.digest:
+            why = f"{same_content(skill.slug, gone.version)} was deleted by {actor}: {reason}"
+            operations += (await withdraw_deleted(one, why, actor=actor))[1]
+    return operations
 
 
 def _without_version(
@@ -229,6 +242,7 @@ def _without_version(
         number=gone.number,
         version=gone.version,
         git_commit=gone.git_commit or "",
+        digest=gone.digest,
         reason=reason,
         by=actor,
         at=get_now(),

@@ -12,6 +12,7 @@ from vskill_platform.errors import (
     NamespaceDeleted,
     NotAllowed,
     NotFound,
+    SlugTaken,
 )
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Outcome, namespaces_of
@@ -23,7 +24,7 @@ from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
 from vskill_platform.publish.moderation.check_version import check_version
 from vskill_platform.publish.moderation.hold_skill import reopened
 from vskill_platform.publish.versions.publish_skill import (
-    expect_open_namespace,
+    expect_publishable,
     prepare_publication,
     publish,
 )
@@ -146,8 +147,8 @@ async def why_not_approve(submission: Submission, reviewer: str) -> str:
     if why := await _why_not_this_reviewer(submission, reviewer):
         return why
     try:
-        await expect_open_namespace(submission.source)
-    except NamespaceDeleted as error:
+        await expect_publishable(submission)
+    except (NamespaceDeleted, SlugTaken) as error:
         return str(error)
     found = await find_block(
         submission.source, name=submission.skill_name, digest=submission.digest

@@ -21,7 +21,7 @@ from vskill_platform.stores.block_store import expect_no_blocks, get_blocks
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.deleted_skill_store import get_deleted_skill, replace_deleted_skill
-from vskill_platform.stores.end_submission import why_blocked
+from vskill_platform.stores.end_submission import why_blocked, withdraw_moved
 from vskill_platform.stores.followed_repo_store import (
     delete_followed_repo,
     get_followed_repo,
@@ -39,6 +39,7 @@ from vskill_platform.stores.skill_store import (
     resolve_slug,
     write_skill,
 )
+from vskill_platform.stores.source_submissions import list_undecided_of
 from vskill_platform.stores.transfer_store import (
     Transfer,
     delete_transfer,
@@ -132,9 +133,22 @@ async def transfer_skill(
             more.append(await end_accepted(accepted))
         else:
             more.append(delete_transfer(transfer_id(skill.slug)))
+        more += await _withdraw_undecided(skill, namespace, actor=actor)
         return msgspec.structs.replace(planned, operations=[*planned.operations, *more])
 
     return await change(slug, plan)
+
+
+async def _withdraw_undecided(
+    skill: PublishedSkill, namespace: str, *, actor: str
+) -> list[Operation]:
+    """Withdraw what its old source is about to publish: only the new namespace still does."""
+    to = "" if skill.is_private else f" to {namespace}"
+    why = f"the skill {skill.slug} was transferred{to} by {actor}"
+    operations: list[Operation] = []
+    for one in await list_undecided_of(skill):
+        operations += await withdraw_moved(one, why, actor=actor)
+    return operations
 
 
 def home_in(skill: PublishedSkill, namespace: str) -> _NewHome:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, Operation
-from vskill_platform.errors import NamespaceDeleted, SlugTaken
+from vskill_platform.errors import DeletedMeanwhile, NamespaceDeleted, SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.block import former_subjects
 from vskill_platform.model.labels import agents_of, tags_of
@@ -36,6 +36,7 @@ from vskill_platform.stores.block_store import expect_no_blocks, expect_unblocke
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.deleted_skill_store import (
     DeletedSkill,
+    expect_deleted_skill,
     replace_deleted_skill,
 )
 from vskill_platform.stores.end_submission import why_blocked
@@ -54,7 +55,7 @@ from vskill_platform.stores.skill_store import (
     move_parts,
     write_skill,
 )
-from vskill_platform.stores.submission_store import write_submission
+from vskill_platform.stores.submission_store import get_last_submit, write_submission
 from vskill_platform.stores.upload_store import drop_upload
 from vskill_platform.stores.version_store import get_versions, write_version
 
@@ -128,7 +129,7 @@ async def prepare_publication(
 ) -> Publication:
     """Return the operations that publish exactly the checked files and index them for copies.
 
-    The commit fails if it was blocked, or published by somebody else, in the meantime.
+    The commit fails if it was blocked, deleted, or published by somebody else, in the meantime.
     """
     source = submission.source
     is_open = await expect_open_namespace(source)
@@ -151,6 +152,7 @@ async def prepare_publication(
         again = msgspec.structs.replace(target.stored.record, **({} if is_older else changes))
         always += _stored_once(submission, known.archive_sha256)
         return _confirm(target.stored, again, known, always)
+    await _check_kept(target.skill, submission, snapshot.digest)
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
     version = _version(snapshot, archive.sha256, submission, now)
@@ -175,6 +177,15 @@ async def prepare_publication(
     return Publication(
         slug=target.slug, version=version.version, operations=operations, is_private=is_private
     )
+
+
+async def expect_publishable(submission: Submission) -> list[Operation]:
+    """Refuse a skill that no reviewer could approve: it was deleted, or its name is taken."""
+    is_open = await expect_open_namespace(submission.source)
+    target = await _find_target(submission, submission.skill_name)
+    if target.stored:  # its deletion would withdraw this submission
+        return [is_open]
+    return [is_open, expect_deleted_skill(target.slug, target.gone)]
 
 
 async def expect_open_namespace(source: Source) -> Operation:
@@ -289,9 +300,32 @@ async def _find_target(submission: Submission, name: str) -> _Target:
         raise SlugTaken(f"{preferred} was moved to {slug}; only its new owners can publish it")
     if taken or own:
         return _Target(slug, taken or own)
+    if gone:
+        await _check_submitted_since(gone, submission)
     if gone and not gone.record.may_return(owner):
         raise SlugTaken(f"{slug} was deleted, and its name cannot be used again")
     return _Target(slug, None, gone)
+
+
+async def _check_submitted_since(gone: Stored[DeletedSkill], submission: Submission) -> None:
+    """Refuse a submission from before the deletion: nobody has asked to publish it again."""
+    submit, mark = await get_last_submit(submission), gone.record
+    if submit and submit.revision < gone.revision:
+        raise DeletedMeanwhile(f"the skill {mark.slug}", by=mark.by, reason=mark.reason)
+
+
+async def _check_kept(skill: PublishedSkill | None, submission: Submission, digest: str) -> None:
+    """Refuse the content of a version that was deleted since this was submitted."""
+    deleted = [mark for mark in skill.deleted if mark.digest == digest] if skill else []
+    submit = await get_last_submit(submission) if deleted else None
+    for mark in deleted:
+        if skill and submit and submit.record.at <= mark.at:
+            what = same_content(skill.slug, mark.version)
+            raise DeletedMeanwhile(what, by=mark.by, reason=mark.reason)
+
+
+def same_content(slug: str, version: str) -> str:
+    return f"the version {version} of {slug}, which has the same content,"
 
 
 def _with_deleted(skill: PublishedSkill, gone: Stored[DeletedSkill] | None) -> PublishedSkill:

@@ -39,7 +39,12 @@ from vskill_platform.stores.submission_store import get_history, read_submission
 _S = SubmissionState
 _SIBLINGS_AT_ONCE = 20
 #: Triggers whose actor is a user, and those whose actor is a part of the platform.
-_BY_PEOPLE = frozenset({"submit", "withdraw", "requeue", "revive", "review", "unblock", "rescan"})
+_BY_PEOPLE = frozenset(
+    {
+        "submit", "withdraw", "requeue", "revive", "review", "unblock", "rescan",
+        "delete", "transfer",
+    }
+)  # fmt: skip
 _BY_PARTS = frozenset({"recover", "external-scan"})
 #: Shown to the public instead of the node name, which may contain a host name.
 _WORKER = "worker"

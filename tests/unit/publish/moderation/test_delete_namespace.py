@@ -175,9 +175,12 @@ async def test_a_skill_that_was_taken_down_meanwhile_is_left_to_an_admin(
     assert await list_slugs_in("ada") == []
 
 
-async def test_submissions_that_need_review_are_withdrawn_with_the_reason(ada: Visitor) -> None:
+@pytest.mark.parametrize("last", [SubmissionState.NEEDS_REVIEW, SubmissionState.TIER2_SCANNING])
+async def test_submissions_without_a_decision_are_withdrawn_with_the_reason(
+    ada: Visitor, last: SubmissionState
+) -> None:
     needs_review = (SubmissionState.TIER1_SCANNING, SubmissionState.NEEDS_REVIEW)
-    waiting = (await moved(await submitted(), *needs_review)).record
+    waiting = (await moved(await submitted(), SubmissionState.TIER1_SCANNING, last)).record
     source = git_source("https://github.com/adamant/notes", "new")
     elsewhere = (await moved(await submitted(source=source), *needs_review)).record
 

@@ -25,12 +25,13 @@ from vskill_platform.publish.versions.move_skill import rename_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.install_store import get_installs
-from vskill_platform.stores.scan_store import get_report_on
+from vskill_platform.stores.scan_store import get_report, get_report_on
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.stores.version_store import get_archive, get_versions
 from vskill_platform.web.protocols.git_repos import find_state
 
+_S = SubmissionState
 SLUG, UPLOAD = "ada/notes/tidy", "@ada/tidy"
 MORE = {**FILES, "more.md": "more"}
 
@@ -60,16 +61,25 @@ async def test_nothing_of_a_deleted_skill_stays_but_its_name(
     assert record.outcome == "2 versions deleted"
 
 
-async def test_an_update_that_needs_review_is_withdrawn_and_cannot_bring_the_skill_back(
-    bound: WorkerEnv, tmp_path: Path
+@pytest.mark.parametrize(
+    "way",
+    [
+        (),
+        (_S.TIER1_SCANNING,),
+        (_S.TIER1_SCANNING, _S.TIER2_SCANNING),
+        (_S.TIER1_SCANNING, _S.NEEDS_REVIEW),
+        (_S.TIER1_SCANNING, _S.AUTO_APPROVED),
+        (_S.TIER1_SCANNING, _S.VENDOR_APPROVED),
+    ],
+)
+async def test_an_update_without_a_decision_is_withdrawn_and_cannot_bring_the_skill_back(
+    bound: WorkerEnv, tmp_path: Path, way: tuple[SubmissionState, ...]
 ) -> None:
     await put_skill(bound, tmp_path)
     skill = await get_skill(SLUG)
     assert skill
     source = git_source(skill.record.repo_url, skill.record.skill_path, ref="next")
-    update = await moved(
-        await submitted(source=source), SubmissionState.TIER1_SCANNING, SubmissionState.NEEDS_REVIEW
-    )
+    update = await moved(await submitted(source=source), *way)
 
     await delete(SLUG)
 
@@ -77,6 +87,44 @@ async def test_an_update_that_needs_review_is_withdrawn_and_cannot_bring_the_ski
     assert ended
     assert ended.record.state is SubmissionState.DEQUEUED
     assert ended.record.reason == f"withdrawn: the skill {SLUG} was deleted by ada: a mistake"
+    report = await get_report(update.record.id)
+    assert report
+    assert [item.rule for item in report.findings] == ["RUN-WITHDRAWN"]
+
+
+async def test_a_ref_that_publishes_another_skill_is_still_checked(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(bound, tmp_path)
+    await put_skill(bound, tmp_path, "ada/notes/other")
+    source = git_source("https://github.com/ada/notes", ref="other")
+    update = await submitted(source=source, slug="ada/notes/other")
+
+    await delete(SLUG)
+
+    kept = await get_submission(update.record.id)
+    assert kept
+    assert kept.record.state is SubmissionState.RECEIVED
+
+
+async def test_a_review_of_the_content_of_a_deleted_version_is_withdrawn(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(bound, tmp_path)
+    await put_skill(bound, tmp_path, files=MORE)
+    first, second = await get_versions(SLUG)
+    reviews = {}
+    for version in (first, second):
+        source = git_source("https://github.com/ada/notes", ref=version.version)
+        found = await submitted(source=source, digest=version.digest)
+        review = await moved(found, _S.TIER1_SCANNING, _S.NEEDS_REVIEW)
+        reviews[version.version] = review.record.id
+
+    await delete(SLUG, "1.0.0")
+
+    found_after = {name: await get_submission(one) for name, one in reviews.items()}
+    states = {name: one.record.state for name, one in found_after.items() if one}
+    assert states == {"1.0.0": _S.DEQUEUED, "1.0.1": _S.NEEDS_REVIEW}
 
 
 async def test_an_archive_that_another_skill_has_stays(bound: WorkerEnv, tmp_path: Path) -> None:

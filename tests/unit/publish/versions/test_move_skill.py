@@ -10,6 +10,7 @@ import pytest
 
 from tests.casts import a_submission, add_installs
 from tests.clocks import NOON
+from tests.unit.events.happenings import moved, submitted
 from tests.unit.web.pages_cast import FILES, MANIFEST, put_skill
 from vskill_platform.engines.ports import ABSENT, NEVER, Put
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, SlugTaken
@@ -18,6 +19,7 @@ from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import PublishedSkill, SkillManifest
 from vskill_platform.model.source import Source, git_source, upload_source
+from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.publish.moderation.deprecate import deprecate
 from vskill_platform.publish.moderation.yank_version import yank_version
@@ -160,15 +162,45 @@ async def test_after_a_transfer_only_the_receiver_publishes(
     assert (theirs.slug, theirs.version) == ("@acme/tidy", "1.0.1")
 
 
+async def test_a_transfer_withdraws_what_its_old_source_is_about_to_publish(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(bound, tmp_path)
+    source = git_source("https://github.com/ada/notes", ref="next")
+    update = await moved(
+        await submitted(source=source), SubmissionState.TIER1_SCANNING, SubmissionState.NEEDS_REVIEW
+    )
+
+    await transfer(SLUG, "@acme")
+
+    ended = await get_submission(update.record.id)
+    assert ended
+    assert ended.record.state is SubmissionState.DEQUEUED
+    why = f"the skill {SLUG} was transferred to @acme by ada"
+    assert ended.record.reason == f"withdrawn: {why}"
+
+
+async def test_a_rename_leaves_an_update_in_its_check(bound: WorkerEnv, tmp_path: Path) -> None:
+    await put_skill(bound, tmp_path)
+    source = git_source("https://github.com/ada/notes", ref="next")
+    update = await submitted(source=source)
+
+    await rename(SLUG, "neat")
+
+    kept = await get_submission(update.record.id)
+    assert kept
+    assert kept.record.state is SubmissionState.RECEIVED
+
+
 async def test_a_transfer_to_another_account_of_a_host_expects_its_repository(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     await put_skill(bound, tmp_path)
 
-    moved = await transfer(SLUG, "acme")
+    given = await transfer(SLUG, "acme")
     theirs = await prepare(tmp_path / "a", git_source("https://github.com/acme/notes"), "tidy")
 
-    assert (moved.slug, moved.repo_url) == ("acme/notes/tidy", "https://github.com/acme/notes")
+    assert (given.slug, given.repo_url) == ("acme/notes/tidy", "https://github.com/acme/notes")
     assert (theirs.slug, theirs.version) == ("acme/notes/tidy", "1.0.1")
 
 
