@@ -28,9 +28,9 @@ from vskill_platform.publish.versions.apply_registry_rules import (
     decide_about,
     describe,
 )
+from vskill_platform.publish.versions.find_target import expect_publishable
 from vskill_platform.publish.versions.publish_skill import (
     Publication,
-    expect_publishable,
     prepare_publication,
     publish,
 )

@@ -23,8 +23,8 @@ from vskill_platform.model.submission import Cause, Submission, SubmissionState,
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
 from vskill_platform.publish.moderation.check_version import check_version
 from vskill_platform.publish.moderation.hold_skill import reopened
+from vskill_platform.publish.versions.find_target import expect_publishable
 from vskill_platform.publish.versions.publish_skill import (
-    expect_publishable,
     prepare_publication,
     publish,
 )

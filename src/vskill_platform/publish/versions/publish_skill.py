@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 
 from vskill_platform.engines.ports import ABSENT, Operation
-from vskill_platform.errors import DeletedMeanwhile, NamespaceDeleted, SlugTaken
+from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.block import former_subjects
 from vskill_platform.model.labels import agents_of, tags_of
-from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import (
     DeletedVersion,
@@ -23,6 +22,12 @@ from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.artifact_digests import parent_commit, with_digests
+from vskill_platform.publish.versions.find_target import (
+    Target,
+    check_kept,
+    expect_open_namespace,
+    find_target,
+)
 from vskill_platform.publish.versions.set_visibility import Home, home_of, sync_visibility
 from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.publish.versions.version_order import (
@@ -36,11 +41,9 @@ from vskill_platform.stores.block_store import expect_no_blocks, expect_unblocke
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.deleted_skill_store import (
     DeletedSkill,
-    expect_deleted_skill,
     replace_deleted_skill,
 )
 from vskill_platform.stores.end_submission import why_blocked
-from vskill_platform.stores.namespace_store import expect_namespace, get_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report_of_published
 from vskill_platform.stores.similarity_store import (
@@ -50,12 +53,10 @@ from vskill_platform.stores.similarity_store import (
 )
 from vskill_platform.stores.skill_store import (
     expect_no_alias,
-    find_skill,
-    find_slug,
     move_parts,
     write_skill,
 )
-from vskill_platform.stores.submission_store import get_last_submit, write_submission
+from vskill_platform.stores.submission_store import write_submission
 from vskill_platform.stores.upload_store import drop_upload
 from vskill_platform.stores.version_store import get_versions, write_version
 
@@ -96,29 +97,6 @@ def publish(
     return submission, operations
 
 
-class _Target(msgspec.Struct, frozen=True):
-    """Where to publish: the slug, and what is already published from this source."""
-
-    slug: str
-    stored: Stored[PublishedSkill] | None
-    #: What was deleted under this slug, if nothing else is published there.
-    gone: Stored[DeletedSkill] | None = None
-
-    @property
-    def next_number(self) -> int:
-        before = self.skill or (self.gone.record if self.gone else None)
-        return before.versions + 1 if before else 1
-
-    @property
-    def skill(self) -> PublishedSkill | None:
-        return self.stored.record if self.stored else None
-
-    @property
-    def is_private(self) -> bool:
-        """Whether it is private: no publication makes it public, only a user's decision."""
-        return self.stored is not None and self.stored.record.is_private
-
-
 async def prepare_publication(
     submission: Submission,
     snapshot: Snapshot,
@@ -133,7 +111,7 @@ async def prepare_publication(
     """
     source = submission.source
     is_open = await expect_open_namespace(source)
-    target = await _find_target(submission, manifest.name)
+    target = await find_target(submission, manifest.name)
     is_private = target.is_private or submission.is_private
     is_older = is_older_version(target.skill, submission)
     record = _similarity_of(target, source, sketch, now)
@@ -152,7 +130,7 @@ async def prepare_publication(
         again = msgspec.structs.replace(target.stored.record, **({} if is_older else changes))
         always += _stored_once(submission, known.archive_sha256)
         return _confirm(target.stored, again, known, always)
-    await _check_kept(target.skill, submission, snapshot.digest)
+    await check_kept(target.skill, submission, snapshot.digest)
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
     version = _version(snapshot, archive.sha256, submission, now)
@@ -177,23 +155,6 @@ async def prepare_publication(
     return Publication(
         slug=target.slug, version=version.version, operations=operations, is_private=is_private
     )
-
-
-async def expect_publishable(submission: Submission) -> list[Operation]:
-    """Refuse a skill that no reviewer could approve: it was deleted, or its name is taken."""
-    is_open = await expect_open_namespace(submission.source)
-    target = await _find_target(submission, submission.skill_name)
-    if target.stored:  # its deletion would withdraw this submission
-        return [is_open]
-    return [is_open, expect_deleted_skill(target.slug, target.gone)]
-
-
-async def expect_open_namespace(source: Source) -> Operation:
-    """Refuse a namespace that was deleted while the skill was checked."""
-    stored = await get_namespace(namespace_of(source))
-    if stored.record.deleted:
-        raise NamespaceDeleted(stored.record.name)
-    return expect_namespace(stored)
 
 
 def _version(
@@ -246,7 +207,7 @@ async def _expect_former_unblocked(skill: PublishedSkill | None) -> list[Operati
 
 
 async def _hide_others(
-    target: _Target, submission: Submission, *, is_private: bool
+    target: Target, submission: Submission, *, is_private: bool
 ) -> list[Operation]:
     """Hide the submissions of other refs if this publication makes the skill private."""
     if not is_private or target.is_private:
@@ -260,7 +221,7 @@ async def _hide_others(
 
 
 def _similarity_of(
-    target: _Target, source: Source, sketch: SkillSketch, now: datetime
+    target: Target, source: Source, sketch: SkillSketch, now: datetime
 ) -> SimilarityRecord:
     skill = target.skill
     return SimilarityRecord(
@@ -274,58 +235,12 @@ def _similarity_of(
 
 
 async def _write_similarity(
-    record: SimilarityRecord, target: _Target, *, is_private: bool
+    record: SimilarityRecord, target: Target, *, is_private: bool
 ) -> list[Operation]:
     """Index it for copies; a copy of a private skill must not reveal it."""
     if is_private:
         return await delete_similarity_record(record.slug)
     return await write_similarity_record(record, is_new=target.stored is None)
-
-
-async def _find_target(submission: Submission, name: str) -> _Target:
-    """Find the slug: a source keeps what it published before, also under a new name."""
-    owner = submission.source.owner_key
-    preferred = f"{submission.source.namespace}/{name}"
-    _, before = await find_skill(submission.slug) if submission.slug else ("", None)
-    own = before if before and before.record.accepts(owner) else None
-    if own and own.record.name == name:
-        return _Target(own.record.slug, own)
-    slug, taken, gone = await find_slug(preferred)
-    if own and slug == own.record.slug:  # a former name
-        return _Target(preferred, own)
-    if taken and not taken.record.accepts(owner):
-        # The source is not named: it may be a local folder or private, and everybody reads this.
-        if slug == preferred or taken.record.is_private:
-            raise SlugTaken(f"{preferred} is already published from another source")
-        raise SlugTaken(f"{preferred} was moved to {slug}; only its new owners can publish it")
-    if taken or own:
-        return _Target(slug, taken or own)
-    if gone:
-        await _check_submitted_since(gone, submission)
-    if gone and not gone.record.may_return(owner):
-        raise SlugTaken(f"{slug} was deleted, and its name cannot be used again")
-    return _Target(slug, None, gone)
-
-
-async def _check_submitted_since(gone: Stored[DeletedSkill], submission: Submission) -> None:
-    """Refuse a submission from before the deletion: nobody has asked to publish it again."""
-    submit, mark = await get_last_submit(submission), gone.record
-    if submit and submit.revision < gone.revision:
-        raise DeletedMeanwhile(f"the skill {mark.slug}", by=mark.by, reason=mark.reason)
-
-
-async def _check_kept(skill: PublishedSkill | None, submission: Submission, digest: str) -> None:
-    """Refuse the content of a version that was deleted since this was submitted."""
-    deleted = [mark for mark in skill.deleted if mark.digest == digest] if skill else []
-    submit = await get_last_submit(submission) if deleted else None
-    for mark in deleted:
-        if skill and submit and submit.record.at <= mark.at:
-            what = same_content(skill.slug, mark.version)
-            raise DeletedMeanwhile(what, by=mark.by, reason=mark.reason)
-
-
-def same_content(slug: str, version: str) -> str:
-    return f"the version {version} of {slug}, which has the same content,"
 
 
 def _with_deleted(skill: PublishedSkill, gone: Stored[DeletedSkill] | None) -> PublishedSkill:
@@ -342,7 +257,7 @@ def _with_deleted(skill: PublishedSkill, gone: Stored[DeletedSkill] | None) -> P
     return msgspec.structs.replace(skill, deleted=(mark,))
 
 
-async def _write_to_target(target: _Target, skill: PublishedSkill) -> list[Operation]:
+async def _write_to_target(target: Target, skill: PublishedSkill) -> list[Operation]:
     if target.stored is None:
         marked = _with_deleted(skill, target.gone)
         return [
@@ -356,6 +271,7 @@ async def _write_to_target(target: _Target, skill: PublishedSkill) -> list[Opera
         *await move_parts(target.stored, target.slug),
         *await delete_similarity_record(target.stored.record.slug),
         write_skill(skill, expected=ABSENT),
+        *replace_deleted_skill(skill.slug, None),
     ]
 
 

@@ -170,6 +170,33 @@ async def test_what_an_admin_deleted_does_not_come_back(bound: WorkerEnv, tmp_pa
         await rename_skill("@ada/other", "tidy", actor="ada")
 
 
+@pytest.mark.parametrize("is_admin", [True, False])
+async def test_another_skill_does_not_take_the_name_by_its_manifest(
+    bound: WorkerEnv, tmp_path: Path, is_admin: bool
+) -> None:
+    await put_skill(bound, tmp_path, UPLOAD)
+    await put_skill(bound, tmp_path, "@ada/other")
+    await delete(UPLOAD, is_admin=is_admin)
+    other = upload_source("other", "a" * 64, namespace="@ada")
+
+    with pytest.raises(SlugTaken, match="was deleted, and its name cannot be used again"):
+        await prepare(tmp_path / "a", other, "tidy", slug="@ada/other")
+
+
+async def test_a_skill_that_takes_another_name_expects_that_nothing_was_deleted_there(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(bound, tmp_path, "@ada/other")
+    await complete_versions("@ada/other")
+    other = upload_source("other", "a" * 64, namespace="@ada")
+    prepared = await prepare(tmp_path / "a", other, "tidy", slug="@ada/other")
+    await put_skill(bound, tmp_path, UPLOAD)
+    await delete(UPLOAD)
+
+    assert await bound.engine.commit(prepared.operations) is None
+    assert await get_skill("@ada/other")
+
+
 async def test_a_publication_in_flight_does_not_survive_the_deletion_unnoticed(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:

@@ -58,7 +58,12 @@ async def transfer(slug: str, namespace: str) -> PublishedSkill:
 
 
 async def prepare(
-    folder: Path, source: Source, name: str, files: Mapping[str, str] | None = None
+    folder: Path,
+    source: Source,
+    name: str,
+    files: Mapping[str, str] | None = None,
+    *,
+    slug: str | None = None,
 ) -> Publication:
     """Prepare the publication of other files from a source."""
     origin = folder / "origin"
@@ -68,7 +73,10 @@ async def prepare(
         (origin / path).write_text(text)
     snapshot = take_snapshot(origin, folder / "snapshot", folder_name=None)
     submission = msgspec.structs.replace(
-        a_submission(submission_id=f"sub_{folder.name}"), source=source, repo_url=source.url
+        a_submission(submission_id=f"sub_{folder.name}"),
+        source=source,
+        repo_url=source.url,
+        slug=slug,
     )
     manifest = SkillManifest(name=name, description="Tidies notes.")
     return await prepare_publication(submission, snapshot, manifest, sketch=SkillSketch(), now=NOON)
