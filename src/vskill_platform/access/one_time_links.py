@@ -89,6 +89,11 @@ async def read_one_time_link(key: str) -> OneTimeLink:
     return (await _find(key)).record
 
 
+async def is_reset_link(link: OneTimeLink) -> bool:
+    """Tell whether a link replaces a password; otherwise it is an invitation."""
+    return link.user is not None and await get_password(link.user) is not None
+
+
 async def use_one_time_link(key: str, *, name: str, password: str) -> User:
     """Redeem a link: create an admin or set a user's password, in one commit."""
     stored = await _find(key)

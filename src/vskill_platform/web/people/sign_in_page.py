@@ -11,6 +11,7 @@ from vskill_platform.access.first_admin import forget_link
 from vskill_platform.access.oidc.logout import find_logout_url
 from vskill_platform.access.one_time_links import (
     is_mail_on,
+    is_reset_link,
     read_one_time_link,
     use_one_time_link,
 )
@@ -127,7 +128,8 @@ def show_sign_in(
 async def welcome_page(request: WebRequest) -> Template:
     """Show the form of an invitation; viewing does not use the link up."""
     key = request.query_params.get("key", "")
-    return _welcome_form(key, await read_one_time_link(key))
+    welcome = await read_one_time_link(key)
+    return _welcome_form(key, welcome, is_reset=await is_reset_link(welcome))
 
 
 async def welcome_form(request: WebRequest) -> Response[Any]:
@@ -136,26 +138,28 @@ async def welcome_form(request: WebRequest) -> Response[Any]:
     fields = await read_fields(request)
     key, name = fields.get("key", ""), fields.get("name", "")
     welcome = await read_one_time_link(key)
+    is_reset = await is_reset_link(welcome)
     try:
         password = confirmed_password(fields)
         user = await use_one_time_link(key, name=name, password=password)
     except InvalidInput as error:
-        return _welcome_form(key, welcome, name=name, problem=str(error), status=400)
+        again = _welcome_form(key, welcome, is_reset=is_reset, name=name, problem=str(error))
+        again.status_code = 400
+        return again
     if welcome.user is None:
         await forget_link(get_settings())
+    back = f"/account?done={'password' if is_reset else 'welcome'}"
     try:
         opened = await open_session(
             user,
-            back="/account?done=welcome",
+            back=back,
             address=visitor_of(request).address,
             browser=request.headers.get("user-agent", ""),
         )
     except SecondFactorNeeded as needed:
         return ask_second_factor(needed)
     cookie = session_cookie(opened.secret, get_settings())
-    return Redirect(
-        "/account?done=welcome", status_code=303, cookies=[cookie], headers=NO_STORE_HEADER
-    )
+    return Redirect(back, status_code=303, cookies=[cookie], headers=NO_STORE_HEADER)
 
 
 def confirmed_password(fields: dict[str, str]) -> str:
@@ -166,9 +170,13 @@ def confirmed_password(fields: dict[str, str]) -> str:
 
 
 def _welcome_form(
-    key: str, welcome: OneTimeLink, *, name: str = "", problem: str = "", status: int = 200
+    key: str, welcome: OneTimeLink, *, is_reset: bool, name: str = "", problem: str = ""
 ) -> Template:
-    context = {"key": key, "welcome": welcome, "name": name, "problem": problem}
-    return Template(
-        "pages/welcome.html", context=context, status_code=status, headers=NO_STORE_HEADER
-    )
+    context = {
+        "key": key,
+        "welcome": welcome,
+        "is_reset": is_reset,
+        "name": name,
+        "problem": problem,
+    }
+    return Template("pages/welcome.html", context=context, headers=NO_STORE_HEADER)

@@ -11,7 +11,12 @@ from litestar.response import Redirect, Template
 
 from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
 from vskill_platform.access.namespaces import add_owner, remove_owner
-from vskill_platform.access.one_time_links import invite_user, is_mail_on, mail_user_link
+from vskill_platform.access.one_time_links import (
+    invite_user,
+    is_mail_on,
+    is_reset_link,
+    mail_user_link,
+)
 from vskill_platform.access.second_factor.factors import reset_second_factor
 from vskill_platform.access.sessions import find_last_sign_in
 from vskill_platform.access.tokens import revoke_token
@@ -23,7 +28,7 @@ from vskill_platform.stores.namespace_store import list_namespaces
 from vskill_platform.stores.one_time_link_store import OneTimeLink, list_one_time_links
 from vskill_platform.stores.second_factor_store import list_users_with_factor
 from vskill_platform.stores.token_store import list_tokens
-from vskill_platform.stores.user_store import get_password, list_users
+from vskill_platform.stores.user_store import list_users
 from vskill_platform.web.html.flash import act, act_and_show, admin_page
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest
@@ -88,8 +93,7 @@ async def _show(request: WebRequest, invitation: Invitation | None = None) -> Te
 
 
 async def _pending(link: OneTimeLink) -> PendingLink:
-    is_known = link.user is not None and await get_password(link.user) is not None
-    return PendingLink(link=link, is_invitation=not is_known)
+    return PendingLink(link=link, is_invitation=not await is_reset_link(link))
 
 
 async def tokens_page(request: WebRequest) -> Template:

@@ -55,7 +55,7 @@ async def test_a_new_password_ends_all_other_sessions_and_renews_this_one(
 @pytest.mark.parametrize(
     ("old", "new", "again", "words"),
     [
-        ("wrong", NEW, NEW, "the current password is wrong"),
+        ("wrong", NEW, NEW, "The current password is wrong"),
         (PASSWORD, NEW, "something else", "do not match"),
         (PASSWORD, "short", "short", "12 to 1000 characters"),
     ],

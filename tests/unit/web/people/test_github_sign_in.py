@@ -81,7 +81,7 @@ async def test_an_account_is_linked_and_unlinked_on_its_page(registry: Registry)
 
     assert (done.status_code, undone.status_code) == (303, 303)
     assert "Linked to <b>ada</b>" in page.text
-    assert (wrong.status_code, "give a GitHub token" in wrong.text) == (400, True)
+    assert (wrong.status_code, "Give a GitHub token" in wrong.text) == (400, True)
 
 
 async def test_it_says_that_it_is_off(git_server: GitServer) -> None:

@@ -65,7 +65,7 @@ async def test_an_owner_manages_a_webhook_on_its_pages(
     assert endpoint.secret in added.text
     assert endpoint.secret not in page
     assert tested[0] == changed[0] == off[0] == on[0] == removed[0] == "done"
-    assert refused == ("problem", "switch the webhook on first")
+    assert refused == ("problem", "Switch the webhook on first")
     assert "&lt;b&gt;broken&lt;/b&gt;" in page
     assert "endpoint.test" in page
     assert (after.shape, after.types, after.label) == ("slack", ("version.yanked",), "")

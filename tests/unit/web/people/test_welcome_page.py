@@ -87,6 +87,35 @@ async def test_a_user_chooses_a_password_and_keeps_name_and_role(browser: AsyncC
     assert (await sign_in("ben", new)).user.role is Role.READER
 
 
+async def test_a_reset_is_not_called_a_welcome(browser: AsyncClient) -> None:
+    await a_user(Role.READER)
+    path = path_of(await invite_user("ben", actor="cyd"))
+
+    page = await browser.get(path)
+    answer = await browser.post(
+        "/welcome",
+        data={
+            "csrf_token": csrf_in(page),
+            "key": path.partition("key=")[2],
+            "password": PASSWORD,
+            "password_again": PASSWORD,
+        },
+    )
+
+    assert "<h1>Choose a new password</h1>" in page.text
+    assert answer.headers["location"] == "/account?done=password"
+
+
+async def test_a_mistake_is_reported_in_a_sentence(browser: AsyncClient) -> None:
+    await a_user(Role.READER)
+    path = path_of(await invite_user("ben", actor="cyd"))
+    form = {"csrf_token": csrf_in(await browser.get(path)), "key": path.partition("key=")[2]}
+
+    answer = await browser.post("/welcome", data={**form, "password": "a", "password_again": "b"})
+
+    assert ">The passwords do not match<" in answer.text
+
+
 async def test_a_link_cannot_be_guessed_all_day(browser: AsyncClient, bound: WorkerEnv) -> None:
     token = csrf_in(await browser.get("/sign-in"))
     form = {"csrf_token": token, "key": "x"}

@@ -279,7 +279,7 @@ async def test_a_change_without_a_reason_or_a_difference_is_not_saved(
     without = await cyd.post("/admin/policy/save", policy="# x", base="1", reason=" ")
     same = await cyd.post("/admin/policy/save", policy=STRICT, base="1", reason="x")
 
-    assert "give a reason for the change" in without.text
+    assert "Give a reason for the change" in without.text
     assert typed_in(without.text) == "# x\n"
     assert "nothing was changed" in same.text
     assert len(await audited()) == 1

@@ -216,7 +216,7 @@ async def test_something_is_blocked_and_unblocked_with_a_reason(
     assert "1 skill taken down, 1 submission ended." in blocked[1]
     assert "it &lt;b&gt;steals&lt;/b&gt;" in page
     assert unblocked[0] == "done"
-    assert again == ("problem", "this is no longer blocked")
+    assert again == ("problem", "This is no longer blocked")
     assert nothing[0] == "done"
     assert "Blocked: source upload:@local/none. No published skill is affected" in nothing[1]
     assert odd[0] == "problem"
@@ -363,8 +363,8 @@ async def test_a_skill_is_deprecated_and_restored_on_its_page(
     page = await rae.see(f"/admin/skills/{SLUG}")
     undone = await rae.act(path, version="1.0.0", act="undeprecate")
 
-    assert "a message is required" in unsaid[1]
-    assert "there is no published skill" in unescape(unknown[1])
+    assert "A message is required" in unsaid[1]
+    assert "There is no published skill" in unescape(unknown[1])
     assert "1.0.0 is deprecated." in done[1]
     assert "it is slow" in page
     assert "1.0.0 is no longer deprecated." in undone[1]

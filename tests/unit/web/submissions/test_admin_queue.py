@@ -163,7 +163,7 @@ async def test_stuck_submissions_are_requeued_one_by_one_or_all(
 
     assert "Requeue all 3" in page
     assert one == ("done", "one was requeued.")
-    assert missing == ("problem", "there is no submission 'sub_0'")
+    assert missing == ("problem", "There is no submission 'sub_0'")
     assert rest == ("done", "2 requeued.")
     assert none == ("done", "0 requeued.")
     assert [(who, what) for who, what, _ in await audited()] == [("rae", "requeue")] * 3

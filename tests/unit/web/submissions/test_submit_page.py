@@ -173,7 +173,7 @@ async def test_an_error_is_shown_in_the_form_with_the_typed_values(
 
     statuses = [one.status_code for one in (nothing, odd, no_skill, not_theirs, bad_file, busy)]
     assert statuses == [400, 400, 400, 403, 422, 429]
-    assert "no SKILL.md" in problem_in(no_skill)
+    assert "No SKILL.md" in problem_in(no_skill)
     assert "<b>x</b>" in problem_in(odd)
     assert "<b>x</b>" not in odd.text
     assert 'value="v1"' in odd.text
