@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.casts import a_skill_folder
+from tests.clocks import ManualClock
 from tests.judges import Request, judge_server, saying
 from tests.pipeline.conftest import Journey, Process
 from vskill_platform.engines.ports import Bury
@@ -102,6 +103,21 @@ async def test_a_submission_after_the_deletion_publishes_the_skill_again(
 
     assert (await found(withdrawn.submission.id)).submission.state is S.PUBLISHED
     assert [one.version for one in await get_versions(SLUG)] == ["1.0.1"]
+
+
+@pytest.mark.parametrize("version", [None, "1.0.1"])
+async def test_deleted_content_that_is_submitted_again_is_published_under_the_next_number(
+    process: Process, clock: ManualClock, tmp_path: Path, version: str | None
+) -> None:
+    folder = await published(process, tmp_path)
+    await process(folder_source(str(folder)))
+    await delete(version)
+    clock.advance(seconds=1)
+
+    journey = await process(folder_source(str(folder)))
+
+    assert journey.submission.reason == f"published as {SLUG} 1.0.2"
+    assert [one.version for one in await get_versions(SLUG)][-1] == "1.0.2"
 
 
 async def test_a_dead_letter_from_before_the_deletion_does_not_bring_the_skill_back(

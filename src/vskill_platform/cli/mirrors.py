@@ -90,7 +90,7 @@ def check_mirror(context: click.Context, *, name: str, as_json: bool) -> None:
 @click.argument("version", default="")
 @json_option
 def fetch_skill(*, name: str, skill: str, version: str, as_json: bool) -> None:
-    """Fetch SKILL of the mirror NAME, also if it was refused before.
+    """Fetch SKILL of the mirror NAME, also if it was refused or deleted before.
 
     SKILL is its name there, such as acme/demo, or its slug here. VERSION is the latest by default.
     A worker checks it next.

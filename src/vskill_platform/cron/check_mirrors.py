@@ -6,9 +6,15 @@ from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.errors import MirrorRefused, NotFound, SourceError
-from vskill_platform.intake.mirror_skill import compare, find_wanted, has_room, postpone
-from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.errors import MirrorRefused, NotFound, SkillDeleted, SourceError
+from vskill_platform.intake.mirror_skill import (
+    check_not_deleted,
+    compare,
+    find_wanted,
+    has_room,
+    postpone,
+)
+from vskill_platform.stores.db import check_room, get_now, get_settings
 from vskill_platform.stores.mirror_store import get_mirrored, list_due_mirrored
 
 log = get_logger(__name__)
@@ -24,10 +30,7 @@ _EXPECTED = (NotFound, MirrorRefused, SourceError)
 
 async def check_mirrors() -> str:
     """Compare the mirrored skills that are due; one mirror that fails does not delay the others."""
-    due = await list_due_mirrored(get_now(), limit=_SKILLS_A_RUN)
-    by_mirror: dict[str, list[str]] = {}
-    for skill in due:
-        by_mirror.setdefault(skill.mirror, []).append(skill.slug)
+    by_mirror = await _list_due()
     stopwatch, compared, failed = Stopwatch(), 0, 0
 
     async def check_in_time(slug: str) -> None:
@@ -48,7 +51,19 @@ async def check_mirrors() -> str:
     for outcome in await settle(check_mirror, by_mirror.values(), at_once=_MIRRORS_AT_ONCE):
         if isinstance(outcome, Exception):
             raise outcome
-    return f"{compared} of {count_of(len(due), 'skill')} compared, {failed} failed"
+    due = count_of(sum(map(len, by_mirror.values())), "skill")
+    return f"{compared} of {due} compared, {failed} failed"
+
+
+async def _list_due() -> dict[str, list[str]]:
+    """Return the slugs of each mirror that are due."""
+    due = await list_due_mirrored(get_now(), limit=_SKILLS_A_RUN)
+    if due:
+        await check_room()  # no registry is asked for what cannot be stored
+    by_mirror: dict[str, list[str]] = {}
+    for skill in due:
+        by_mirror.setdefault(skill.mirror, []).append(skill.slug)
+    return by_mirror
 
 
 async def _check_skill(slug: str) -> bool:
@@ -58,9 +73,12 @@ async def _check_skill(slug: str) -> bool:
         return False
     try:
         wanted = find_wanted(slug)
-    except (NotFound, MirrorRefused) as error:
-        why = error if isinstance(error, MirrorRefused) else "its mirror is no longer configured"
-        await postpone(known, str(why))
+        await check_not_deleted(wanted)
+    except (MirrorRefused, SkillDeleted) as error:
+        await postpone(known, str(error))
+        return False
+    except NotFound:
+        await postpone(known, "its mirror is no longer configured")
         return False
     if not await has_room(wanted.mirror):
         return False  # it stays due

@@ -22,7 +22,7 @@ from vskill_platform.fetch.reach import reach_of
 from vskill_platform.fetch.repo import find_refs
 from vskill_platform.model.skill import version_of_tag
 from vskill_platform.model.source import Source, SourceKind, git_source
-from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.db import check_room, get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
     get_followed_repo,
@@ -49,6 +49,8 @@ _Repos = dict[tuple[str, str], list[DueRepo]]
 async def follow_repos() -> str:
     """Check the followed repositories that are due; one check serves all skills of a repo."""
     repos, errors = await _list_due_repos()
+    if repos:
+        await check_room()  # no host is asked for what cannot be stored
     stopwatch, looked_at, submitted = Stopwatch(), 0, 0
 
     async def check_in_time(skills: list[DueRepo]) -> None:

@@ -14,6 +14,7 @@ from vskill_platform.errors import (
     MirrorRefused,
     NotFound,
     Overtaken,
+    SkillDeleted,
     SourceError,
     SourceRefused,
 )
@@ -29,7 +30,8 @@ from vskill_platform.model.source import MIRROR_PREFIX, mirror_source
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.audit_store import write_audit
-from vskill_platform.stores.db import commit, get_now, get_queue, get_settings
+from vskill_platform.stores.db import check_room, commit, get_now, get_queue, get_settings
+from vskill_platform.stores.deleted_skill_store import get_deleted_skill, let_return
 from vskill_platform.stores.mirror_store import (
     MirroredSkill,
     get_mirrored,
@@ -82,21 +84,38 @@ async def mirror_skill(slug: str, *, by: str, again: bool = False) -> Submission
     it changes, except with *again*.
     """
     wanted = find_wanted(slug)
+    if not again:
+        await check_not_deleted(wanted)
     known, submission = await get_mirrored(slug), await _find_submission(slug)
     if submission and submission.state in STUCK_STATES:
         return submission
     if known and submission and not again and _is_recent(known.record):
         return submission
-    if not await has_room(wanted.mirror):
-        raise Busy(f"too many skills of {wanted.mirror.name} are waiting for their check")
+    await check_takes_more(wanted.mirror)
     return await compare(wanted, known, by=by, again=again)
+
+
+async def check_not_deleted(wanted: Wanted) -> None:
+    """Refuse a skill that an admin has deleted here: nobody brings it back by asking for it."""
+    slug = wanted.slug
+    gone = await get_deleted_skill(slug)
+    if gone and not gone.record.may_return(mirror_source(slug, "").owner_key):
+        raise SkillDeleted(
+            f"{slug} was deleted: {gone.record.reason}; it returns from {wanted.mirror.name} only "
+            "if an operator fetches it again"
+        )
 
 
 async def compare(
     wanted: Wanted, known: Stored[MirroredSkill] | None, *, by: str, again: bool = False
 ) -> Submission:
-    """Ask the other registry for the latest version, and submit it unless that was done."""
+    """Ask the other registry for the latest version, and submit it unless that was done.
+
+    With *again*, also a version that was refused, and a skill that an admin has deleted.
+    """
     slug, mirror = wanted.slug, wanted.mirror
+    if not again:
+        await check_not_deleted(wanted)
     seen, found = await look_up(wanted, known, by=by)
     if why := why_not(mirror, found, seen.seen_at, is_taken=seen.taken == found.revision):
         await _write(known, msgspec.structs.replace(seen, problem=cut_reason(why)))
@@ -105,7 +124,7 @@ async def compare(
     if submission and not again and _is_settled(submission, found):
         await _write(known, msgspec.structs.replace(seen, taken=found.revision))
         return submission
-    return await _submit(known, seen, found, by=by)
+    return await _submit(known, seen, found, by=by, again=again)
 
 
 async def look_up(
@@ -164,6 +183,13 @@ async def postpone(known: Stored[MirroredSkill], why: str) -> None:
     await _write(known, msgspec.structs.replace(known.record, problem=cut_reason(why)))
 
 
+async def check_takes_more(mirror: Mirror) -> None:
+    """Raise if nothing more can be submitted now, before the other registry is asked."""
+    if not await has_room(mirror):
+        raise Busy(f"too many skills of {mirror.name} are waiting for their check")
+    await check_room()
+
+
 async def has_room(mirror: Mirror) -> bool:
     """Tell whether further skills of a mirror may wait for their check."""
     pending = await get_queue().count_group(f"{MIRROR_PREFIX}{mirror.name}")
@@ -171,7 +197,12 @@ async def has_room(mirror: Mirror) -> bool:
 
 
 async def _submit(
-    known: Stored[MirroredSkill] | None, seen: MirroredSkill, found: Found, *, by: str
+    known: Stored[MirroredSkill] | None,
+    seen: MirroredSkill,
+    found: Found,
+    *,
+    by: str,
+    again: bool,
 ) -> Submission:
     slug, taken = seen.slug, msgspec.structs.replace(seen, taken=found.revision)
     source = mirror_source(slug, found.revision)
@@ -181,7 +212,8 @@ async def _submit(
         if (now.revision if now else ABSENT) != (known.revision if known else ABSENT):
             raise Overtaken(f"another node has compared {slug}")
         audit = write_audit("mirror fetch", slug, actor=by, reason="", outcome=found.revision)
-        return [_put(known, taken), audit]
+        returns = await let_return(slug, source.owner_key) if again else []
+        return [_put(known, taken), audit, *returns]
 
     try:
         offer = Offer(source=source, version=found.version)
@@ -243,9 +275,9 @@ def why_not(mirror: Mirror, found: Found, seen_at: datetime, *, is_taken: bool) 
 
 
 def _is_settled(submission: Submission, found: Found) -> bool:
-    """Tell whether this version was fetched and decided about."""
-    is_same = submission.source.ref == found.revision and submission.digest is not None
-    return is_same and submission.state is not SubmissionState.DEQUEUED
+    """Tell whether this version was fetched and decided about, or withdrawn by staff."""
+    is_ended = submission.digest is not None or submission.state is SubmissionState.DEQUEUED
+    return submission.source.ref == found.revision and is_ended
 
 
 def _is_recent(known: MirroredSkill) -> bool:

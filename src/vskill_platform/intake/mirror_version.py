@@ -7,14 +7,15 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Operation
-from vskill_platform.errors import Busy, MirrorRefused, NotFound, SourceRefused
+from vskill_platform.errors import MirrorRefused, NotFound, SourceRefused
 from vskill_platform.fetch.mirrors.fetch_mirrored import find_there
 from vskill_platform.fetch.mirrors.found import Found
 from vskill_platform.intake.mirror_skill import (
     Wanted,
+    check_not_deleted,
+    check_takes_more,
     compare,
     find_wanted,
-    has_room,
     look_up,
     mirror_skill,
     note_seen,
@@ -29,6 +30,7 @@ from vskill_platform.model.source import pinned_source
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.deleted_skill_store import let_return
 from vskill_platform.stores.mirror_store import MirroredSkill, PinnedVersion, get_mirrored
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
@@ -52,6 +54,8 @@ async def mirror_version(slug: str, version: str, *, by: str, again: bool = Fals
     A version that was refused stays refused, except with *again*.
     """
     wanted = find_wanted(slug)
+    if not again:
+        await check_not_deleted(wanted)
     if wanted.mirror.kind is MirrorKind.DISCOVERY:
         raise NotFound(
             f"{slug} {version} is not here, and {wanted.mirror.name} has only the latest version"
@@ -67,8 +71,7 @@ async def mirror_version(slug: str, version: str, *, by: str, again: bool = Fals
     submitted = await _find_submission(slug, version)
     if submitted and _is_settled(submitted, again=again):
         return submitted
-    if not await has_room(wanted.mirror):
-        raise Busy(f"too many skills of {wanted.mirror.name} are waiting for their check")
+    await check_takes_more(wanted.mirror)
     if known is None or not _is_lower(version, known.record.version):
         seen, latest = await look_up(wanted, known, by=by)
         if latest.version == version:
@@ -79,11 +82,11 @@ async def mirror_version(slug: str, version: str, *, by: str, again: bool = Fals
                 f"{latest.version}"
             )
         known = await note_seen(known, seen)
-    return await _take(wanted, known, version, by=by)
+    return await _take(wanted, known, version, by=by, again=again)
 
 
 async def _take(
-    wanted: Wanted, known: Stored[MirroredSkill] | None, version: str, *, by: str
+    wanted: Wanted, known: Stored[MirroredSkill] | None, version: str, *, by: str, again: bool
 ) -> Submission:
     slug, mirror, name = wanted
     try:
@@ -98,7 +101,8 @@ async def _take(
     source = pinned_source(slug, version)
 
     async def note() -> list[Operation]:
-        return [write_audit("mirror fetch", slug, actor=by, reason="", outcome=version)]
+        returns = await let_return(slug, source.owner_key) if again else []
+        return [write_audit("mirror fetch", slug, actor=by, reason="", outcome=version), *returns]
 
     offer = Offer(source=source, version=version)
     result = await submit(offer, submitter=source.mirror, group=source.mirror, also=note)
@@ -129,11 +133,8 @@ def _is_settled(submission: Submission, *, again: bool) -> bool:
     """Tell whether it is being checked, or was decided about and need not be fetched *again*."""
     if submission.state in STUCK_STATES:
         return True
-    return (
-        not again
-        and submission.digest is not None
-        and submission.state is not SubmissionState.DEQUEUED
-    )
+    is_ended = submission.digest is not None or submission.state is SubmissionState.DEQUEUED
+    return is_ended and not again
 
 
 def _is_lower(version: str, latest: str) -> bool:

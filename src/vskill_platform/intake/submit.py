@@ -27,7 +27,7 @@ from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import check_room, get_now, get_queue
 from vskill_platform.stores.end_submission import block_submission, why_blocked
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.skill_store import expect_skill
+from vskill_platform.stores.skill_store import expect_skill, find_skill
 from vskill_platform.stores.source_submissions import list_skills_of
 from vskill_platform.stores.submission_store import (
     get_source_owner,
@@ -166,9 +166,21 @@ async def _answer(
     if submission.state in STUCK_STATES and not _has_other_files(submission, offer):
         return _unchanged(SubmitKind.PENDING, submission)
     answer = _ANSWERS.get(submission.state)
-    if answer and await is_unchanged(submission, offer):
+    if answer and not await _is_deleted(submission) and await is_unchanged(submission, offer):
         return _unchanged(answer, submission)
     return await _reopen(existing, offer, by)
+
+
+async def _is_deleted(submission: Submission) -> bool:
+    """Tell whether what it published was deleted since."""
+    if submission.state is not SubmissionState.PUBLISHED or submission.slug is None:
+        return False
+    _, stored = await find_skill(submission.slug)
+    if stored is None:
+        return True
+    is_latest = stored.record.digest == submission.digest
+    deleted = {mark.digest for mark in stored.record.deleted}
+    return not is_latest and submission.digest in deleted
 
 
 def _unchanged(

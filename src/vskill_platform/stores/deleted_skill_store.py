@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+import msgspec
+
 from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.stores.records import Stored, encode, get_record
@@ -36,6 +38,16 @@ async def get_deleted_skill(slug: str) -> Stored[DeletedSkill] | None:
 
 def write_deleted_skill(deleted: DeletedSkill) -> Operation:
     return Put(_DELETED + deleted.slug, encode(deleted), due=NEVER)
+
+
+async def let_return(slug: str, source_key: str) -> list[Operation]:
+    """Return the operation with which a source may publish a deleted skill again."""
+    gone = await get_deleted_skill(slug)
+    if gone is None or gone.record.may_return(source_key):
+        return []
+    sources = (*gone.record.sources, source_key)
+    changed = msgspec.structs.replace(gone.record, sources=sources)
+    return [Put(_DELETED + slug, encode(changed), expected=gone.revision, due=NEVER)]
 
 
 def expect_deleted_skill(slug: str, gone: Stored[DeletedSkill] | None) -> Operation:

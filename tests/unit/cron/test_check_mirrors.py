@@ -1,8 +1,11 @@
 """Mirrored skills are compared with the registry they came from: new, gone, withdrawn, down."""
 
+import os
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -14,13 +17,19 @@ from tests.mirrors import Answers, Upstream, a_liar, an_upstream, mirroring, pro
 from tests.unit.web.pages_cast import change_skill
 from vskill_platform.cron.check_mirrors import check_mirrors
 from vskill_platform.engines.ports import NEVER
+from vskill_platform.errors import DiskNearlyFull, SkillDeleted
 from vskill_platform.intake.mirror_skill import back_off, mirror_skill
+from vskill_platform.intake.mirror_version import fetch_now, mirror_version
+from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.mirror_settings import Mirror, MirrorKind
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.source import mirror_source
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.publish.moderation.delete_skill import delete_skill
 from vskill_platform.publish.versions.find_version import find_version
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.db import commit
+from vskill_platform.stores.deleted_skill_store import get_deleted_skill
 from vskill_platform.stores.mirror_store import (
     MirroredSkill,
     MirrorStatus,
@@ -210,6 +219,67 @@ async def test_replaced_content_waits_again_until_it_is_old_enough(
     assert (waiting.status, waiting.seen_at) == (MirrorStatus.WAITING, clock.now())
     assert "too new" in waiting.problem
     assert (await find_version(SLUG)).version.version == "1.0.0"
+
+
+async def test_a_skill_that_an_admin_deleted_returns_only_if_an_operator_fetches_it(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock
+) -> None:
+    env = mirroring(bound, upstream.mirror())
+    await delete_skill(SLUG, actor="cyd", reason="a complaint", is_admin=True)
+    await upstream.publish(files={"more.md": "More to read.\n"}, version="1.0.1")
+    clock.advance(**LATER)
+
+    compared = await check_mirrors()
+    for ask in (mirror_skill, partial(mirror_version, version="1.0.1")):
+        with pytest.raises(SkillDeleted, match=f"{SLUG} was deleted: a complaint"):
+            await ask(SLUG, by="ada")
+
+    assert compared == "0 of 1 skill compared, 0 failed"
+    assert (await record()).problem.startswith(f"{SLUG} was deleted: a complaint")
+    assert (await bound.engine.queue.stats()).ready == 0
+
+    await fetch_now(SLUG, "", by="cyd")
+    await process_all(env)
+    assert (await find_version(SLUG)).version.version == "1.0.1"
+    assert await get_deleted_skill(SLUG) is None
+
+
+async def test_a_withdrawn_version_is_not_submitted_again_by_those_who_ask_for_it(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock
+) -> None:
+    env = mirroring(bound, upstream.mirror())
+    await upstream.publish(files={"more.md": "More to read.\n"}, version="1.0.1")
+    clock.advance(**LATER)
+    await check_mirrors()
+    submission = await mirror_skill(SLUG, by="ada")
+    await withdraw(submission.id, actor="cyd", reason="wait for the lawyers")
+    clock.advance(**LATER)
+
+    await check_mirrors()
+    again = await mirror_skill(SLUG, by="ada")
+
+    assert (again.id, again.state) == (submission.id, SubmissionState.DEQUEUED)
+    await fetch_now(SLUG, "", by="cyd")
+    await process_all(env)
+    assert (await find_version(SLUG)).version.version == "1.0.1"
+
+
+async def test_nothing_is_asked_while_the_disk_is_almost_full(
+    bound: WorkerEnv, upstream: Upstream, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirroring(bound, upstream.mirror())
+    before = await record()
+    clock.advance(**LATER)
+    almost_full = SimpleNamespace(f_frsize=1, f_blocks=1024**4, f_bavail=1024**2)
+    monkeypatch.setattr(os, "statvfs", lambda _: almost_full)
+
+    with pytest.raises(DiskNearlyFull):
+        await check_mirrors()
+    for ask in (mirror_skill, partial(mirror_version, version="0.9.0")):
+        with pytest.raises(DiskNearlyFull):
+            await ask(SLUG, by="ada")
+
+    assert await record() == before  # it stays due
 
 
 def test_the_wait_after_failures_doubles_up_to_a_day() -> None:

@@ -1,10 +1,12 @@
 """Followed repositories with a real git server: new commits are submitted, once each."""
 
 import asyncio
+import os
 from dataclasses import replace
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -19,7 +21,7 @@ from vskill_platform.access.users import disable_user
 from vskill_platform.cron.follow_repos import follow_repos
 from vskill_platform.cron.followed_results import back_off
 from vskill_platform.engines.ports import Put
-from vskill_platform.errors import ConfigError
+from vskill_platform.errors import ConfigError, DiskNearlyFull
 from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.namespace import namespace_of
@@ -116,6 +118,21 @@ async def test_a_new_commit_is_submitted_in_the_name_of_the_user_who_follows(
     assert (record.commit_sha, record.status) == (sha, FollowStatus.FOLLOWING)
     assert record.checked_at == get_now()
     assert not await is_due()
+
+
+async def test_no_host_is_asked_while_the_disk_is_almost_full(
+    source: Source, repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_skill(repo)
+    clock.advance(**LATER)
+    before = await followed()
+    almost_full = SimpleNamespace(f_frsize=1, f_blocks=1024**4, f_bavail=1024**2)
+    monkeypatch.setattr(os, "statvfs", lambda _: almost_full)
+
+    with pytest.raises(DiskNearlyFull):
+        await follow_repos()
+
+    assert await followed() == before  # it stays due
 
 
 async def test_the_commit_is_noted_in_the_same_database_commit_as_its_submission(

@@ -114,7 +114,7 @@ async def show_mirrored(
 async def fetch_over_api(
     request: WebRequest, mirror: FromPath[str], data: JSONBody[FetchRequest]
 ) -> Fetching:
-    """Fetch a skill of a mirror now, also one that was refused before."""
+    """Fetch a skill of a mirror now, also one that was refused or deleted before."""
     slug, submission = await _fetch(mirror, data, actor=visitor_of(request).name)
     return Fetching(slug=slug, submission_id=submission.id, state=submission.state)
 

@@ -15,9 +15,10 @@ from vskill_platform.errors import (
     NotFound,
     NotPublished,
     NotSignedIn,
+    SkillDeleted,
 )
 from vskill_platform.fetch.mirrors.fetch_mirrored import get_mirror
-from vskill_platform.intake.mirror_skill import find_wanted, mirror_skill
+from vskill_platform.intake.mirror_skill import check_not_deleted, find_wanted, mirror_skill
 from vskill_platform.intake.mirror_version import mirror_version
 from vskill_platform.model.mirror import parse_mirrored
 from vskill_platform.model.rights import Visitor
@@ -25,6 +26,7 @@ from vskill_platform.model.skill import PublishedSkill, is_version
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.publish.moderation.current_policy import run_with_current_policy
 from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.deleted_skill_store import get_deleted_skill
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.version_store import get_versions
@@ -54,8 +56,12 @@ async def find_or_mirror(
     pinned = version if version and is_version(version) else None
     try:
         stored = await find_visible_skill(visitor, slug)
-    except NotFound:
+    except NotFound as error:
         if not await _is_to_be_mirrored(slug):
+            raise
+        if isinstance(error, SkillDeleted):
+            await check_not_deleted(find_wanted(slug))
+        elif await get_deleted_skill(slug):  # a private one: nobody else learns that it was here
             raise
     else:
         if pinned is None or not await _lacks(stored.record, slug, pinned):
@@ -115,8 +121,9 @@ def check_taken(slug: str, submission: Submission) -> None:
     if submission.state is SubmissionState.NEEDS_REVIEW:
         raise NotPublished(f"{slug} needs review before it is served: submission {submission.id}")
     if submission.state is not SubmissionState.PUBLISHED:
+        is_withdrawn = submission.state is SubmissionState.DEQUEUED
+        how = "is withdrawn" if is_withdrawn else "was refused by the checks of this registry"
         raise MirrorRefused(
-            f"{slug} was refused by the checks of this registry: {submission.reason} "
-            f"(submission {submission.id})",
+            f"{slug} {how}: {submission.reason} (submission {submission.id})",
             submission_id=submission.id,
         )

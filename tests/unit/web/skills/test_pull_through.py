@@ -23,6 +23,7 @@ from tests.unit.web.api_cast import Registry, open_registry, token_of
 from vskill_platform.mirror_settings import Mirror, MirrorKind
 from vskill_platform.model.source import mirror_source
 from vskill_platform.model.user import Role, Scope
+from vskill_platform.publish.moderation.delete_skill import delete_skill
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.mirror_store import get_mirrored
@@ -334,6 +335,23 @@ async def test_a_page_starts_no_fetch(
     assert page.status_code == 404
     assert "is fetched from hub and checked when a client installs it" in page.text
     assert await get_mirrored(SLUG) is None
+
+
+@pytest.mark.parametrize("path", [f"/api/v1/skills/{SLUG}", f"/api/v1/skills/{SLUG}/download"])
+async def test_a_client_that_asks_for_a_deleted_skill_learns_that_it_does_not_come_back(
+    registry: Registry, upstream: Upstream, reader: dict[str, str], path: str
+) -> None:
+    await upstream.publish()
+    await ask(registry, "GET", f"/api/v1/skills/{SLUG}", headers=reader)
+    await delete_skill(SLUG, actor="cyd", reason="a complaint", is_admin=True)
+
+    answer = await registry.get(path, headers=reader)
+
+    assert (answer.status_code, answer.json()["code"]) == (410, "deleted")
+    assert answer.json()["detail"] == (
+        f"{SLUG} was deleted: a complaint; it returns from hub only if an operator fetches it again"
+    )
+    assert (await registry.env.engine.queue.stats()).ready == 0
 
 
 async def test_nobody_can_publish_in_the_namespace_of_a_mirror(registry: Registry) -> None:
