@@ -1,4 +1,4 @@
-"""Where skills are installed: in a project, for a user, or in one folder; each has a lock file."""
+"""Choose the folders to install into: those of the agents in a project or for a user, or --dir."""
 
 import re
 from collections.abc import Mapping

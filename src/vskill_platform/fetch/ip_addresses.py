@@ -1,4 +1,4 @@
-"""Resolve host names and tell public IP addresses from private ones."""
+"""Resolve host names and tell public IP addresses from private ones, which proxy.py refuses."""
 
 import asyncio
 import ipaddress

@@ -1,4 +1,4 @@
-"""Which sources may be fetched: the public internet, and what the operator allows in addition."""
+"""Which URLs and folders may be fetched; proxy.py checks the IP addresses when it connects."""
 
 import os
 from functools import lru_cache

@@ -68,7 +68,7 @@ def subject_of(submission: Submission, *, skill_name: str | None = None) -> Subj
     source = submission.source
     names = {source.url, f"{source.url}/{source.path}"}
     if skill_name:
-        names.add(f"{source.namespace}/{skill_name}")
+        names.add(source.slug_of(skill_name))
     if submission.slug:
         names.add(submission.slug)
     return Subject(

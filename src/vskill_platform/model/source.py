@@ -1,4 +1,4 @@
-"""The source of a skill, in the canonical form that is compared and stored."""
+"""The source of a skill in its canonical form, and the namespace and slug that follow from it."""
 
 import posixpath
 import re
@@ -96,6 +96,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         # create a group with another owner's name and publish in their namespace.
         repo = ",".join(rest)
         return f"{self._host_prefix}{owner}/{repo}".lower().removesuffix(".git")
+
+    def slug_of(self, name: str) -> str:
+        """Return the slug of the skill *name* from this source, unless it was renamed since."""
+        return f"{self.namespace}/{name}"
 
     @property
     def _host_prefix(self) -> str:

@@ -1,4 +1,4 @@
-"""Handle one batch of messages; each message succeeds or fails independently."""
+"""Handle a batch of messages, each with its own deadline, success or failure."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

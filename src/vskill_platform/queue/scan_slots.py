@@ -1,4 +1,4 @@
-"""Wait for scan slots; neither the deadline nor the lease of the message expires meanwhile."""
+"""Wait for scan slots: meanwhile, pause the deadline of the message and extend its lease."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

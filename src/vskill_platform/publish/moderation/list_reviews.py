@@ -79,9 +79,7 @@ async def get_case(submission_id: str) -> Case:
     if stored is None:
         raise NotFound(f"there is no submission {submission_id!r}; run `reviews` to list them")
     submission, report = stored.record, await get_report(submission_id)
-    slug = await resolve_slug(
-        submission.slug or f"{submission.source.namespace}/{submission.skill_name}"
-    )
+    slug = await resolve_slug(submission.slug or submission.source.slug_of(submission.skill_name))
     published = await get_skill(slug)
     files, difference = await _compare(submission, slug if published else None)
     old = await get_similarity_record(slug) if published else None

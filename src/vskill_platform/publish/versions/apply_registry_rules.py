@@ -39,7 +39,7 @@ async def _compare(
         return ()
     source = submission.source
     submitted = ComparedSkill(
-        slug=f"{source.namespace}/{scanned.manifest.name}",
+        slug=source.slug_of(scanned.manifest.name),
         name=scanned.manifest.name,
         publisher=source.publisher,
         sketch=scanned.measured(),

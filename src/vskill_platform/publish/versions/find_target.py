@@ -41,7 +41,7 @@ class Target(msgspec.Struct, frozen=True):
 async def find_target(submission: Submission, name: str) -> Target:
     """Find the slug: a source keeps what it published before, also under a new name."""
     owner = submission.source.owner_key
-    preferred = f"{submission.source.namespace}/{name}"
+    preferred = submission.source.slug_of(name)
     _, before = await find_skill(submission.slug) if submission.slug else ("", None)
     own = before if before and before.record.accepts(owner) else None
     if own and own.record.name == name:

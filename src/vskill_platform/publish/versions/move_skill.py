@@ -172,7 +172,7 @@ def home_in(skill: PublishedSkill, namespace: str) -> _NewHome:
 
 def _home(source: Source, name: str) -> _NewHome:
     return _NewHome(
-        slug=f"{source.namespace}/{name}",
+        slug=source.slug_of(name),
         repo_url=source.url,
         skill_path=source.path,
         publisher=source.publisher,

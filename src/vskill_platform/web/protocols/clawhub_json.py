@@ -79,7 +79,7 @@ async def skill_json(skill: PublishedSkill, latest: SkillVersion | None) -> Obje
 
 
 async def refused_json(submission: Submission) -> Object:
-    owned = split_slug(f"{submission.source.namespace}/{submission.skill_name}")
+    owned = split_slug(submission.source.slug_of(submission.skill_name))
     moment = millis(submission.updated_at)
     return {
         "skill": {

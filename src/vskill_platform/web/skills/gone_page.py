@@ -151,7 +151,7 @@ async def find_submission(request: WebRequest, slug: str) -> Submission | None:
         )
         rows = (await catalogue_of(request).list_submissions(query)).rows
         found += await get_submissions_fresh([row.id for row in rows])
-    wanted = [item for item in found if f"{item.source.namespace}/{item.skill_name}" == slug]
+    wanted = [item for item in found if item.source.slug_of(item.skill_name) == slug]
     return max(wanted, key=lambda item: item.updated_at, default=None)
 
 
