@@ -59,16 +59,28 @@ def list_webhooks(*, as_json: bool) -> None:
 @webhooks.command()
 @click.argument("url")
 @click.option("--owner", required=True, metavar="USER", help="Events that this user may see.")
-@click.option("--namespace", default="", metavar="NAME", help="Default: the whole registry.")
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Event type; default: all.")
+@click.option(
+    "--namespace",
+    default="",
+    metavar="NAME",
+    help="Events of this namespace (default: the whole registry).",
+)
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="Event type; repeat it for more (default: all).",
+)
 @click.option(
     "--shape",
     type=click.Choice([shape.value for shape in PayloadShape]),
     default="standard",
     show_default=True,
+    help="Format of the messages.",
 )
 @click.option("--label", default="", metavar="TEXT", help="Name of the webhook.")
-@click.option("--with-private", is_flag=True, help="Whole registry: also private skills.")
+@click.option("--with-private", is_flag=True, help="Without --namespace: also private skills.")
 @json_option
 def add(*, url: str, owner: str, namespace: str, as_json: bool, **options: Any) -> None:
     """Add a webhook for a user and print its secret, once.
@@ -95,7 +107,7 @@ def add(*, url: str, owner: str, namespace: str, as_json: bool, **options: Any) 
 @click.option("--failed", is_flag=True, help="Only failed deliveries.")
 @json_option
 def log(*, webhook_id: str, failed: bool, as_json: bool) -> None:
-    """List the latest deliveries, with the answers of the receiver."""
+    """List the latest deliveries, with the receiver's responses."""
 
     async def work() -> Any:
         if await get_endpoint(webhook_id) is None:
@@ -109,12 +121,12 @@ def log(*, webhook_id: str, failed: bool, as_json: bool) -> None:
 @webhooks.command()
 @_id
 @click.argument("delivery", required=False)
-@click.option("--failed", is_flag=True, help="All that failed.")
+@click.option("--failed", is_flag=True, help="All failed deliveries.")
 @click.option(
     "--since",
     type=_UTC_TIME,
     metavar="TIME",
-    help="Only since then, such as 2026-01-31T12:00:00Z.",
+    help="Only those since this time, such as 2026-01-31T12:00:00Z.",
 )
 def replay(*, webhook_id: str, delivery: str | None, failed: bool, since: datetime | None) -> None:
     """Send one delivery again, or all that failed."""

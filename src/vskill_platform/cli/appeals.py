@@ -21,7 +21,7 @@ def appeals() -> None:
 
 @appeals.command("list")
 @click.option("--status", type=click.Choice(["mine", "open", "all"]), default="mine",
-              show_default=True, help="Yours; reviewers also: the open ones, or all.")  # fmt: skip
+              show_default=True, help="For reviewers: open ones, or all.")  # fmt: skip
 @json_option
 @registry_option
 def list_appeals(*, registry: str | None, **options: Any) -> None:

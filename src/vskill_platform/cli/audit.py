@@ -19,7 +19,13 @@ _FILTERS = {"actor": "actor", "action": "action", "target": "target", "start": "
 @click.option("--target", default="", help="Only targets that contain this text.")
 @click.option("--from", "start", default="", help="Only from this date or time (UTC) on.")
 @click.option("--to", "end", default="", help="Only until this date (included) or time (UTC).")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option(
+    "--limit",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="List this many at most.",
+)
 @click.option("--after", help="Continue after this cursor (printed below a full page).")
 @json_option
 def audit(*, limit: int, after: str | None, as_json: bool, **filters: str) -> None:

@@ -17,7 +17,7 @@ from vskill_platform.stores.block_store import get_block, get_blocks, list_block
 def add(*, reason: str, as_json: bool, **about: str | None) -> None:
     """Block content, a source or a publisher.
 
-    Published skills are taken down at once, and pending submissions end.
+    Matching skills are taken down at once, and matching submissions end as blocked.
     """
     subject = _read_subject(**about)
 

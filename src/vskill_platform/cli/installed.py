@@ -115,7 +115,7 @@ def verify(*, registry: str | None, offline: bool, as_json: bool, **where: Any) 
 
     Compares them with the lock file and asks the registry. Reports files that were changed, added
     or removed, and versions that have been blocked, yanked or taken down since. The exit code is 1
-    if there is anything to report, or if the registry cannot be asked; --offline checks only files.
+    if there is anything to report, or if the registry does not answer; --offline checks only files.
     """
     scope = chosen_scope(**where)
     skills = sorted(installed_in(scope).values(), key=lambda skill: skill.slug)

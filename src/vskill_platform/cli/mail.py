@@ -14,7 +14,7 @@ from vskill_platform.stores.mail_store import Mail, list_mails
 
 @click.group()
 def mail() -> None:
-    """Try the mail settings, list mails that wait or failed, and retry them."""
+    """Test the mail settings, list queued and failed mails, and retry them."""
 
 
 @mail.command()
@@ -30,10 +30,10 @@ def test(*, address: str) -> None:
 
 
 @mail.command("list")
-@click.option("--failed", is_flag=True, help="Those that failed and are not retried.")
+@click.option("--failed", is_flag=True, help="Only mails that failed and are not retried.")
 @json_option
 def list_command(*, failed: bool, as_json: bool) -> None:
-    """List mails that wait to be sent, or that failed."""
+    """List queued and failed mails."""
 
     async def work() -> list[Mail]:
         return (await list_mails(dead=failed)).mails

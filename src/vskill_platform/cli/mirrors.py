@@ -35,7 +35,7 @@ def mirrors() -> None:
 @mirrors.command("list")
 @json_option
 def list_mirrors(*, as_json: bool) -> None:
-    """List the mirrors in the settings and the skills that came from them."""
+    """List the mirrors and the skills that came from them."""
 
     async def work() -> tuple[list[dict[str, object]], list[MirroredSkill]]:
         return [_describe(one) for one in bound_env().mirrors], await _list_all()
@@ -61,10 +61,11 @@ def list_mirrors(*, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def check_mirror(context: click.Context, *, name: str, as_json: bool) -> None:
-    """Compare the mirrored skills of NAME, or of all mirrors, with the other registries now.
+    """Check mirrors for new versions now.
 
-    New versions are submitted. The exit code is 1 if a skill is missing or withdrawn there, or
-    could not be compared.
+    It compares the skills of the mirror NAME, or of all mirrors, with the other registries, and
+    submits new versions. The exit code is 1 if a skill is missing or withdrawn there, or could not
+    be compared.
     """
 
     async def work() -> list[MirroredSkill]:
@@ -90,10 +91,11 @@ def check_mirror(context: click.Context, *, name: str, as_json: bool) -> None:
 @click.argument("version", default="")
 @json_option
 def fetch_skill(*, name: str, skill: str, version: str, as_json: bool) -> None:
-    """Fetch SKILL of the mirror NAME, also if it was refused or deleted before.
+    """Fetch a skill from a mirror.
 
-    SKILL is its name there, such as acme/demo, or its slug here. VERSION is the latest by default.
-    A worker checks it next.
+    It is fetched even if it was refused or deleted before. NAME is the mirror. SKILL is the skill's
+    name there, such as acme/demo, or its slug here. VERSION is the latest by default. A worker
+    checks it next.
     """
 
     async def work() -> dict[str, str]:

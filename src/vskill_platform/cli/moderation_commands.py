@@ -12,10 +12,12 @@ _id = click.argument("submission_id", metavar="ID")
 _digest = click.option(
     "--digest",
     metavar="DIGEST",
-    help="The digest you reviewed, as `reviews show` prints it. Without it, you are shown the "
-    "content and asked.",
+    help="The digest you reviewed, as `reviews show` prints it. Without it, the content is "
+    "shown and you are asked to confirm.",
 )
-_reason = click.option("--reason", required=True, metavar="TEXT", help="Reason, kept permanently.")
+_reason = click.option(
+    "--reason", required=True, metavar="TEXT", help="Reason, kept in the history."
+)
 _yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
@@ -38,7 +40,7 @@ def reviews(context: click.Context, *, registry: str | None, as_json: bool) -> N
 @json_option
 @local_or_remote("reviews:list_all", "remote_reviews:list_all")
 def list_reviews() -> None:
-    """List submissions that need review, the longest waiting first."""
+    """List submissions that need review, longest waiting first."""
 
 
 @reviews.command()
@@ -118,7 +120,7 @@ def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def add() -> None:
     """Block content, a source or a publisher.
 
-    Published skills are taken down at once, and pending submissions end.
+    Matching skills are taken down at once, and matching submissions end as blocked.
     """
 
 

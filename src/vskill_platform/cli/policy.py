@@ -125,8 +125,8 @@ def _text(settings: Settings, version: PolicyVersion | None, *, is_current: bool
 def dry_run(*, file: Path, as_json: bool) -> None:
     """Show what a policy would change.
 
-    It decides again about every published skill and every one in review, from the stored reports;
-    nothing is scanned or changed.
+    It decides again on every published skill and every submission that needs review, from the
+    stored reports; nothing is scanned or changed.
     """
     result = _dry_run(_load(file), quiet=as_json)
     if as_json:

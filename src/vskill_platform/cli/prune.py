@@ -1,4 +1,4 @@
-"""`admin prune`: remove what the settings no longer keep, or show what that is."""
+"""`admin prune`: remove records that are past their retention, or count them."""
 
 import click
 
@@ -14,9 +14,9 @@ from vskill_platform.cron.prune_preview import preview_prune
 @click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @json_option
 def prune(*, dry_run: bool, as_json: bool) -> None:
-    """Remove what the settings no longer keep.
+    """Remove records that are past their retention.
 
-    The cron job does the same every hour. --dry-run counts it and removes nothing.
+    The cron job does the same every hour. The settings VSKILL_KEEP_… say how long records are kept.
     """
     if not dry_run:
         done = run_command(run_prune)

@@ -74,7 +74,7 @@ def _show_health(health: Health) -> None:
 @click.command()
 @json_option
 def stuck(*, as_json: bool) -> None:
-    """List stuck submissions; `tick` requeues them."""
+    """List stuck submissions; `admin tick` requeues them."""
 
     async def work() -> None:
         found = await get_stuck_submissions(get_now())

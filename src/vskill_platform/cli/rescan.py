@@ -76,7 +76,7 @@ def rescan(
 ) -> None:
     """Rescan all published skills.
 
-    They are checked from their archives, and it shows what would change. With --report and --apply,
+    It scans the stored archives and shows which verdicts would change. With --report and --apply,
     skills that were already checked with the current rules and policy are skipped. The exit code is
     1 if something could not be checked.
     """

@@ -59,7 +59,7 @@ class _Tally(msgspec.Struct):
 @click.command()
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option(
-    "--recursive", "-r", is_flag=True, help="Every folder below that contains a SKILL.md."
+    "--recursive", "-r", is_flag=True, help="Scan every folder below PATH with a SKILL.md."
 )
 @click.option("--format", "form", type=click.Choice(list(_WRITERS)), default="text",
               show_default=True, help="Report format.")  # fmt: skip

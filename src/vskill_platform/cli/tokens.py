@@ -21,7 +21,9 @@ def tokens() -> None:
 
 @tokens.command()
 @click.argument("user")
-@click.option("--label", required=True, metavar="TEXT", help="Its name, such as its purpose.")
+@click.option(
+    "--label", required=True, metavar="TEXT", help="Name of the token, such as its purpose."
+)
 @click.option(
     "--scope",
     "scopes",
@@ -31,7 +33,13 @@ def tokens() -> None:
     type=click.Choice([scope.value for scope in Scope]),
     help="A scope; repeat it for more.",
 )
-@click.option("--days", default=90, show_default=True, type=click.IntRange(1, 366))
+@click.option(
+    "--days",
+    default=90,
+    show_default=True,
+    type=click.IntRange(1, 366),
+    help="Days until it expires.",
+)
 @json_option
 def add(*, user: str, label: str, scopes: tuple[str, ...], days: int, as_json: bool) -> None:
     """Create a token for a user and print it. It is shown only once."""

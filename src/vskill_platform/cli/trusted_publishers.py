@@ -61,7 +61,7 @@ def remove(*, publisher_id: str, as_json: bool, registry: str | None) -> None:
 
 
 @click.command("ci-token")
-@click.option("--namespace", required=True, metavar="NAME", help="Where it may be used.")
+@click.option("--namespace", required=True, metavar="NAME", help="The namespace it is valid for.")
 @json_option
 @registry_option
 def ci_token(*, namespace: str, as_json: bool, registry: str | None) -> None:

@@ -18,7 +18,7 @@ _id = click.argument("submission_id", metavar="ID")
 _slug = click.argument("slug")
 _version = click.argument("version")
 reason_option = click.option(
-    "--reason", required=True, metavar="TEXT", help="Reason, kept permanently in the audit log."
+    "--reason", required=True, metavar="TEXT", help="Reason, kept in the audit log."
 )
 
 
@@ -48,7 +48,13 @@ def status() -> None:
 
 
 @click.command()
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option(
+    "--limit",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="List this many at most.",
+)
 @click.option("--after", help="Continue after this cursor (printed below a full page).")
 @click.option("--set", "set_id", metavar="ID", help="Only the submissions of this set.")
 @json_option
@@ -79,7 +85,7 @@ def withdraw() -> None:
 
 @click.command()
 @click.argument("repo", required=False, default="")
-@click.option("--ref", default="", metavar="REF", help="Follow this branch or tag alone.")
+@click.option("--ref", default="", metavar="REF", help="Follow only this branch or tag.")
 @click.option("--list", "is_list", is_flag=True, help="List the repositories that you follow.")
 @click.option("--stop", is_flag=True, help="Stop following it.")
 @json_option
@@ -106,7 +112,13 @@ def follow() -> None:
 @click.option("--namespace", default="", help="Only skills of this publisher.")
 @click.option("--tag", default="", help="Only skills with this tag.")
 @click.option("--agent", default="", help="Only skills that work with this agent.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100))
+@click.option(
+    "--limit",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1, 100),
+    help="List this many at most.",
+)
 @json_option
 @local_or_remote("search:search", "remote_skills:search")
 def search() -> None:
@@ -200,7 +212,7 @@ def undeprecate() -> None:
 @click.option("--namespace", "is_namespace", is_flag=True, help="SLUG is a namespace.")
 @click.option("--reason", default="", metavar="TEXT", help="Reason, which stays visible.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 @local_or_remote("delete_skill:delete", "remote_delete:delete")
 def delete() -> None:
@@ -211,7 +223,7 @@ def delete() -> None:
     """
 
 
-_why = click.option("--reason", default="", metavar="TEXT", help="Kept in the audit log.")
+_why = click.option("--reason", default="", metavar="TEXT", help="Reason, kept in the audit log.")
 
 
 @click.command()

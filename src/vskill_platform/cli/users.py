@@ -90,7 +90,10 @@ def add(*, name: str, role: str, mail: str | None, as_json: bool) -> None:
 @_name
 @json_option
 def invite(*, name: str, as_json: bool) -> None:
-    """Print a password reset link: valid once, for 24 hours."""
+    """Print a password reset link.
+
+    It is valid once, for 24 hours.
+    """
 
     async def work() -> str:
         return await invite_user(name, actor=getpass.getuser())
@@ -102,7 +105,10 @@ def invite(*, name: str, as_json: bool) -> None:
 @_name
 @click.argument("address")
 def set_mail(*, name: str, address: str) -> None:
-    """Set a user's mail address; a link to confirm it is mailed to it."""
+    """Set a user's mail address.
+
+    The user gets a mail with a link to confirm it.
+    """
 
     async def work() -> str:
         return (await set_mail_address(name, address, actor=getpass.getuser())).user
@@ -177,7 +183,10 @@ def enable(*, name: str, reason: str, as_json: bool) -> None:
 @_reason
 @json_option
 def set_role_command(*, name: str, role: str, reason: str, as_json: bool) -> None:
-    """Change a user's role; it applies from the next request."""
+    """Change a user's role.
+
+    It applies from the next request.
+    """
     _change(
         lambda: set_role(name, Role(role), actor=getpass.getuser(), reason=reason),
         as_json=as_json,
@@ -190,9 +199,10 @@ def set_role_command(*, name: str, role: str, reason: str, as_json: bool) -> Non
 @_reason
 @json_option
 def break_glass(*, name: str, off: bool, reason: str, as_json: bool) -> None:
-    """Let a user sign in with a password although passwords are turned off.
+    """Always let a user sign in with a password.
 
-    For an outage of the sign-on provider. The account must not be linked to it.
+    Use it if passwords are turned off, to prepare for an outage of the sign-on provider. The
+    account must not be linked to that provider.
     """
     _change(
         lambda: set_break_glass(name, is_on=not off, actor=getpass.getuser(), reason=reason),
@@ -223,7 +233,7 @@ def link(*, name: str, subject: str, reason: str, as_json: bool) -> None:
 @_reason
 @json_option
 def unlink(*, name: str, reason: str, as_json: bool) -> None:
-    """Remove a user's link to an account of the sign-on provider."""
+    """Unlink a user from the sign-on provider."""
 
     async def work() -> User:
         await unlink_account(name, actor=getpass.getuser(), reason=reason)

@@ -29,11 +29,24 @@ def list_webhooks(*, registry: str | None, **options: Any) -> None:
 
 @webhooks.command()
 @click.argument("url")
-@click.option("--namespace", default="", metavar="NAME", help="Default: the whole registry.")
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Event type; default: all.")
-@click.option("--shape", type=_SHAPES, default="standard", show_default=True)
+@click.option(
+    "--namespace",
+    default="",
+    metavar="NAME",
+    help="Events of this namespace (default: the whole registry).",
+)
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="TYPE",
+    help="Event type; repeat it for more (default: all).",
+)
+@click.option(
+    "--shape", type=_SHAPES, default="standard", show_default=True, help="Format of the messages."
+)
 @click.option("--label", default="", metavar="TEXT", help="Name of the webhook.")
-@click.option("--with-private", is_flag=True, help="Whole registry: also private skills.")
+@click.option("--with-private", is_flag=True, help="Without --namespace: also private skills.")
 @json_option
 @registry_option
 def add(*, registry: str | None, **options: Any) -> None:
@@ -46,7 +59,7 @@ def add(*, registry: str | None, **options: Any) -> None:
 @click.option("--url", metavar="URL", help="A new address.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only these event types.")
 @click.option("--all-types", is_flag=True, help="All event types.")
-@click.option("--shape", type=_SHAPES)
+@click.option("--shape", type=_SHAPES, help="Format of the messages.")
 @click.option("--label", metavar="TEXT", help="A new name.")
 @click.option("--on/--off", "is_enabled", default=None, help="Switch it on or off.")
 @json_option
@@ -79,15 +92,17 @@ def test(*, registry: str | None, **options: Any) -> None:
 @json_option
 @registry_option
 def log(*, registry: str | None, **options: Any) -> None:
-    """List the latest deliveries, with the answers of the receiver."""
+    """List the latest deliveries, with the receiver's responses."""
     run_remote(f"{_HERE}:log", registry, **options)
 
 
 @webhooks.command()
 @_id
 @click.argument("delivery", required=False)
-@click.option("--failed", is_flag=True, help="All that failed.")
-@click.option("--since", metavar="TIME", help="Only since then, such as 2026-01-31T12:00:00Z.")
+@click.option("--failed", is_flag=True, help="All failed deliveries.")
+@click.option(
+    "--since", metavar="TIME", help="Only those since this time, such as 2026-01-31T12:00:00Z."
+)
 @registry_option
 def replay(*, registry: str | None, **options: Any) -> None:
     """Send one delivery again, or all that failed."""
