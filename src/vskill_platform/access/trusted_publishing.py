@@ -47,6 +47,8 @@ _WORKFLOW = re.compile(r"[\w.-]{1,100}\.ya?ml", re.ASCII)
 _ENVIRONMENT = re.compile(r"[^\x00-\x1f\x7f]{0,200}")
 _REF = re.compile(r"(?:refs/(?:heads|tags)/[^\s\x00-\x1f~^:?*\[\\]{1,200})?")
 _MAX_ID, _MAX_CLAIM = 255, 1_000
+#: Sources of pipelines of GitLab that run for a proposed change.
+_MERGE_REQUESTS = frozenset({"merge_request_event", "external_pull_request_event"})
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +61,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     #: For the name of the token.
     run: str
+    #: What it runs for, if that is not yet part of the repository: "pull request", for example.
+    proposal: str = ""
 
     def shown(self) -> str:
         parts = [f"repository {self.repository}", f"workflow {self.workflow or 'none'}"]
@@ -156,6 +160,11 @@ async def exchange_ci_token(text: str, *, namespace: str) -> NewToken:
     if not isinstance(token_id, str) or not 0 < len(token_id) <= _MAX_ID:
         raise NotSignedIn("the token of the CI system has no id")
     job = _read_job(kind, claims)
+    if job.proposal:
+        # Anybody can propose a change, and the job may run what was proposed.
+        raise NotSignedIn(
+            f"a job that runs for a {job.proposal} cannot publish; publish from a branch or a tag"
+        )
     publisher = await _find_publisher(issuer, job, checked_namespace(namespace))
     user = await _find_publishing_user(publisher)
     expires_at = datetime.fromtimestamp(float(claims["exp"]), UTC) + LEEWAY
@@ -234,28 +243,48 @@ async def _find_publishing_user(publisher: TrustedPublisher) -> User:
 
 
 def _read_job(kind: CiKind, claims: Mapping[str, Any]) -> Job:
-    if kind is CiKind.GITHUB:
-        # owner/repo/.github/workflows/publish.yml@refs/heads/main
-        path = _text(claims, "workflow_ref").partition("@")[0]
-        return Job(
-            repository=_text(claims, "repository").lower(),
-            repository_id=_text(claims, "repository_id"),
-            workflow=path.rpartition("/")[2],
-            environment=_text(claims, "environment", is_needed=False),
-            ref=_text(claims, "ref"),
-            run=f"run {_text(claims, 'run_id', is_needed=False)}",
-        )
+    return _github_job(claims) if kind is CiKind.GITHUB else _gitlab_job(claims)
+
+
+def _github_job(claims: Mapping[str, Any]) -> Job:
+    repository, ref = _text(claims, "repository").lower(), _text(claims, "ref")
+    # owner/repo/.github/workflows/publish.yml@refs/heads/main
+    folder, _, name = _text(claims, "workflow_ref").partition("@")[0].rpartition("/")
+    is_own = folder.lower() == f"{repository}/.github/workflows"
+    event = _text(claims, "event_name", is_needed=False)
+    is_proposal = event.startswith("pull_request") or ref.startswith("refs/pull/")
+    return Job(
+        repository=repository,
+        repository_id=_text(claims, "repository_id"),
+        # An organization can run a workflow of another repository in this one.
+        workflow=name if is_own else "",
+        environment=_text(claims, "environment", is_needed=False),
+        ref=ref,
+        run=f"run {_text(claims, 'run_id', is_needed=False)}",
+        proposal="pull request" if is_proposal else "",
+    )
+
+
+def _gitlab_job(claims: Mapping[str, Any]) -> Job:
+    repository, ref = _text(claims, "project_path").lower(), _text(claims, "ref")
     # gitlab.example/group/project//.gitlab-ci.yml@refs/heads/main
     config = _text(claims, "ci_config_ref_uri", is_needed=False).partition("@")[0]
+    project, _, path = config.partition("//")
+    is_own = project.lower().endswith(f"/{repository}")
     kinds = {"branch": "refs/heads/", "tag": "refs/tags/"}
     prefix = kinds.get(_text(claims, "ref_type"), "refs/other/")
+    # A pipeline for a merge request of a fork can run in the project itself.
+    is_proposal = ref.startswith("refs/merge-requests/") or (
+        _text(claims, "pipeline_source", is_needed=False) in _MERGE_REQUESTS
+    )
     return Job(
-        repository=_text(claims, "project_path").lower(),
+        repository=repository,
         repository_id=_text(claims, "project_id"),
-        workflow=config.rpartition("/")[2],
+        workflow=path.rpartition("/")[2] if is_own else "",
         environment=_text(claims, "environment", is_needed=False),
-        ref=prefix + _text(claims, "ref"),
+        ref=prefix + ref,
         run=f"job {_text(claims, 'job_id', is_needed=False)}",
+        proposal="merge request" if is_proposal else "",
     )
 
 

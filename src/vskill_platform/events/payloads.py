@@ -67,11 +67,10 @@ def _slack(event: Event) -> dict[str, Any]:
     link = f"<{event.data.url}|{title}>" if event.data.url else title
     lines = [f"*{link}*", *(f"{name}: {_escape_slack(text)}" for name, text in _facts(event))]
     text = "\n".join(lines)
-    # `text` is what a notification shows.
-    return {
-        "text": title,
-        "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": text}}],
-    }
+    # `text` is what a notification shows. With `verbatim`, addresses and names in the texts of
+    # strangers do not become links or mentions.
+    section = {"type": "mrkdwn", "text": text, "verbatim": True}
+    return {"text": title, "blocks": [{"type": "section", "text": section}]}
 
 
 def _escape_slack(text: str) -> str:

@@ -298,3 +298,67 @@ async def test_a_stranger_who_trusts_the_repository_gets_nothing_of_it(
     made = await exchange_ci_token(a_job(ci), namespace=SPACE)
 
     assert (made.record.user, made.record.namespace) == ("ada", SPACE)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"event_name": "pull_request", "ref": "refs/pull/7/merge"},
+        {"event_name": "pull_request_target"},
+        {"event_name": "pull_request_review", "ref": "refs/pull/7/merge"},
+        {"ref": "refs/pull/7/merge"},
+    ],
+)
+async def test_a_job_for_a_pull_request_gets_no_token(
+    ci: OidcProvider, ada: User, claims: dict[str, str]
+) -> None:
+    await trust(ci, ada)
+
+    with pytest.raises(NotSignedIn, match="pull request"):
+        await exchange_ci_token(a_job(ci, **claims), namespace=SPACE)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"pipeline_source": "merge_request_event"},
+        {"pipeline_source": "external_pull_request_event"},
+        {"pipeline_source": "push", "ref": "refs/merge-requests/7/head"},
+    ],
+)
+async def test_a_pipeline_for_a_merge_request_gets_no_token(
+    ci: OidcProvider, ada: User, claims: dict[str, str]
+) -> None:
+    settings = msgspec.structs.replace(
+        bound_env().settings, github_actions_issuers="", gitlab_issuers=ci.url
+    )
+    token = worker_env_storage.set(replace(bound_env(), settings=settings))
+    await trust(ci, ada)
+    job = {
+        "project_path": "Acme/Skills",
+        "project_id": "4711",
+        "ref_type": "branch",
+        "ref": "main",
+        "job_id": "3",
+    }
+
+    try:
+        with pytest.raises(NotSignedIn, match="merge request"):
+            await exchange_ci_token(a_job(ci, **{**job, **claims}), namespace=SPACE)
+        made = await exchange_ci_token(a_job(ci, **job), namespace=SPACE)
+    finally:
+        worker_env_storage.reset(token)
+
+    assert made.record.namespace == SPACE
+
+
+async def test_a_workflow_of_another_repository_is_not_the_one_that_is_trusted(
+    ci: OidcProvider, ada: User
+) -> None:
+    await trust(ci, ada, workflow="publish.yml")
+    elsewhere = "Acme/Central/.github/workflows/publish.yml@refs/heads/main"
+    similar = "Acme/Skills/.github/workflows/x/publish.yml@refs/heads/main"
+
+    for workflow in (elsewhere, similar):
+        with pytest.raises(NotSignedIn, match="no trusted publisher"):
+            await exchange_ci_token(a_job(ci, workflow_ref=workflow), namespace=SPACE)

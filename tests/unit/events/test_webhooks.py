@@ -533,6 +533,7 @@ async def test_slack_and_teams_get_their_own_shapes_without_markup_of_strangers(
     teams = next(one.json for one in receiver.got if one.json.get("type") == "message")
     assert slack["text"] == "tidy-notes was rejected"
     assert "&lt;!channel&gt;" in slack["blocks"][0]["text"]["text"]
+    assert slack["blocks"][0]["text"]["verbatim"] is True
     card = teams["attachments"][0]
     assert card["contentType"] == "application/vnd.microsoft.card.adaptive"
     facts = {fact["title"]: fact["value"] for fact in card["content"]["body"][1]["facts"]}

@@ -29,6 +29,7 @@ from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.rate_limit_store import Quota, take_shared
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.submission_store import get_history, get_submission
+from vskill_platform.stores.user_store import get_user
 from vskill_platform.stores.version_store import get_versions
 
 _S = SubmissionState
@@ -117,8 +118,10 @@ async def may_appeal(visitor: Visitor, verdict: Verdict) -> bool:
     name = visitor.user.name
     if verdict.words == "yanked" and verdict.decided_by == name:
         return False  # one's own decision; unyank it instead
-    is_owner = visitor.owns((await get_namespace(verdict.namespace)).record)
-    return is_owner or (verdict.submitter == name and not verdict.is_private)
+    namespace = (await get_namespace(verdict.namespace)).record
+    if verdict.is_private:
+        return visitor.owns(namespace) and visitor.sees_into(namespace)
+    return visitor.owns(namespace) or verdict.submitter == name
 
 
 async def open_appeal(visitor: Visitor, subject: str, *, text: str) -> Appeal:
@@ -158,12 +161,18 @@ async def open_appeal(visitor: Visitor, subject: str, *, text: str) -> Appeal:
 
 
 async def sees_appeal(visitor: Visitor, appeal: Appeal) -> bool:
-    """Tell whether a visitor may read a case: staff, its author, owners of the namespace."""
+    """Tell whether a visitor may read a case: staff, its author, owners of the namespace.
+
+    The case of a private skill only as long as the visitor sees the skill.
+    """
     if visitor.user is None:
         return False
-    if visitor.may(Right.REVIEW, get_settings()) or appeal.by == visitor.user.name:
+    if visitor.may(Right.REVIEW, get_settings()):
         return True
-    return visitor.owns((await get_namespace(appeal.namespace)).record)
+    namespace = (await get_namespace(appeal.namespace)).record
+    if appeal.is_private and not visitor.sees_into(namespace):
+        return False
+    return appeal.by == visitor.user.name or visitor.owns(namespace)
 
 
 async def find_appeal(visitor: Visitor, appeal_id: str) -> Appeal:
@@ -238,8 +247,11 @@ async def _change(
 
 
 async def _mail(appeal: Appeal, actor: str) -> list[Operation]:
-    """Return the mail to the author about somebody else's message."""
-    if actor == appeal.by:
+    """Return the mail to the author about somebody else's message, if they may read it."""
+    author = await get_user(appeal.by)
+    if actor == appeal.by or author is None:
+        return []
+    if not await sees_appeal(Visitor(user=author.record, via="session"), appeal):
         return []
     fields = {
         "name": appeal.name,

@@ -28,6 +28,8 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+#: A response with one of these is not kept by shared caches.
+_NOT_SHARED = frozenset({"private", "no-store"})
 
 
 async def add_headers(message: Message, scope: Scope) -> None:
@@ -42,9 +44,16 @@ async def add_headers(message: Message, scope: Scope) -> None:
     visitor = state.get(VISITOR)
     is_personal = state.get(SHOWS_FORM) or (visitor is not None and visitor.user is not None)
     if is_personal:
-        # Shared caches must not keep a visitor's response.
-        headers.setdefault("Cache-Control", "private, no-cache")
+        # Shared caches must not keep a visitor's response, also where the handler does not say so.
+        wanted = headers.get("Cache-Control", "no-cache")
+        is_kept_back = _NOT_SHARED.intersection(part.strip() for part in wanted.split(","))
+        headers["Cache-Control"] = wanted if is_kept_back else _as_private(wanted)
         headers.add("Vary", "Cookie, Authorization")
     if state.get(SHOWS_FORM) and state.get(NEW_VISIT):
         cookie = visit_cookie(state[NEW_VISIT], get_settings())
         headers.add("Set-Cookie", cookie.to_header(header=""))
+
+
+def _as_private(wanted: str) -> str:
+    parts = [part.strip() for part in wanted.split(",")]
+    return ", ".join(["private", *(part for part in parts if part != "public")])

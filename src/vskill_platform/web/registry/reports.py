@@ -9,7 +9,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_201_CREATED
 
-from vskill_platform.errors import InvalidInput, NotSignedIn
+from vskill_platform.errors import InvalidInput, NotAllowed, NotSignedIn
 from vskill_platform.model.rights import Visitor
 from vskill_platform.publish.moderation.user_reports import (
     close_report,
@@ -131,6 +131,7 @@ async def report_problem_over_api(
     return ReportMade(id=made.id, report=_item(made))
 
 
+@operation(also=(403,))
 async def list_own_problems(request: WebRequest) -> ProblemReports:
     """List the problems that you have reported, with the answers; at most 100."""
     found = await list_reports_by(_signed_in(request).name, limit=_MAX_ROWS)
@@ -208,4 +209,6 @@ def _signed_in(request: WebRequest) -> Visitor:
     visitor = visitor_of(request)
     if visitor.user is None:
         raise NotSignedIn("sign in to see your reports")
+    if visitor.only_in:
+        raise NotAllowed("a token for one namespace does not show your reports")
     return visitor

@@ -17,6 +17,7 @@ from vskill_platform.publish.moderation.appeals import (
     decide_appeal,
     find_appeal,
     open_appeal,
+    sees_appeal,
     withdraw_appeal,
 )
 from vskill_platform.stores.appeal_store import (
@@ -89,7 +90,8 @@ async def list_over_api(
     """List your appeals; reviewers can list the open ones, or all. At most 100."""
     visitor = _signed_in(request)
     if status == "mine":
-        found = await list_appeals_by(visitor.name, limit=_MAX_ROWS)
+        own = await list_appeals_by(visitor.name, limit=_MAX_ROWS)
+        found = [one for one in own if await sees_appeal(visitor, one)]
     elif not visitor.may(Right.REVIEW, get_settings()):
         raise InvalidInput("only reviewers can list the appeals of others; use status=mine")
     elif status == "open":

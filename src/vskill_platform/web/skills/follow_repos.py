@@ -207,15 +207,16 @@ async def _may_replace(visitor: Visitor, namespace: str) -> bool:
 
 
 async def _may_stop(visitor: Visitor, followed: FollowedRepo) -> bool:
-    if followed.by == visitor.name:
-        return True
+    is_own = followed.by == visitor.name
     if not followed.slug:
-        return await may_manage_in(visitor, namespace_of(git_source(followed.repo_url)))
+        return is_own or await may_manage_in(visitor, namespace_of(git_source(followed.repo_url)))
     try:
         skill = await find_visible_skill(visitor, followed.slug)
     except NotFound:
-        return False
-    return await may_manage(visitor, skill.record)
+        # The answer names what was followed, and a token without the scope read sees no private
+        # skill. Other users can always stop what they have started.
+        return is_own and visitor.sees_own
+    return is_own or await may_manage(visitor, skill.record)
 
 
 async def list_followed(

@@ -185,6 +185,11 @@ async def _find(visitor: Visitor, transfer_id: str) -> Stored[Transfer]:
 
 
 async def _concerns(visitor: Visitor, offer: Transfer) -> bool:
+    if not offer.is_namespace and not visitor.sees_own:
+        # A token without the scope read does not learn the names of private skills.
+        stored = await get_skill(offer.subject)
+        if stored is None or stored.record.is_private:
+            return False
     if visitor.name == offer.by or await _may_accept(visitor, offer):
         return True
     if offer.is_namespace:

@@ -10,12 +10,12 @@ import pytest
 from tests.clocks import ManualClock
 from tests.people import a_user
 from tests.unit.events.happenings import moved, published, submitted
-from vskill_platform.access.namespaces import add_owner
+from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound, TooMany
 from vskill_platform.events.deliver import send_events
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.model.user import Role
+from vskill_platform.model.user import Role, Scope
 from vskill_platform.publish.moderation.appeals import (
     MAX_OPEN,
     MAX_TEXT,
@@ -224,3 +224,27 @@ async def test_appeals_are_events(ada: Visitor, rae: Visitor) -> None:
 
     # received, needs review, rejected, review decided, appeal opened, appeal decided
     assert done.startswith("6 events")
+
+
+async def test_the_case_of_a_private_skill_is_only_for_those_who_still_see_the_skill(
+    ada: Visitor, rae: Visitor
+) -> None:
+    await add_owner("ada", "ada", actor="test")
+    stored = await moved(
+        await submitted(is_private=True), _S.TIER1_SCANNING, _S.NEEDS_REVIEW, _S.REJECTED
+    )
+    subject = stored.record.id
+    without_read = msgspec.structs.replace(ada, via="token", scopes=frozenset({Scope.MANAGE}))
+    with pytest.raises(NotFound):
+        await open_appeal(without_read, subject, text="why?")
+    appeal = await open_appeal(ada, subject, text="why?")
+    with pytest.raises(NotFound):
+        await find_appeal(without_read, appeal.id)
+
+    await remove_owner("ada", "ada", actor="test")
+    await answer_appeal(rae, appeal.id, text="Because of its private part.")
+
+    with pytest.raises(NotFound):
+        await find_appeal(ada, appeal.id)
+    assert (await find_appeal(rae, appeal.id)).id == appeal.id
+    assert [mail.kind for mail in (await list_mails(dead=False)).mails] == []

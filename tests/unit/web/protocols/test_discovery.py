@@ -109,6 +109,10 @@ async def test_a_private_skill_is_listed_for_members_with_a_signed_url(
 
     (entry,) = await entries(registry, "/n/@acme", headers=member)
     by_path = await entries(registry, f"/t/{token}/s/@acme/demo")
+    kept = [
+        (await registry.get(f"{place}/n/@acme{INDEX}", headers=who)).headers["cache-control"]
+        for place, who in (("", member), (f"/t/{token}", {}), ("", {}))
+    ]
     artifact = await registry.get(entry["url"])
     other_version = await registry.get(entry["url"].replace("1.0.0", "1.0.1"))
     clock.advance(minutes=21)
@@ -117,6 +121,7 @@ async def test_a_private_skill_is_listed_for_members_with_a_signed_url(
     assert await names(registry, "/n/@acme") == []
     assert (await registry.get(f"/s/@acme/demo{INDEX}")).status_code == 404
     assert by_path == [entry]
+    assert kept == ["private, no-cache", "private, no-cache", "no-cache"]
     assert token not in entry["url"]
     assert artifact.status_code == 200
     assert other_version.status_code == late.status_code == 404

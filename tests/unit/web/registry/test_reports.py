@@ -8,6 +8,7 @@ import pytest
 from tests.git_server import GitServer
 from tests.unit.web.api_cast import Registry, all_audited, browser_of, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill
+from vskill_platform.access.tokens import TokenLimits, add_token
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.publish.moderation import user_reports
 from vskill_platform.stores.db import bound_env
@@ -109,3 +110,17 @@ async def test_staff_close_a_report_on_its_page(registry: Registry) -> None:
     assert answer.status_code == 303
     assert "No open reports" in after.text
     assert "Blocked." in after.text
+
+
+async def test_the_token_of_a_ci_job_does_not_show_the_reports_of_its_user(
+    registry: Registry,
+) -> None:
+    await token_of(Role.PUBLISHER, name="ada")
+    limits = TokenLimits(namespace="@ada")
+    made = await add_token("ada", "CI", [Scope.READ, Scope.SUBMIT], actor="test", limits=limits)
+
+    answer = await registry.get(
+        "/api/v1/problem-reports/mine", headers={"Authorization": f"Bearer {made.text}"}
+    )
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.events.happenings import moved, submitted
 from tests.unit.web.admin_cast import an_operator
 from tests.unit.web.api_cast import Registry, open_registry, token_of
+from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
@@ -90,3 +91,22 @@ async def test_the_api_opens_answers_lists_and_decides(registry: Registry) -> No
     assert (not_mine.status_code, refused.status_code, late.status_code) == (400, 403, 409)
     assert decided.json()["state"] == shown.json()["state"] == "granted"
     assert await list_open_appeals(limit=10) == []
+
+
+async def test_a_token_that_sees_no_private_skills_lists_no_case_about_one(
+    registry: Registry,
+) -> None:
+    full = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE)
+    less = await token_of(Role.PUBLISHER, Scope.MANAGE)
+    await add_owner("ada", "ada", actor="test")
+    stored = await moved(
+        await submitted(is_private=True), _S.TIER1_SCANNING, _S.NEEDS_REVIEW, _S.REJECTED
+    )
+    wanted = {"subject": stored.record.id, "text": "why"}
+
+    hidden = await registry.post(API, json=wanted, headers=less)
+    opened = await registry.post(API, json=wanted, headers=full)
+    seen = [await registry.json("/appeals", headers=who) for who in (full, less)]
+
+    assert (hidden.status_code, opened.status_code) == (404, 201)
+    assert [len(one["appeals"]) for one in seen] == [1, 0]

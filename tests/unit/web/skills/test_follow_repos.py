@@ -215,3 +215,19 @@ async def test_the_page_follows_shows_and_stops(registry: Registry) -> None:
     assert "/skills/ada/notes/tidy" in page.text
     assert "problem:" in wrong.headers["set-cookie"]
     assert await find_followed_in(REPO) == []
+
+
+async def test_a_token_that_sees_no_private_skills_gets_no_name_of_one(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path, is_private=True)
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.SUBMIT, name="ada")
+    less = await token_of(Role.PUBLISHER, Scope.SUBMIT, name="ada")
+    await add_owner("ada", "ada", actor="test")
+    await registry.post(WHERE, json={}, headers=ada)
+
+    hidden = await registry.ask("DELETE", ALL, params={"repoUrl": REPO}, headers=less)
+    ended = await registry.ask("DELETE", ALL, params={"repoUrl": REPO}, headers=ada)
+
+    assert hidden.status_code == 404
+    assert [one["slug"] for one in ended.json()["followed"]] == ["ada/notes/tidy"]

@@ -190,3 +190,24 @@ async def test_it_all_works_on_pages(registry: Registry) -> None:
     assert (given.status_code, given.headers["location"]) == (303, "/account?done=offered")
     assert wrong.status_code == 400
     assert await resolve_slug(SLUG) == "@ben/neat"
+
+
+async def test_a_token_that_sees_no_private_skills_lists_no_offer_of_one(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path, "@ada/secret", publisher="@ada", is_private=True)
+    ada, ben = await manager("ada"), await manager("ben")
+    less = [await token_of(Role.PUBLISHER, Scope.MANAGE, name=name) for name in ("ada", "ben")]
+
+    offered = await registry.post(
+        "/api/v1/skills/@ada%2Fsecret/move", json={"namespace": "@ben"}, headers=ada
+    )
+    path = f"/api/v1/transfer-offers/{offered.json()['transfer']['id']}"
+    lists = [
+        (await registry.get("/api/v1/transfer-offers", headers=who)).json()["transfers"]
+        for who in (ada, ben, *less)
+    ]
+    ended = [await registry.ask("DELETE", path, headers=who) for who in (*less, ben)]
+
+    assert [len(found) for found in lists] == [1, 1, 0, 0]
+    assert [one.status_code for one in ended] == [404, 404, 200]
