@@ -23,7 +23,8 @@ _YEAR_SECONDS = 365.25 * 86400
 _LEVELS_A_POINT = 32
 _MAX_LEVEL = 2**13 - 1
 #: The lower bits of a rank distinguish skills of the same level, equally on every node. They are
-#: few, because the full-text index stores the id for each word.
+#: few, because the full-text index stores the id for each word. If a level has more skills than
+#: that, some get an id of the next level (sql.py, ids_near).
 SLUG_BITS = 18
 
 

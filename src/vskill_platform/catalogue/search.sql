@@ -204,7 +204,7 @@ SELECT word FROM word WHERE word IN (SELECT value FROM json_each(:words))
 -- name: similar_words
 -- For each word that is not known, the words in some ranges (vocabulary.py). An edit removes at most
 -- one letter and adds at most one; `x & (x - 1)` has one bit less than x. A known word is the only
--- one that it is similar to.
+-- one that it is similar to. Each range has its own limit, and is sorted as vocabulary.py sorts all.
 WITH asked (number, letters, ranges, known) AS MATERIALIZED (
   SELECT key, value ->> 'letters', value -> 'ranges', iif(
       EXISTS (SELECT 1 FROM word WHERE word IN (value ->> 'word', value ->> 'singular')),
@@ -216,23 +216,35 @@ part (number, letters, by_key, low, high, shortest, longest) AS MATERIALIZED (
   SELECT number, letters, one.value ->> 0, one.value ->> 1, one.value ->> 2, one.value ->> 3,
     one.value ->> 4
   FROM asked CROSS JOIN json_each(ranges) AS one WHERE known IS NULL
-),
-near (number, word, count, missing, extra) AS (
-  SELECT number, word, count, part.letters & ~word.letters, word.letters & ~part.letters
-  FROM part CROSS JOIN word
-  WHERE NOT by_key AND word BETWEEN low AND high AND length(word) BETWEEN shortest AND longest
-  UNION ALL
-  SELECT number, word, count, part.letters & ~word.letters, word.letters & ~part.letters
-  FROM part CROSS JOIN word_key CROSS JOIN word USING (word)
-  WHERE by_key AND key BETWEEN low AND high AND length(word) BETWEEN shortest AND longest
 )
-SELECT json_group_array(json_array(number, word, count, differing)) FROM (
-  SELECT number, known AS word, 0 AS count, 0 AS differing FROM asked WHERE known IS NOT NULL
+SELECT json_group_array(json(found)) FROM (
+  SELECT json_array(json_array(number, known, 0, 0)) AS found FROM asked WHERE known IS NOT NULL
   UNION ALL
-  SELECT * FROM (
-    SELECT number, word, count, missing | extra FROM near
-    WHERE missing & (missing - 1) & iif(:most = 1, -1, (missing & (missing - 1)) - 1) = 0
-      AND extra & (extra - 1) & iif(:most = 1, -1, (extra & (extra - 1)) - 1) = 0
-    LIMIT :limit
-  )
+  SELECT (
+    SELECT json_group_array(json_array(part.number, word, count, missing | extra)) FROM (
+      SELECT word, count, part.letters & ~word.letters AS missing,
+        word.letters & ~part.letters AS extra
+      FROM word
+      WHERE word BETWEEN low AND high AND length(word) BETWEEN shortest AND longest
+        AND missing & (missing - 1) & iif(:most = 1, -1, (missing & (missing - 1)) - 1) = 0
+        AND extra & (extra - 1) & iif(:most = 1, -1, (extra & (extra - 1)) - 1) = 0
+      ORDER BY (missing > 0) + (missing & (missing - 1) > 0) + (extra > 0)
+        + (extra & (extra - 1) > 0), count DESC, word
+      LIMIT :limit
+    )
+  ) FROM part WHERE NOT by_key
+  UNION ALL
+  SELECT (
+    SELECT json_group_array(json_array(part.number, word, count, missing | extra)) FROM (
+      SELECT word, count, part.letters & ~word.letters AS missing,
+        word.letters & ~part.letters AS extra
+      FROM word_key CROSS JOIN word USING (word)
+      WHERE key BETWEEN low AND high AND length(word) BETWEEN shortest AND longest
+        AND missing & (missing - 1) & iif(:most = 1, -1, (missing & (missing - 1)) - 1) = 0
+        AND extra & (extra - 1) & iif(:most = 1, -1, (extra & (extra - 1)) - 1) = 0
+      ORDER BY (missing > 0) + (missing & (missing - 1) > 0) + (extra > 0)
+        + (extra & (extra - 1) > 0), count DESC, word
+      LIMIT :limit
+    )
+  ) FROM part WHERE by_key
 )

@@ -10,8 +10,12 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.sql_file import load_queries
+from vskill_platform.errors import EngineError
 
 log = get_logger(__name__)
+
+#: More than the logarithm of any number of records.
+_ID_BITS = 60
 
 _PACKAGE = "vskill_platform.catalogue"
 
@@ -44,6 +48,19 @@ def submission_key(submission_id: str) -> int:
     """Return a number for an id, to save space in rows that refer to a submission."""
     digest = hashlib.blake2b(submission_id.encode(errors="replace"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
+
+
+def ids_near(preferred: int, name: str) -> Iterator[int]:
+    """Yield the preferred id of a record, then others that follow it, always the same ones.
+
+    Each is chosen from twice as many as the one before, so that a free one is found after a few
+    attempts, also if thousands of records prefer the same id.
+    """
+    yield preferred
+    for width in range(_ID_BITS):
+        digest = hashlib.blake2b(f"{width}:{name}".encode(errors="replace"), digest_size=8).digest()
+        yield preferred + 1 + int.from_bytes(digest) % (1 << width)
+    raise EngineError(f"there is no free id for {name}")
 
 
 def one_row(connection: apsw.Connection, query: str, **bindings: Any) -> Any:

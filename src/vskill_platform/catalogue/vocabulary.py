@@ -34,8 +34,8 @@ _SHORT = 4
 _ENDING = 6
 #: The shortest beginning or ending that is looked for.
 _SHORTEST_PART = 2
-#: How many words are read for a query, and how many of them are compared letter by letter.
-_READ, _COMPARED = 4_000, 60
+#: How many of the words whose letters differ least are compared letter by letter.
+_COMPARED = 60
 #: Greater than any letter.
 _LAST = chr(0x10FFFF)
 _encode = msgspec.json.Encoder().encode
@@ -58,7 +58,7 @@ class _Similar(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 #: Words to read: those of some lengths that are between two others, or have a key that is.
 _Range = tuple[bool, str, str, int, int]
-_SIMILAR = msgspec.json.Decoder(list[_Similar])
+_SIMILAR = msgspec.json.Decoder(list[list[_Similar]])
 
 
 def vocabulary_of(hit: SkillHit) -> list[str]:
@@ -134,9 +134,10 @@ def _closest(word: str, similar: list[_Similar], most: int) -> str | None:
 def _similar_words(
     connection: apsw.Connection, words: Sequence[str], most: int
 ) -> dict[str, list[_Similar]]:
-    """Return all words that can be at most this many edits away, and some others; in one query.
+    """Return the words that can be at most this many edits away, and some others; in one query.
 
-    A known word, or a plural whose singular is known, is only similar to itself.
+    Each range returns as many as are compared, so none takes words away from another one. A known
+    word, or a plural whose singular is known, is only similar to itself.
     """
     if not words:
         return {}
@@ -150,10 +151,11 @@ def _similar_words(
         }
         for word in words
     ]
-    bindings = {"asked": _encode(asked).decode(), "most": most, "limit": _READ}
+    bindings = {"asked": _encode(asked).decode(), "most": most, "limit": _COMPARED}
     found: dict[str, list[_Similar]] = {word: [] for word in words}
-    for one in _SIMILAR.decode(one_value(connection, SEARCH["similar_words"], bindings)):
-        found[words[one.number]].append(one)
+    for some in _SIMILAR.decode(one_value(connection, SEARCH["similar_words"], bindings)):
+        for one in some:
+            found[words[one.number]].append(one)
     return found
 
 

@@ -22,7 +22,13 @@ from vskill_platform.catalogue.match import (
 )
 from vskill_platform.catalogue.query import DownSkill, SkillHit
 from vskill_platform.catalogue.rank import rank
-from vskill_platform.catalogue.sql import WRITE, one_row, skipped_if_malformed, submission_key
+from vskill_platform.catalogue.sql import (
+    WRITE,
+    ids_near,
+    one_row,
+    skipped_if_malformed,
+    submission_key,
+)
 from vskill_platform.catalogue.vocabulary import count_words, vocabulary_of
 from vskill_platform.catalogue.words import as_one_word, name_parts, with_singulars, words_of
 from vskill_platform.engines.timestamps import to_micros
@@ -271,10 +277,12 @@ def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
 
 
 def _free_id(connection: apsw.Connection, rank: int, slug: str) -> int:
-    """Return the preferred id, or the next free one if another skill has it."""
-    while (taken := one_row(connection, "slug_at", id=rank)) and taken[0] != slug:
-        rank += 1
-    return rank
+    """Return the preferred id, or a free one near it if another skill has it."""
+    return next(
+        row_id
+        for row_id in ids_near(rank, slug)
+        if (one_row(connection, "slug_at", id=row_id) or (slug,))[0] == slug
+    )
 
 
 def _remove(connection: apsw.Connection, slug: str, moved: _Moved) -> None:

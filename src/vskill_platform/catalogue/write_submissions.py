@@ -9,7 +9,13 @@ from typing import Any
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.sql import WRITE, one_row, skipped_if_malformed, submission_key
+from vskill_platform.catalogue.sql import (
+    WRITE,
+    ids_near,
+    one_row,
+    skipped_if_malformed,
+    submission_key,
+)
 from vskill_platform.catalogue.words import as_one_word, words_of
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.model.namespace import namespace_of
@@ -107,7 +113,7 @@ def _put(connection: apsw.Connection, ready: _Ready) -> tuple[int, bool, bool]:
     """Write one; return its id, whether it existed, and whether its words have changed."""
     submission_id = ready.columns["submission_id"]
     known = one_row(connection, "find_submission", submission_id=submission_id)
-    row_id = known[0] if known else _free_id(connection, ready.preferred_id)
+    row_id = known[0] if known else _free_id(connection, ready.preferred_id, submission_id)
     connection.execute(WRITE["put_submission"], {"id": row_id, **ready.columns})
     return row_id, known is not None, known is None or known[1] != ready.digest
 
@@ -131,10 +137,9 @@ def _preferred_id(submission: Submission) -> int:
     return (_LAST_MOMENT - moment) << _ID_BITS | submission_key(submission.id) >> (63 - _ID_BITS)
 
 
-def _free_id(connection: apsw.Connection, preferred: int) -> int:
-    while one_row(connection, "submission_at", id=preferred):
-        preferred += 1
-    return preferred
+def _free_id(connection: apsw.Connection, preferred: int, submission_id: str) -> int:
+    ids = ids_near(preferred, submission_id)
+    return next(row_id for row_id in ids if not one_row(connection, "submission_at", id=row_id))
 
 
 def _remove(connection: apsw.Connection, submission_id: str) -> int | None:

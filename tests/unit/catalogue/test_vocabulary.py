@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
+from itertools import product
 
 import apsw
 import pytest
@@ -80,3 +81,28 @@ def test_a_closer_word_is_preferred_to_one_that_more_skills_use(
         [RelaxedText("kubernetes")], [RelaxedText("kubernetes")],
     ]  # fmt: skip
     assert relax_texts(connection, ["qkuberneten"]) == [[RelaxedText("kuberneten")]]
+
+
+@pytest.fixture
+def crowded(connection: apsw.Connection) -> apsw.Connection:
+    """Thousands of words with one beginning and the same letters."""
+    count_words(connection, {f"abcabcab{''.join(end)}": 1 for end in product("abc", repeat=8)})
+    return connection
+
+
+def test_a_word_with_many_similar_ones_takes_none_away_from_other_words(
+    crowded: apsw.Connection,
+) -> None:
+    typed = " ".join(f"abcabcab{letter}abcabc{letter}" for letter in "pqrst")
+
+    (relaxed,) = relax_texts(crowded, [f"{typed} qocker"])
+
+    assert relaxed[0].text.split()[-1] == "docker"
+
+
+def test_a_beginning_that_many_words_have_takes_none_away_from_an_ending(
+    crowded: apsw.Connection,
+) -> None:
+    count_words(crowded, {"abcaacabxabcabcx": 1})
+
+    assert relax_texts(crowded, ["abcabcabxabcabcx"]) == [[RelaxedText("abcaacabxabcabcx")]]
