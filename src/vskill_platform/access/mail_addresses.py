@@ -53,7 +53,7 @@ def checked_address(text: str) -> str:
     address = text.strip()
     if not is_mail_address(address):
         raise InvalidInput(
-            "this is not a mail address such as ada@example.org (letters a-z, no spaces or quotes)"
+            "not an email address such as ada@example.org (letters a-z, no spaces or quotes)"
         )
     return address
 
@@ -77,7 +77,7 @@ async def set_mail_address(name: str, text: str, *, actor: str) -> MailAddress:
         ]
         return PlannedChange(operations=operations, result=new)
 
-    return await change(f"the mail address of {user.name}", plan)
+    return await change(f"the email address of {user.name}", plan)
 
 
 def prepare_mail_address(user: User, text: str) -> list[Operation]:
@@ -117,7 +117,7 @@ async def remove_mail_address(name: str, *, actor: str) -> None:
         ]
         return PlannedChange(operations=operations, result=None)
 
-    await change(f"the mail address of {user.name}", plan)
+    await change(f"the email address of {user.name}", plan)
 
 
 async def remove_own_address(user: User, *, password: str) -> None:
@@ -131,13 +131,13 @@ async def choose_topics(name: str, wanted: set[MailTopic]) -> MailAddress:
     async def plan() -> PlannedChange[MailAddress]:
         stored = await get_mail_address(name)
         if stored is None:
-            raise InvalidInput("set a mail address first")
+            raise InvalidInput("set an email address first")
         muted = tuple(topic.value for topic in MailTopic if topic not in wanted)
         changed = msgspec.structs.replace(stored.record, muted=muted)
         operations = [write_mail_address(changed, expected=stored.revision)]
         return PlannedChange(operations=operations, result=changed)
 
-    return await change(f"the mail address of {name}", plan)
+    return await change(f"the email address of {name}", plan)
 
 
 async def make_address_link(user_name: str, address: str) -> str | None:
@@ -177,7 +177,7 @@ async def confirm_address(key: str) -> MailAddress:
         ]
         return PlannedChange(operations=operations, result=confirmed)
 
-    return await change("a mail address", plan)
+    return await change("an email address", plan)
 
 
 async def ask_for_reset(text: str) -> None:

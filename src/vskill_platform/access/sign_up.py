@@ -120,7 +120,7 @@ async def _has_account(address: str) -> bool:
 def _check_domain(address: str) -> None:
     if not _is_allowed(address):
         domains = ", ".join(sorted(sign_up_domains(get_settings())))
-        raise InvalidInput(f"use a mail address of one of these domains: {domains}")
+        raise InvalidInput(f"use an email address of one of these domains: {domains}")
 
 
 def _is_allowed(address: str) -> bool:

@@ -133,7 +133,7 @@ def _start_exchanges() -> _Exchanges:
     from prometheus_client import Counter  # noqa: PLC0415 - see above
 
     return _Exchanges(
-        mails=Counter("vskill_mails", "Attempts to send a mail.", ["outcome"]),
+        mails=Counter("vskill_mails", "Attempts to send an email.", ["outcome"]),
         deliveries=Counter(
             "vskill_webhook_deliveries", "Attempts to deliver an event.", ["outcome"]
         ),

@@ -14,13 +14,13 @@ from vskill_platform.stores.mail_store import Mail, list_mails
 
 @click.group()
 def mail() -> None:
-    """Test the mail settings, list queued and failed mails, and retry them."""
+    """Test the email settings, list queued and failed emails, and retry them."""
 
 
 @mail.command()
 @click.argument("address")
 def test(*, address: str) -> None:
-    """Send a test mail to ADDRESS at once, and print the server's answer."""
+    """Send a test email to ADDRESS at once, and print the server's answer."""
 
     async def work() -> str:
         return await send_test_mail(checked_address(address))
@@ -30,10 +30,10 @@ def test(*, address: str) -> None:
 
 
 @mail.command("list")
-@click.option("--failed", is_flag=True, help="Only mails that failed and are not retried.")
+@click.option("--failed", is_flag=True, help="Only emails that failed and are not retried.")
 @json_option
 def list_command(*, failed: bool, as_json: bool) -> None:
-    """List queued and failed mails."""
+    """List queued and failed emails."""
 
     async def work() -> list[Mail]:
         return (await list_mails(dead=failed)).mails
@@ -51,11 +51,11 @@ def list_command(*, failed: bool, as_json: bool) -> None:
 
 @mail.command()
 @click.argument("mail_id", required=False)
-@click.option("--all", "every", is_flag=True, help="All failed mails.")
+@click.option("--all", "every", is_flag=True, help="All failed emails.")
 def retry(*, mail_id: str | None, every: bool) -> None:
-    """Send a failed mail again, or all of them."""
+    """Send a failed email again, or all of them."""
     if bool(mail_id) == every:
-        raise InvalidInput("name one mail, or use --all")
+        raise InvalidInput("name one email, or use --all")
 
     async def work() -> int:
         ids = [mail_id] if mail_id else []

@@ -52,7 +52,7 @@ SHORT_HELP = {
     ),
     f"{_HERE}.appeals:appeals": "Appeal verdicts about your skills, or decide appeals.",
     f"{_HERE}.users:users": "Invite users, set their roles, disable or enable them.",
-    f"{_HERE}.mail:mail": "Test the mail settings, list queued and failed mails, and retry them.",
+    f"{_HERE}.mail:mail": "Test the email settings, list queued and failed emails, and retry them.",
     f"{_HERE}.tokens:tokens": "Create, list and revoke API tokens.",
     f"{_HERE}.namespaces:namespaces": "Manage owners and members of namespaces.",
     f"{_HERE}.audit:audit": "List the actions of operators and reviewers, newest first.",

@@ -61,7 +61,7 @@ def list_command(*, as_json: bool) -> None:
 @users.command()
 @_name
 @click.option("--role", type=_roles, default=Role.PUBLISHER.value, show_default=True)
-@click.option("--mail", metavar="ADDRESS", help="Mail the link to this address.")
+@click.option("--mail", metavar="ADDRESS", help="Email the link to this address.")
 @json_option
 def add(*, name: str, role: str, mail: str | None, as_json: bool) -> None:
     """Invite a user.
@@ -80,7 +80,7 @@ def add(*, name: str, role: str, mail: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"user": user, "link": url})
     elif not url:
-        echo(f"{user.name} is {user.role}. An invitation will be mailed to {mail}.")
+        echo(f"{user.name} is {user.role}. An invitation will be emailed to {mail}.")
     else:
         echo(f"{user.name} is {user.role}. Send them this link (valid once, for 24 hours):")
         echo(f"  {url}")
@@ -105,15 +105,15 @@ def invite(*, name: str, as_json: bool) -> None:
 @_name
 @click.argument("address")
 def set_mail(*, name: str, address: str) -> None:
-    """Set a user's mail address.
+    """Set a user's email address.
 
-    The user gets a mail with a link to confirm it.
+    The user gets an email with a link to confirm it.
     """
 
     async def work() -> str:
         return (await set_mail_address(name, address, actor=getpass.getuser())).user
 
-    echo(f"The mail address of {run_command(work)} was set.")
+    echo(f"The email address of {run_command(work)} was set.")
 
 
 @users.command("admin-link")

@@ -52,7 +52,10 @@ async def remind_reviews() -> str:
     mails = await _mails(late)
     # With the day, so that nobody is reminded twice.
     await put_reminder(_TOPIC, today, expected=last.revision if last else None, also=mails)
-    ways = [*(["by the program"] if is_told else []), *([f"{len(mails)} by mail"] if mails else [])]
+    ways = [
+        *(["by the program"] if is_told else []),
+        *([f"{len(mails)} by email"] if mails else []),
+    ]
     return f"reminded of {len(late)}, {' and '.join(ways) or 'in the log only'}"
 
 

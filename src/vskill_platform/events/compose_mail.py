@@ -28,7 +28,7 @@ def compose_mail(
 ) -> EmailMessage:
     """Return the message; *links* are the addresses that were made for this attempt."""
     if not is_mail_address(mail.to):
-        raise MailRefused(f"{show(mail.to, limit=100)} is not a mail address")
+        raise MailRefused(f"{show(mail.to, limit=100)} is not an email address")
     base = base_url(settings)
     values = {name: _show_field(text) for name, text in mail.fields.items()} | links
     values |= {
@@ -44,7 +44,7 @@ def compose_mail(
         )
     except TemplateNotFound as error:
         # Written by a newer release, which will send it.
-        words = f"this release knows no mail of the kind {mail.kind!r}"
+        words = f"this release knows no email of the kind {mail.kind!r}"
         raise MailRefused(words, is_final=False) from error
     subject, _, body = text.partition("\n")
     message = EmailMessage(policy=SMTP)

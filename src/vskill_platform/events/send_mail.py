@@ -59,7 +59,7 @@ async def send_due_mails() -> str:
     """Send what is due, and return how many were sent; a server that fails is an error."""
     server = mail_server(get_settings())
     if server is None:
-        return "mail is off"
+        return "email is off"
     tally = Tally()
     while ids := await list_due_mails(limit=_AT_ONCE):
         claimed = [mail for mail_id in ids if (mail := await _claim(mail_id))]
@@ -68,7 +68,7 @@ async def send_due_mails() -> str:
         await _send_all(server, claimed, tally)
     more = ((tally.failed, "will be retried"), (tally.dead, "failed"), (tally.dropped, "dropped"))
     return ", ".join(
-        [f"{count_of(tally.sent, 'mail')} sent", *(f"{n} {words}" for n, words in more if n)]
+        [f"{count_of(tally.sent, 'email')} sent", *(f"{n} {words}" for n, words in more if n)]
     )
 
 
@@ -150,7 +150,7 @@ async def retry_mail(mail_id: str) -> Mail:
     """Try a failed mail again."""
     stored = await get_dead_mail(mail_id)
     if stored is None or await commit(revive_mail(stored)) is None:
-        raise NotFound(f"there is no failed mail {mail_id!r}")
+        raise NotFound(f"there is no failed email {mail_id!r}")
     return stored.record
 
 
@@ -158,7 +158,7 @@ async def send_test_mail(address: str) -> str:
     """Send a mail at once, without the outbox; return the server's answer."""
     server = mail_server(get_settings())
     if server is None:
-        raise MailFailed("mail is off: set VSKILL_SMTP_URL and VSKILL_MAIL_FROM")
+        raise MailFailed("email is off: set VSKILL_SMTP_URL and VSKILL_MAIL_FROM")
     message = compose_mail(new_mail("test", address), server, get_settings(), links={})
     async with connect(server) as connection:
         return await connection.send(message, to=address)

@@ -94,4 +94,4 @@ def _why(error: Exception, server: MailServer) -> str:
     if isinstance(error, TimeoutError):
         return f"{server.shown} did not answer in time"
     words = str(error) or type(error).__name__
-    return f"no mail can be sent through {server.shown}: {words[:_MAX_ANSWER]}"
+    return f"no email can be sent through {server.shown}: {words[:_MAX_ANSWER]}"

@@ -28,6 +28,7 @@ from vskill_platform.events.send_mail import send_due_mails
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
+from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.mail_address_store import MailAddress, get_mail_address
 from vskill_platform.stores.mail_store import list_mails
 from vskill_platform.stores.one_time_link_store import list_one_time_links
@@ -136,6 +137,19 @@ async def test_an_invitation_by_mail_sets_the_password_and_confirms_the_address(
     assert (await address_of("dee")).is_confirmed
 
 
+async def test_the_audit_log_names_no_address(mailbox: Mailbox) -> None:
+    await invite_by_mail("dee", Role.PUBLISHER, "dee@example.org", actor="cyd")
+    key = await mailed_key(mailbox, "dee@example.org")
+    await use_one_time_link(key, name="", password=PASSWORD)
+    await ask_for_reset("dee")
+    await change_own_address(await find_user("dee"), ADDRESS, password=PASSWORD)
+
+    records = (await list_audit()).records
+
+    assert {"user invite", "user set-mail"} <= {record.action for record in records}
+    assert not any("@" in record.outcome + record.reason for record in records)
+
+
 async def test_an_invitation_adds_neither_user_nor_mail_if_something_is_wrong() -> None:
     await a_user()
 
@@ -178,7 +192,7 @@ async def test_a_disabled_user_gets_no_mail_that_was_still_waiting(mailbox: Mail
     await invite_by_mail("dee", Role.READER, "dee@example.org", actor="cyd")
     await disable_user("dee", actor="cyd")
 
-    assert await send_due_mails() == "0 mails sent, 1 dropped"
+    assert await send_due_mails() == "0 emails sent, 1 dropped"
     assert await list_one_time_links() == []
 
 
@@ -229,5 +243,5 @@ async def test_topics_stay_chosen_when_the_address_changes(mailbox: Mailbox) -> 
 async def test_topics_need_an_address() -> None:
     await a_user()
 
-    with pytest.raises(InvalidInput, match="set a mail address first"):
+    with pytest.raises(InvalidInput, match="set an email address first"):
         await choose_topics("ada", set())

@@ -51,17 +51,17 @@ async def test_a_mail_has_a_text_an_html_part_and_a_message_id_that_stays(
 
     (sent,) = mailbox.mails
     text, html = mailbox.texts(0)
-    assert outcome == "1 mail sent"
+    assert outcome == "1 email sent"
     assert counted("vskill_mails_total", outcome="sent") == before + 1
-    assert sent["Subject"] == "Test mail of Skills"
+    assert sent["Subject"] == "Test email of Skills"
     assert sent["From"] == "Skills <skills@registry.example>"
     assert (sent["To"], sent["Auto-Submitted"]) == (ADA, "auto-generated")
     assert sent["Message-ID"] == f"<{mail.id}@registry.example>"
     assert "https://skills.example" in text
-    assert "<p>The mail settings of Skills work" in html
+    assert "<p>The email settings of Skills work" in html
     assert mailbox.envelopes[0].mail_from == "skills@registry.example"
     assert await waiting() == []
-    assert await send_due_mails() == "0 mails sent"
+    assert await send_due_mails() == "0 emails sent"
 
 
 async def test_text_of_strangers_adds_no_header_and_no_markup(
@@ -91,8 +91,8 @@ async def test_an_address_that_is_none_never_reaches_the_server(
 
     outcome = await send_due_mails()
 
-    assert outcome == "0 mails sent, 1 failed"
-    assert "is not a mail address" in (await failed())[0].problem
+    assert outcome == "0 emails sent, 1 failed"
+    assert "is not an email address" in (await failed())[0].problem
     assert mailbox.mails == []
 
 
@@ -108,9 +108,9 @@ async def test_a_mail_that_the_server_postpones_is_retried_and_others_are_sent(
     clock.advance(minutes=2)
     later = await send_due_mails()
 
-    assert first == "1 mail sent, 1 will be retried"
-    assert too_early == "0 mails sent"
-    assert later == "1 mail sent"
+    assert first == "1 email sent, 1 will be retried"
+    assert too_early == "0 emails sent"
+    assert later == "1 email sent"
     assert [mail["To"] for mail in mailbox.mails] == [BEN, ADA]
 
 
@@ -120,13 +120,13 @@ async def test_a_mail_that_the_server_refuses_is_a_dead_letter_and_can_be_retrie
     mailbox.answers_to_recipient[ADA] = "550 no such user"
     await written(new_mail("test", ADA))
 
-    assert await send_due_mails() == "0 mails sent, 1 failed"
+    assert await send_due_mails() == "0 emails sent, 1 failed"
     (dead,) = await failed()
     mailbox.answers_to_recipient.clear()
     await retry_mail(dead.id)
 
     assert dead.problem == "the mail server answered 550 no such user"
-    assert await send_due_mails() == "1 mail sent"
+    assert await send_due_mails() == "1 email sent"
     assert mailbox.mails[0]["Message-ID"] == f"<{dead.id}@registry.example>"
     with pytest.raises(NotFound):
         await retry_mail(dead.id)
@@ -138,12 +138,12 @@ async def test_a_server_that_is_down_fails_the_job_and_costs_every_mail_one_atte
     settings = msgspec.structs.replace(mailing.settings, smtp_url="smtp://127.0.0.1:1?tls=none")
     await written(new_mail("test", ADA), new_mail("test", BEN))
 
-    with pytest.raises(MailFailed, match=r"no mail can be sent through 127\.0\.0\.1:1"):
+    with pytest.raises(MailFailed, match=r"no email can be sent through 127\.0\.0\.1:1"):
         await run_with_worker_env(replace(mailing, settings=settings), send_due_mails)
 
     assert [mail.attempts for mail in await waiting()] == [1, 1]
     clock.advance(minutes=2)
-    assert await send_due_mails() == "2 mails sent"
+    assert await send_due_mails() == "2 emails sent"
 
 
 async def test_after_two_days_a_mail_is_a_dead_letter(
@@ -179,7 +179,7 @@ async def test_a_mail_of_a_killed_node_is_sent_again_with_the_same_message_id(
     clock.advance(minutes=5)
     await written(msgspec.structs.replace(mail, attempts=1, due_at=clock.now()))
 
-    assert await send_due_mails() == "1 mail sent"
+    assert await send_due_mails() == "1 email sent"
     assert mailbox.mails[0]["Message-ID"] == f"<{mail.id}@registry.example>"
 
 
@@ -200,7 +200,7 @@ async def test_a_kind_of_a_newer_release_waits_for_that_release(
 ) -> None:
     await written(new_mail("of_tomorrow", ADA))
 
-    assert await send_due_mails() == "0 mails sent, 1 will be retried"
+    assert await send_due_mails() == "0 emails sent, 1 will be retried"
 
 
 async def test_the_job_runs_as_soon_as_a_mail_waits(
@@ -215,13 +215,13 @@ async def test_the_job_runs_as_soon_as_a_mail_waits(
     (run,) = await run_due_jobs(mailing, jobs=jobs)
 
     assert idle == []
-    assert run.outcome == "1 mail sent"
+    assert run.outcome == "1 email sent"
 
 
 async def test_without_a_server_nothing_is_sent_and_a_test_says_why(bound: WorkerEnv) -> None:
     await written(new_mail("test", ADA))
 
-    assert await send_due_mails() == "mail is off"
+    assert await send_due_mails() == "email is off"
     with pytest.raises(MailFailed, match="set VSKILL_SMTP_URL"):
         await send_test_mail(ADA)
 
@@ -293,7 +293,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(
     async with a_mail_server(tls=server_context(certificate), password="hush") as mailbox:
         env = encrypted(mailing, mailbox, "hush")
 
-        with pytest.raises(MailFailed, match="no mail can be sent"):
+        with pytest.raises(MailFailed, match="no email can be sent"):
             await run_with_worker_env(env, lambda: send_test_mail(ADA))
 
         assert mailbox.mails == []
@@ -302,7 +302,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(
 async def test_a_server_without_starttls_gets_nothing(mailing: WorkerEnv, mailbox: Mailbox) -> None:
     env = encrypted(mailing, mailbox, "hush")
 
-    with pytest.raises(MailFailed, match="no mail can be sent"):
+    with pytest.raises(MailFailed, match="no email can be sent"):
         await run_with_worker_env(env, lambda: send_test_mail(ADA))
 
     assert mailbox.mails == []

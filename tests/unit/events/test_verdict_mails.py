@@ -99,7 +99,7 @@ async def test_who_wants_no_verdicts_or_has_no_confirmed_address_gets_none(
 
     subjects = await mailed(mailbox, clock)
 
-    assert subjects == ["Confirm your mail address"]
+    assert subjects == ["Confirm your email address"]
 
 
 async def test_a_private_skill_is_mailed_only_to_those_who_may_see_it(
@@ -131,7 +131,7 @@ async def test_reviewers_are_reminded_once_a_day_while_something_waits(
     await send_due_mails()
 
     assert nothing == "no review is overdue"
-    assert first == "reminded of 1, 1 by mail"
+    assert first == "reminded of 1, 1 by email"
     assert second == "1 waiting, a reminder was sent today"
     assert [(mail["To"], mail["Subject"]) for mail in mailbox.mails] == [
         ("rae@example.org", "1 submission waits for review")

@@ -58,9 +58,9 @@ _DONE = {
     "ended": "The transfer has ended.",
     "offered": "The namespace was offered. The user can accept it on their account page.",
     "github": "Your linked GitHub account was changed.",
-    "mail": "Your mail address was set. Use the link that was sent to it to confirm it.",
-    "no-mail": "Your mail address was removed.",
-    "topics": "Your choice of mails was saved.",
+    "mail": "Your email address was set. Use the link that was sent to it to confirm it.",
+    "no-mail": "Your email address was removed.",
+    "topics": "Your choice of emails was saved.",
     "oidc": "Your linked account was changed.",
 }
 WHAT_SCOPES_MEAN = {
@@ -73,7 +73,7 @@ WHAT_SCOPES_MEAN = {
 }
 _TOPICS = {
     MailTopic.VERDICTS: "results of the checks of my submissions",
-    MailTopic.REVIEWS: "a daily reminder of submissions that wait for review (for reviewers)",
+    MailTopic.REVIEWS: "a daily reminder of submissions waiting for review (for reviewers)",
 }
 _LIFETIMES = (7, 30, 90, 365)
 #: The first match counts.

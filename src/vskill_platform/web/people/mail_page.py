@@ -56,12 +56,12 @@ async def forgot_page() -> Template:
 
 
 async def forgot_form(request: WebRequest) -> Template:
-    """Mail a reset link; the answer is the same whether there is such a user or not."""
+    """Email a reset link; the answer is the same whether there is such a user or not."""
     text = (await read_fields(request)).get("name", "").strip()[:_MAX_TEXT]
     if not is_mail_on():
-        raise NotFound("this registry sends no mail; ask an admin for a link")
+        raise NotFound("this registry sends no email; ask an admin for a link")
     if not text:
-        return _forgot(problem="Enter your name or your mail address.", status=400)
+        return _forgot(problem="Enter your name or your email address.", status=400)
     await count_attempt(request, text)
     await take_shared("forgot", text.lower(), _PER_HOUR)
     await ask_for_reset(text)
@@ -104,13 +104,13 @@ async def mail_form(request: WebRequest) -> Response[Any]:
 
 
 async def show_own_mail(request: WebRequest) -> OwnMail:
-    """Show your mail address and the topics that are mailed to it."""
+    """Show your email address and the topics that are emailed to it."""
     stored = await get_mail_address(signed_in_user(request).name)
     return _own_mail(stored.record if stored else None)
 
 
 async def change_own_mail(request: WebRequest, data: JSONBody[MailChange]) -> OwnMail:
-    """Change your mail address, which is confirmed by a link, or the topics that are mailed."""
+    """Change your email address, which is confirmed by a link, or the topics that are emailed."""
     user = signed_in_user(request)
     if data.address is not None:
         await _change_address(request, user, data.address.strip(), data.password)

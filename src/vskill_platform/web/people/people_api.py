@@ -91,20 +91,20 @@ class UserList(Shape, frozen=True, kw_only=True):
 class NewUser(Shape, frozen=True, kw_only=True):
     name: Text
     role: Role = Role.PUBLISHER
-    #: With an address, the invitation is mailed, and the response has no link.
+    #: With an address, the invitation is emailed, and the response has no link.
     mail: Text = ""
 
 
 class UserMade(Shape, frozen=True, kw_only=True):
     user: UserItem
-    #: Link to choose a password; works once, for one day. Empty if it is mailed.
+    #: Link to choose a password; works once, for one day. Empty if it is emailed.
     welcome_url: str
 
 
 class UserChange(Shape, frozen=True, kw_only=True):
     role: Role | None = None
     is_disabled: bool | None = None
-    #: A new mail address, which the user confirms by a link.
+    #: A new email address, which the user confirms by a link.
     mail: Text | None = None
     reason: Text = ""
 
@@ -204,7 +204,7 @@ async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> Use
 async def change_user(
     request: WebRequest, name: FromPath[str], data: JSONBody[UserChange]
 ) -> UserItem:
-    """Change the role or mail address of a user, or disable or enable the user."""
+    """Change the role or email address of a user, or disable or enable the user."""
     actor = visitor_of(request).name
     if data.role is not None:
         await set_role(name, data.role, actor=actor, reason=data.reason)

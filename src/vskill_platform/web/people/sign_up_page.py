@@ -33,7 +33,7 @@ async def sign_up_page() -> Template:
 
 
 async def sign_up_form(request: WebRequest) -> Template:
-    """Mail a link; the answer is the same whether the address has an account or not."""
+    """Email a link; the answer is the same whether the address has an account or not."""
     _check_open()
     address = (await read_fields(request)).get("address", "").strip()[:_MAX_TEXT]
     await count_attempt(request, "")

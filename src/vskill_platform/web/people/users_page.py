@@ -160,10 +160,10 @@ async def user_form(
 
     async def mail() -> str:
         address = await set_mail_address(name, fields.get("mail", ""), actor=actor)
-        return f"The mail address of {address.user} was set."
+        return f"The email address of {address.user} was set."
 
     async def mail_link() -> str:
-        return f"A link was mailed to {await mail_user_link(name, actor=actor)}."
+        return f"A link was emailed to {await mail_user_link(name, actor=actor)}."
 
     async def reset_factor() -> str:
         user = await reset_second_factor(name, actor=actor, reason=reason)

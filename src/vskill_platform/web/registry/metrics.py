@@ -48,7 +48,7 @@ async def _read_queue(request: WebRequest) -> list[Reading]:
     return [
         Reading("vskill_database_up", "Whether the database answers.", 1),
         *_queue(health),
-        *_backlog("mails", "Mails", mails, counted="counted to 1,000"),
+        *_backlog("mails", "Emails", mails, counted="counted to 1,000"),
         *_backlog(
             "webhook_deliveries",
             "Deliveries of events",

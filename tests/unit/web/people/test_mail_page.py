@@ -118,7 +118,7 @@ async def test_without_mail_no_page_promises_one(browser: AsyncClient) -> None:
         "/forgot-password", data={"csrf_token": csrf_in(await browser.get("/sign-in")), "name": "a"}
     )
 
-    assert "sends no mail" in page.text
+    assert "sends no email" in page.text
     assert answer.status_code == 404
     assert "/forgot-password" not in (await browser.get("/sign-in")).text
 
@@ -132,11 +132,11 @@ async def test_an_admin_invites_by_mail(registry: Registry) -> None:
     moved = await cyd.act("/admin/people/dee/mail", mail="d@example.org")
     people = await cyd.see("/admin/people")
 
-    assert "will be mailed to dee@example.org" in page.text
+    assert "will be emailed to dee@example.org" in page.text
     assert "/welcome?key=" not in page.text
-    assert again == ("done", "A link was mailed to dee@example.org.")
+    assert again == ("done", "A link was emailed to dee@example.org.")
     assert bad[0] == "problem"
-    assert moved == ("done", "The mail address of dee was set.")
+    assert moved == ("done", "The email address of dee was set.")
     assert "d@example.org" in people
     assert sorted(mail.kind for mail in await mails()) == [
         "confirm_address",

@@ -31,7 +31,7 @@ async def test_a_fresh_registry_is_told_without_a_gap(site: Site) -> None:
     assert page.status_code == 200
     assert "The blocklist is empty" in page.text
     assert "No published skill has been taken down" in page.text
-    assert "No submissions were completed in this time" in page.text
+    assert "No submissions were completed in this period" in page.text
     assert "Certified" not in page.text  # only a judge could get a skill there
     assert "Scanned" in page.text
 
