@@ -40,11 +40,11 @@ def follow(*, repo: str, ref: str, is_list: bool, stop: bool, as_json: bool) -> 
 
 async def _follow(url: str, ref: str) -> list[FollowedRepo]:
     actor = getpass.getuser()
-    whole = await follow_whole_repo(url, ref=ref, actor=actor, is_by_operator=True)
+    whole = await follow_whole_repo(url, ref=ref, actor=actor, rights="operator")
     skills = await list_skills_from(url)
     return [
         whole,
-        *[await follow_repo(one, ref=ref, actor=actor, is_by_operator=True) for one in skills],
+        *[await follow_repo(one, ref=ref, actor=actor, rights="operator") for one in skills],
     ]
 
 

@@ -106,7 +106,7 @@ async def _follow_published(
                 skill,
                 ref=record.ref,
                 actor=record.by,
-                is_by_operator=record.is_by_operator,
+                rights=record.rights,
                 may_replace=False,
                 # Tags since the last check may have content that is newer than what is published.
                 tag=record.tag,

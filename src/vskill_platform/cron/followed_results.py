@@ -10,8 +10,9 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import NEVER, Operation
 from vskill_platform.errors import NotAllowed, RecordMalformed
 from vskill_platform.model.namespace import namespace_of
-from vskill_platform.model.rights import Right, Visitor
+from vskill_platform.model.rights import STAFF, Right, Role, Visitor
 from vskill_platform.model.source import Source
+from vskill_platform.model.user import User
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
@@ -39,11 +40,17 @@ async def check_rights(followed: FollowedRepo, source: Source) -> bool:
     user = await get_user(followed.by)
     if user is None or user.record.is_disabled:
         raise NotAllowed(f"the account {followed.by} is disabled or no longer exists")
-    visitor = Visitor(user=user.record, via="session")
+    visitor = Visitor(user=_with_rights_of(followed, user.record), via="session")
     if not visitor.may(Right.SUBMIT, get_settings()):
         raise NotAllowed(f"{followed.by} may no longer submit skills")
     await check_may_act_in(visitor, namespace_of(source))
     return await check_may_publish_ref(visitor, source)
+
+
+def _with_rights_of(followed: FollowedRepo, user: User) -> User:
+    """Lower the role of staff to the one that the request to follow was made with."""
+    is_lower = user.role in STAFF and not followed.is_by_staff
+    return msgspec.structs.replace(user, role=Role.PUBLISHER) if is_lower else user
 
 
 def mark_seen(followed: FollowedRepo, sha: str, problem: str = "") -> FollowedRepo:

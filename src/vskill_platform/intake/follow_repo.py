@@ -11,6 +11,7 @@ from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     MAX_SKILLS_OF_A_REPO,
     FollowedRepo,
+    FollowRights,
     delete_followed_repo,
     get_followed_repo,
     write_followed_repo,
@@ -34,14 +35,15 @@ async def follow_repo(
     *,
     ref: str = "",
     actor: str,
-    is_by_operator: bool = False,
+    rights: FollowRights = "user",
     may_replace: bool = True,
     tag: str | None = None,
 ) -> FollowedRepo:
     """Follow the repository that a skill is published from; doing so twice changes nothing.
 
     *may_replace* is the right to change what another user follows, such as the branch. *tag* is the
-    newest one that is known already; without it, all tags of the first check are.
+    newest one that is known already; without it, all tags of the first check are. *rights*
+    are those with which new commits are submitted.
     """
     if not skill.repo_url.startswith(("https://", "http://")):
         raise InvalidInput(
@@ -52,7 +54,8 @@ async def follow_repo(
         repo_url=skill.repo_url,
         ref=checked_ref(ref),
         by=actor,
-        is_by_operator=is_by_operator,
+        is_by_operator=rights == "operator",
+        is_by_staff=rights == "staff",
         at=get_now(),
         tag=tag,
     )
@@ -64,7 +67,7 @@ async def follow_whole_repo(
     *,
     ref: str = "",
     actor: str,
-    is_by_operator: bool = False,
+    rights: FollowRights = "user",
     may_replace: bool = True,
 ) -> FollowedRepo:
     """Submit the skills that are new in a repository, now and later, and follow each of them."""
@@ -73,7 +76,8 @@ async def follow_whole_repo(
         repo_url=repo_url,
         ref=checked_ref(ref),
         by=actor,
-        is_by_operator=is_by_operator,
+        is_by_operator=rights == "operator",
+        is_by_staff=rights == "staff",
         at=get_now(),
     )
     return await _start(wanted, may_replace=may_replace)
@@ -106,7 +110,8 @@ async def _start(wanted: FollowedRepo, *, may_replace: bool) -> FollowedRepo:
 def _is_same(known: FollowedRepo, wanted: FollowedRepo) -> bool:
     """Tell whether nothing has to change; following that was stopped starts again."""
     is_alike = (known.repo_url, known.ref) == (wanted.repo_url, wanted.ref)
-    return is_alike and known.stopped_at is None
+    gains_rights = wanted.is_by_staff and wanted.by == known.by and not known.is_by_staff
+    return is_alike and known.stopped_at is None and not gains_rights
 
 
 def _is_of_another(known: FollowedRepo, actor: str) -> bool:

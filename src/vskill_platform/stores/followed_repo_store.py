@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -17,6 +18,9 @@ _OF_REPO = "followed-repo-of "
 _BY_USER = "followed-repo-by "
 #: How many skills of one repository are found.
 MAX_SKILLS_OF_A_REPO = 1_000
+#: The rights with which new commits are submitted: those of the user without the ones of staff,
+#: those of staff as long as the user has them, or all, on the registry's own machine.
+FollowRights = Literal["user", "staff", "operator"]
 
 
 class FollowStatus(StrEnum):
@@ -40,6 +44,8 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     by: str
     #: Whether it was requested on the registry's own machine, where no account is needed.
     is_by_operator: bool = False
+    #: Whether it was requested with the rights of staff: not by a token without them, for example.
+    is_by_staff: bool = False
     at: datetime
     #: When the repository was last looked at; None if it was not yet.
     checked_at: datetime | None = None
@@ -60,6 +66,12 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     #: Of the repository as a whole: skills that were followed once, and are not followed again if
     #: somebody stops that.
     skills: tuple[str, ...] = ()
+
+    @property
+    def rights(self) -> FollowRights:
+        if self.is_by_operator:
+            return "operator"
+        return "staff" if self.is_by_staff else "user"
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.casts import a_published_skill
 from tests.clocks import NOON, ManualClock
+from tests.people import a_user
 from tests.repos import commit_all, git
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.cron.follow_changes import is_new_tag, newest_tag
@@ -17,9 +18,11 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import Submission, SubmissionState
+from vskill_platform.model.user import Role
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
+    FollowRights,
     FollowStatus,
     get_followed_repo,
     write_followed_repo,
@@ -135,6 +138,26 @@ async def test_a_user_who_may_not_publish_tags_follows_the_branch_alone(
 
     assert await states(source, "", "v1.1.0") == [SubmissionState.RECEIVED, None]
     assert ((await followed()).status, (await followed()).tag) == (FollowStatus.FOLLOWING, "v1.1.0")
+
+
+@pytest.mark.parametrize("rights", ["user", "staff"])
+async def test_staff_publish_tags_only_if_they_followed_with_the_rights_of_staff(
+    source: Source, repo: Path, clock: ManualClock, rights: FollowRights
+) -> None:
+    await a_user(Role.REVIEWER)
+    skill = await get_skill(SLUG)
+    assert skill
+    await unfollow_repo(SLUG, actor="ada")
+    await follow_repo(skill.record, actor="rae", rights=rights)
+    await follow_repos()
+    tag_content(repo, "more", "v1.1.0")
+    clock.advance(**LATER)
+
+    await follow_repos()
+
+    received, published = SubmissionState.RECEIVED, SubmissionState.PUBLISHED
+    expected = [published, received] if rights == "staff" else [received, None]
+    assert await states(source, "", "v1.1.0") == expected
 
 
 async def test_a_tag_between_the_publication_of_a_skill_and_the_next_check_is_submitted(

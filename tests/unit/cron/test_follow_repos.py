@@ -266,7 +266,7 @@ async def test_a_user_who_lost_the_namespace_stops_following_until_they_ask_agai
 async def test_an_operator_without_an_account_can_follow(source: Source, repo: Path) -> None:
     await unfollow_repo(SLUG, actor="ada")
     skill = a_published_skill(SLUG, repo_url=source.url)
-    await follow_repo(skill, actor="root", is_by_operator=True)
+    await follow_repo(skill, actor="root", rights="operator")
     change_skill(repo)
 
     await follow_repos()

@@ -1,6 +1,7 @@
 """Follow the repository of a skill over the API, as the original client does; and a list."""
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from litestar import Response
@@ -28,6 +29,7 @@ from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     FollowedPage,
     FollowedRepo,
+    FollowRights,
     FollowStatus,
     find_followed_in,
     get_followed_repo,
@@ -105,6 +107,7 @@ async def follow_over_api(
         skill,
         ref=data.branch or "",
         actor=visitor.name,
+        rights=_rights_of(visitor),
         may_replace=await _may_replace(visitor, namespace_of_skill(skill)),
     )
     return FollowAnswer(
@@ -122,7 +125,7 @@ async def unfollow_over_api(request: WebRequest, slug: FromPath[str]) -> Ok:
     followed = await get_followed_repo(skill.slug)
     if followed is None:
         raise NotFound(f"the repository of {skill.slug} is not followed")
-    if followed.record.by != visitor.name and not await may_manage(visitor, skill):
+    if not _is_own(visitor, followed.record) and not await may_manage(visitor, skill):
         raise NotAllowed(f"{followed.record.by} follows the repository of {skill.slug}")
     await unfollow_repo(skill.slug, actor=visitor.name)
     return Ok()
@@ -152,20 +155,18 @@ async def follow_for(request: WebRequest, repo_url: str, *, ref: str) -> list[Fo
 async def _follow_all(visitor: Visitor, source: Source) -> list[FollowedRepo]:
     namespace = namespace_of(source)
     await check_may_act_in(visitor, namespace)
-    may_replace = await _may_replace(visitor, namespace)
-    followed = [
-        await follow_whole_repo(
-            source.url, ref=source.ref, actor=visitor.name, may_replace=may_replace
-        )
-    ]
+    follow = partial(
+        follow_repo,
+        ref=source.ref,
+        actor=visitor.name,
+        rights=_rights_of(visitor),
+        may_replace=await _may_replace(visitor, namespace),
+    )
+    followed = [await follow_whole_repo(source.url, **follow.keywords)]
     for skill in await list_skills_from(source.url):
         if await sees_skill(visitor, skill):
             try:
-                followed.append(
-                    await follow_repo(
-                        skill, ref=source.ref, actor=visitor.name, may_replace=may_replace
-                    )
-                )
+                followed.append(await follow(skill))
             except NotAllowed as error:  # the other skills can still be followed
                 log.info("skill not followed", slug=skill.slug, reason=str(error))
     return followed
@@ -197,6 +198,16 @@ async def take_push_webhook(request: WebRequest, kind: FromPath[str]) -> Ok:
     return Ok()
 
 
+def _rights_of(visitor: Visitor) -> FollowRights:
+    """Return the rights with which new commits are submitted.
+
+    A token may have fewer rights than its user, and what is followed outlives it.
+    """
+    settings = get_settings()
+    is_staff = visitor.may(Right.REVIEW, settings) and visitor.may(Right.OPERATE, settings)
+    return "staff" if is_staff else "user"
+
+
 async def _may_replace(visitor: Visitor, namespace: str) -> bool:
     """Tell whether a visitor who may submit there may change what another user follows.
 
@@ -206,8 +217,13 @@ async def _may_replace(visitor: Visitor, namespace: str) -> bool:
     return is_owned or visitor.may(Right.BLOCK, get_settings())
 
 
+def _is_own(visitor: Visitor, followed: FollowedRepo) -> bool:
+    """Tell whether this user follows it; a user of the machine may have the same name."""
+    return followed.by == visitor.name and not followed.is_by_operator
+
+
 async def _may_stop(visitor: Visitor, followed: FollowedRepo) -> bool:
-    is_own = followed.by == visitor.name
+    is_own = _is_own(visitor, followed)
     if not followed.slug:
         return is_own or await may_manage_in(visitor, namespace_of(git_source(followed.repo_url)))
     try:

@@ -231,3 +231,21 @@ async def test_a_token_that_sees_no_private_skills_gets_no_name_of_one(
 
     assert hidden.status_code == 404
     assert [one["slug"] for one in ended.json()["followed"]] == ["ada/notes/tidy"]
+
+
+async def test_what_a_token_without_the_rights_of_staff_follows_has_none_either(
+    registry: Registry,
+) -> None:
+    less = await token_of(Role.REVIEWER, Scope.READ, Scope.SUBMIT)
+    full = await token_of(Role.REVIEWER)
+    found = []
+    for who in (less, full, less):
+        await registry.post(WHERE, json={}, headers=who)
+        stored = await get_followed_repo("ada/notes/tidy")
+        found.append(stored is not None and stored.record.is_by_staff)
+    await registry.post(WHERE, json={"branch": "other"}, headers=less)
+    stored = await get_followed_repo("ada/notes/tidy")
+
+    assert found == [False, True, True]
+    assert stored
+    assert (stored.record.ref, stored.record.is_by_staff) == ("other", False)
