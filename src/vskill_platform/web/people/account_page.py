@@ -12,7 +12,7 @@ from vskill_platform.access.mail_addresses import MailTopic
 from vskill_platform.access.namespaces import add_member, remove_member
 from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.access.sessions import begin_session, end_session, list_open_sessions
-from vskill_platform.access.sign_in import has_password
+from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.access.tokens import NewToken, TokenLimits, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
 from vskill_platform.errors import (
@@ -252,6 +252,20 @@ async def check_strong_session(request: WebRequest) -> None:
     visitor = visitor_of(request)
     if not visitor.has_second_factor and await get_second_factor(signed_in_user(request).name):
         raise NotAllowed("sign out, and sign in again with your second factor first")
+
+
+async def check_may_link(request: WebRequest, password: str) -> None:
+    """Raise unless the user proves who they are, to link an account elsewhere.
+
+    Such a link is a way to sign in, or to get tokens, that outlives a stolen session.
+    """
+    await check_strong_session(request)
+    user = signed_in_user(request)
+    if not await has_password(user):
+        return
+    await count_attempt(request, user.name)
+    if await check_credentials(user.name, password) is None:
+        raise InvalidInput("the current password is wrong")
 
 
 def check_no_factor_missing(request: WebRequest) -> None:

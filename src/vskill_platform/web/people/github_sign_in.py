@@ -32,7 +32,13 @@ from vskill_platform.web.http.rate_limits import address_key, limits_of
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.people.account_page import Notes, show_account, signed_in_user
+from vskill_platform.web.people.account_page import (
+    Notes,
+    check_may_link,
+    check_no_factor_missing,
+    show_account,
+    signed_in_user,
+)
 
 #: Each asks GitHub, which may be slow.
 _EXCHANGES = ConcurrencyQuota(
@@ -42,6 +48,11 @@ _EXCHANGES = ConcurrencyQuota(
 
 class GithubToken(Shape, frozen=True, kw_only=True):
     github_token: Annotated[str, msgspec.Meta(max_length=1000)]
+
+
+class GithubLinking(GithubToken, frozen=True, kw_only=True):
+    #: The current password, if you have one.
+    password: Annotated[str, msgspec.Meta(max_length=1000)] = ""
 
 
 class ExchangedToken(Shape, frozen=True, kw_only=True):
@@ -84,11 +95,10 @@ async def show_github_link(request: WebRequest) -> GithubLinked:
     return _linked(stored.record if stored else None)
 
 
-@operation(also=(503,))
-async def link_over_api(request: WebRequest, data: JSONBody[GithubToken]) -> GithubLinked:
+@operation(also=(429, 503))
+async def link_over_api(request: WebRequest, data: JSONBody[GithubLinking]) -> GithubLinked:
     """Link the GitHub account that owns the sent token to your account."""
-    with _EXCHANGES.held_by(_limited(request)):
-        return _linked(await link_github_account(signed_in_user(request), data.github_token))
+    return _linked(await _link(request, data.github_token, data.password))
 
 
 @operation(also=(404,))
@@ -105,11 +115,17 @@ async def github_form(request: WebRequest) -> Response[Any]:
         if fields.get("act") == "unlink":
             await unlink_github_account(user)
         else:
-            with _EXCHANGES.held_by(_limited(request)):
-                await link_github_account(user, fields.get("github_token", ""))
+            await _link(request, fields.get("github_token", ""), fields.get("password", ""))
     except (GithubUnavailable, InvalidInput, NotAllowed, NotFound, NotSignedIn) as error:
         return await show_account(request, Notes(problem=str(error)), status=400)
     return Redirect("/account?done=github", status_code=303)
+
+
+async def _link(request: WebRequest, github_token: str, password: str) -> GithubLink:
+    check_no_factor_missing(request)  # the link leads to tokens
+    await check_may_link(request, password)
+    with _EXCHANGES.held_by(_limited(request)):
+        return await link_github_account(signed_in_user(request), github_token)
 
 
 def _linked(link: GithubLink | None) -> GithubLinked:

@@ -16,7 +16,7 @@ from vskill_platform.access.oidc.sign_in import (
     finish_oidc_login,
 )
 from vskill_platform.access.sessions import end_session
-from vskill_platform.access.sign_in import check_credentials, has_password
+from vskill_platform.access.sign_in import has_password
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import (
     Busy,
@@ -45,11 +45,11 @@ from vskill_platform.web.http.visitor import (
 )
 from vskill_platform.web.people.account_page import (
     Notes,
-    check_strong_session,
+    check_may_link,
     show_account,
     signed_in_user,
 )
-from vskill_platform.web.people.sign_in_page import count_attempt, leave_page, show_sign_in
+from vskill_platform.web.people.sign_in_page import leave_page, show_sign_in
 
 log = get_logger(__name__)
 
@@ -108,22 +108,12 @@ async def oidc_link_form(request: WebRequest) -> Response[Any]:
         if fields.get("act") == "unlink":
             await _unlink(user)
             return Redirect("/account?done=oidc", status_code=303)
-        await check_strong_session(request)
-        await _check_own_password(request, user, fields.get("password", ""))
+        await check_may_link(request, fields.get("password", ""))
         departure = await _leave(request, "/account?done=oidc", link_to=user.name)
     except (InvalidInput, NotAllowed, NotFound, ProviderUnavailable, TooMany, Busy) as error:
         return await show_account(request, Notes(problem=str(error)), status=400)
     cookie = oidc_cookie(departure.browser_secret, get_settings())
     return leave_page(departure.url, "Link your account", cookies=[cookie])
-
-
-async def _check_own_password(request: WebRequest, user: User, password: str) -> None:
-    """Ask for the password: a link is a way to sign in that outlives a stolen session."""
-    if not await has_password(user):
-        return
-    await count_attempt(request, user.name)
-    if await check_credentials(user.name, password) is None:
-        raise InvalidInput("the current password is wrong")
 
 
 async def _unlink(user: User) -> None:

@@ -9,14 +9,20 @@ import pytest
 
 from tests.git_server import GitServer
 from tests.local_server import local_server
+from tests.people import PASSWORD
 from tests.unit.web.api_cast import Registry, browser_of, open_registry, token_of
+from vskill_platform.engines.ports import ABSENT
 from vskill_platform.model.user import Role
 from vskill_platform.secret_settings import Secret
-from vskill_platform.stores.db import bound_env
+from vskill_platform.stores.db import bound_env, commit, get_now
+from vskill_platform.stores.github_link_store import get_github_link_of
+from vskill_platform.stores.second_factor_store import SecondFactor, write_second_factor
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 EXCHANGE = "/api/v1/auth/github/exchange-for-vsk-token"
+LINK = "/api/v1/account/github"
 SENT = {"githubToken": "gho_ada"}
+FORM = {"github_token": "gho_ada", "password": PASSWORD}
 
 
 async def github(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -49,7 +55,7 @@ async def registry(git_server: GitServer) -> AsyncIterator[Registry]:
 async def test_the_client_gets_the_fields_that_it_reads(registry: Registry) -> None:
     ada = await token_of(Role.ADMIN, name="ada")
     unlinked = await registry.post(EXCHANGE, json=SENT)
-    linked = await registry.post("/api/v1/account/github", json=SENT, headers=ada)
+    linked = await registry.post(LINK, json={**SENT, "password": PASSWORD}, headers=ada)
 
     made = await registry.post(EXCHANGE, json=SENT)
 
@@ -74,14 +80,54 @@ async def test_attempts_are_limited_like_sign_ins(registry: Registry) -> None:
 async def test_an_account_is_linked_and_unlinked_on_its_page(registry: Registry) -> None:
     ada = await browser_of(Role.PUBLISHER, name="ada")
 
-    done = await registry.post("/account/github", data={"github_token": "gho_ada"}, headers=ada)
+    done = await registry.post("/account/github", data=FORM, headers=ada)
     page = await registry.get("/account", headers=ada)
     undone = await registry.post("/account/github", data={"act": "unlink"}, headers=ada)
-    wrong = await registry.post("/account/github", data={"github_token": " "}, headers=ada)
+    wrong = await registry.post("/account/github", data={**FORM, "github_token": " "}, headers=ada)
 
     assert (done.status_code, undone.status_code) == (303, 303)
     assert "Linked to <b>ada</b>" in page.text
     assert (wrong.status_code, "Give a GitHub token" in wrong.text) == (400, True)
+
+
+async def test_a_stolen_session_cannot_link_an_account_that_gets_tokens_later(
+    registry: Registry,
+) -> None:
+    ada = await browser_of(Role.PUBLISHER, name="ada")
+    guessed = {**FORM, "password": "a wrong password"}
+
+    without = await registry.post("/account/github", data={"github_token": "gho_ada"}, headers=ada)
+    wrong = await registry.post("/account/github", data=guessed, headers=ada)
+    over_api = await registry.post(LINK, json=SENT, headers=ada)
+
+    assert [one.status_code for one in (without, wrong, over_api)] == [400, 400, 400]
+    assert await get_github_link_of("ada") is None
+
+
+async def test_a_session_without_the_second_factor_cannot_link_an_account(
+    registry: Registry,
+) -> None:
+    rae = await browser_of(Role.REVIEWER, name="rae")
+    factor = SecondFactor(user="rae", recovery=(), added_at=get_now())
+    assert await commit([write_second_factor(factor, expected=ABSENT)])
+
+    on_page = await registry.post("/account/github", data=FORM, headers=rae)
+    over_api = await registry.post(LINK, json={**SENT, "password": PASSWORD}, headers=rae)
+
+    assert [one.status_code for one in (on_page, over_api)] == [400, 403]
+    assert await get_github_link_of("rae") is None
+
+
+async def test_staff_who_need_a_second_factor_cannot_link_an_account_without_one(
+    registry: Registry,
+) -> None:
+    settings = msgspec.structs.replace(registry.env.settings, second_factor="staff")
+    async with open_registry(replace(registry.env, settings=settings)) as strict:
+        rae = await browser_of(Role.REVIEWER, name="rae")
+        answer = await strict.post(LINK, json={**SENT, "password": PASSWORD}, headers=rae)
+
+    assert answer.status_code == 403
+    assert await get_github_link_of("rae") is None
 
 
 async def test_it_says_that_it_is_off(git_server: GitServer) -> None:
