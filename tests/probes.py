@@ -10,6 +10,7 @@ from vskill_platform.base.clock import Clock
 from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.exported import Export, Stored
 from vskill_platform.engines.ports import (
+    Acknowledge,
     Change,
     ChangesPage,
     Compacted,
@@ -127,3 +128,17 @@ class ProbingEngine:
 
     async def close(self) -> None:
         await self._engine.close()
+
+
+class InterruptedEngine(ProbingEngine):
+    """Does something of the test's choice right before each commit that ends a message."""
+
+    def __init__(self, engine: Engine, *interrupts: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(engine)
+        self._interrupts = list(interrupts)
+
+    async def commit(self, operations: Sequence[Operation]) -> int | None:
+        is_last = any(isinstance(operation, Acknowledge) for operation in operations)
+        if is_last and self._interrupts:
+            await self._interrupts.pop(0)()
+        return await super().commit(operations)

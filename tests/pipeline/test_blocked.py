@@ -1,7 +1,6 @@
 """A block at any moment: nothing of it is published, and no published skill is lost."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import pytest
 from tests.casts import a_skill_folder, a_submission, stored
 from tests.clocks import ManualClock
 from tests.pipeline.conftest import Process
-from tests.probes import ProbingEngine
-from vskill_platform.engines.ports import Acknowledge, Engine, Operation
+from tests.probes import InterruptedEngine
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.intake.submit import SubmitKind, submit
@@ -42,21 +40,6 @@ from vskill_platform.stores.version_store import get_archive, get_versions
 
 SLUG = "@local/tidy-notes"
 KINDS = ["digest", "source", "name", "publisher"]
-
-
-class _Interrupted(ProbingEngine):
-    """Does something of the test's choice right before the last commit of a submission."""
-
-    def __init__(self, engine: Engine, interrupt: Callable[[], Awaitable[object]]) -> None:
-        super().__init__(engine)
-        self._interrupt: Callable[[], Awaitable[object]] | None = interrupt
-
-    async def commit(self, operations: Sequence[Operation]) -> int | None:
-        is_last = any(isinstance(operation, Acknowledge) for operation in operations)
-        if is_last and self._interrupt:
-            interrupt, self._interrupt = self._interrupt, None
-            await interrupt()
-        return await super().commit(operations)
 
 
 async def subject_of(kind: str, source: Source) -> BlockSubject:
@@ -143,7 +126,7 @@ async def test_a_block_between_the_check_and_the_last_commit_keeps_it_from_being
     async def strike() -> None:
         await block(subject, reason="steals keys", actor="cyd")
 
-    await work(replace(bound, engine=_Interrupted(bound.engine, strike)))
+    await work(replace(bound, engine=InterruptedEngine(bound.engine, strike)))
     listed = await enumerate_published_skills()
     clock.advance(minutes=1)
     await work(bound)  # what was not known to be blocked is tried again, and is met by now
@@ -207,7 +190,7 @@ async def test_a_block_that_is_gone_before_the_last_commit_ends_nothing(
     async def strike() -> None:
         await unblock(subject, reason="it was a mistake", actor="cyd")
 
-    await work(replace(bound, engine=_Interrupted(bound.engine, strike)))
+    await work(replace(bound, engine=InterruptedEngine(bound.engine, strike)))
     clock.advance(minutes=1)
     await work(bound)
 

@@ -11,6 +11,7 @@ from tests.casts import a_skill_folder
 from tests.clocks import ManualClock
 from tests.judges import Request, judge_server, saying
 from tests.pipeline.conftest import Journey, Process
+from tests.probes import InterruptedEngine
 from vskill_platform.engines.ports import Bury
 from vskill_platform.intake.dead_letters import requeue_dead_letter
 from vskill_platform.intake.requeue import retry
@@ -138,6 +139,31 @@ async def test_a_dead_letter_from_before_the_deletion_does_not_bring_the_skill_b
     journey = await found(result.submission.id)
     assert (journey.submission.state, journey.rules) == (S.DEQUEUED, ["RUN-WITHDRAWN"])
     assert journey.submission.reason == f"withdrawn: {WHY}"
+
+
+@pytest.mark.parametrize("is_checked", [True, False])
+async def test_a_submission_right_after_the_deletion_is_not_lost_with_the_message_of_the_old_one(
+    bound: WorkerEnv, process: Process, clock: ManualClock, tmp_path: Path, is_checked: bool
+) -> None:
+    folder = await published(process, tmp_path)
+    submission = (await submit(folder_source(str(folder)), submitter="ada")).submission
+
+    async def again() -> None:
+        await submit(folder_source(str(folder)), submitter="ada")
+
+    if is_checked:
+        engine = InterruptedEngine(bound.engine, delete, again)
+    else:
+        await delete()
+        engine = InterruptedEngine(bound.engine, again)
+    batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
+    await handle_submission_queue(batch, replace(bound, engine=engine))
+
+    assert await bound.engine.queue.pending([submission.id])
+    clock.advance(minutes=1)  # until the retry
+    batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
+    await handle_submission_queue(batch, bound)
+    assert (await found(submission.id)).submission.state is S.PUBLISHED
 
 
 async def test_nothing_waits_for_a_review_that_nobody_can_approve(

@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Delivery, Operation, Release
+from vskill_platform.engines.ports import Acknowledge, Delivery, Operation, Release
 from vskill_platform.errors import Overtaken, WorkerDied
 from vskill_platform.model.submission import (
     STUCK_STATES,
@@ -20,7 +20,12 @@ from vskill_platform.model.submission import (
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.end_submission import end_if_blocked
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.submission_store import get_submission, read_message, write_submission
+from vskill_platform.stores.submission_store import (
+    expect_submission,
+    get_submission,
+    read_message,
+    write_submission,
+)
 
 log = get_logger(__name__)
 
@@ -33,20 +38,26 @@ SUSPECT_AFTER_LOST, END_AFTER_LOST = 10, 40
 
 
 async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
-    """Return the submission of a message; None if there is nothing left to do for it."""
+    """Return the submission of a message.
+
+    If there is nothing left to do for it, remove the message and return None. Somebody may submit
+    it again at this moment, which queues no second message, so the removal expects it unchanged.
+    """
     submission_id = read_message(delivery.body).submission_id
     stored = await get_submission(submission_id)
     if stored is None:
         log.warning("message without a submission", submission=submission_id)
+        await commit([Acknowledge(delivery)])
         return None
     if stored.record.state not in STUCK_STATES:
-        return None
-    if blocked := await end_if_blocked(stored):  # before anything is fetched
+        operations: list[Operation] = [expect_submission(stored)]
+    elif blocked := await end_if_blocked(stored):  # before anything is fetched
         _, operations = blocked
-        if await commit(operations) is None:
-            raise Overtaken(f"{submission_id} was changed by another process")
-        return None
-    return stored
+    else:
+        return stored
+    if await commit([*operations, Acknowledge(delivery)]) is None:
+        raise Overtaken(f"{submission_id} was changed by another process")
+    return None
 
 
 def is_suspect(submission: Submission, delivery: Delivery) -> bool:

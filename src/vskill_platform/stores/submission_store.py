@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.base.settle import READS_AT_ONCE, settle
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put, Send
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put, Send
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import (
@@ -323,6 +323,11 @@ def write_submission(
         ),
         *map(_write_event, events),
     ]
+
+
+def expect_submission(stored: Stored[Submission]) -> Operation:
+    """Make a commit fail if this submission has changed."""
+    return Expect(SUBMISSION + stored.record.id, stored.revision)
 
 
 async def delete_submission(stored: Stored[Submission]) -> list[Operation]:
