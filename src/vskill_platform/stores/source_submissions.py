@@ -4,11 +4,11 @@ import asyncio
 
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import Source, SourceKind
-from vskill_platform.model.submission import TERMINAL_STATES, Submission
+from vskill_platform.model.submission import TERMINAL_STATES, StateEvent, Submission
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, get_all, list_all_keys
 from vskill_platform.stores.skill_store import find_skill, resolve_slug
-from vskill_platform.stores.submission_store import SOURCE_PREFIX, get_submission
+from vskill_platform.stores.submission_store import HISTORY, SOURCE_PREFIX, get_submission
 
 
 async def list_submissions_of(url: str, path: str) -> list[Stored[Submission]]:
@@ -76,3 +76,9 @@ async def find_other_ref(source: Source) -> str:
         return ""
     ref = ordered[0].source.ref
     return f"the branch or tag {ref!r}" if ref else "the default branch"
+
+
+async def get_last_submit(submission: Submission) -> Stored[StateEvent] | None:
+    """Return the event with which it was last submitted or retried; its revision tells when."""
+    events = await get_all(await list_all_keys(f"{HISTORY}{submission.id}:"), StateEvent)
+    return next((one for one in reversed(events) if one and one.record.is_submit), None)

@@ -26,7 +26,6 @@ from vskill_platform.stores.records import (
     Stored,
     decode,
     encode,
-    get_all,
     get_record,
     iterate_keys,
     list_all_keys,
@@ -262,13 +261,6 @@ async def get_source_owner(source: Source) -> str | None:
 async def get_history(submission_id: str) -> list[StateEvent]:
     keys = await list_all_keys(f"{HISTORY}{submission_id}:")
     return await read_each(keys, lambda key, value: decode(key, value, StateEvent))
-
-
-async def get_last_submit(submission: Submission) -> Stored[StateEvent] | None:
-    """Return the event with which it was last submitted or retried; its revision tells when."""
-    keys = [_event_key(submission.id, number) for number in range(submission.events)]
-    events = await get_all(keys, StateEvent)
-    return next((one for one in reversed(events) if one and one.record.is_submit), None)
 
 
 async def get_histories(submission_ids: Sequence[str]) -> dict[str, list[StateEvent]]:

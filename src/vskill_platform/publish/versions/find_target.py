@@ -12,7 +12,7 @@ from vskill_platform.stores.deleted_skill_store import DeletedSkill, expect_dele
 from vskill_platform.stores.namespace_store import expect_namespace, get_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import find_skill, find_slug
-from vskill_platform.stores.submission_store import get_last_submit
+from vskill_platform.stores.source_submissions import get_last_submit
 
 
 class Target(msgspec.Struct, frozen=True):
