@@ -9,6 +9,7 @@ value, and an unfinished word is looked up among names and labels, not among all
 import hashlib
 from collections.abc import Callable
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -18,7 +19,6 @@ from vskill_platform.catalogue.words import (
     question_parts,
     question_words,
     singular,
-    with_singulars,
 )
 
 _FILTER, _WHOLE, _NAMED, _LABELLED = "§", "‡", "¤", "†"
@@ -32,6 +32,8 @@ _OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 9), range(3, 5)
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"
 _PAIR = 2
+#: How many words have their marks cached, for each kind.
+_REMEMBERED = 20_000
 #: An expression that matches no skill.
 NOTHING = f'"{_FILTER}nothing"'
 
@@ -87,26 +89,35 @@ def mark(facet: Facet, value: str) -> str:
 
 
 def name_marks(words: list[str]) -> list[str]:
-    """Return the marks of a name: the whole name, its words and their prefixes."""
+    """Return the marks of a name: the whole name first, its prefixes, its words."""
     whole = as_one_word(words)
-    return [
-        _WHOLE + whole,
-        *_starts([whole], _WHOLE_START, _OF_NAMES),
-        *(_NAMED + word for word in with_singulars(words)),
-        *_starts(words, _NAMED_START, _OF_NAMES),
-    ]
+    return [_WHOLE + whole, *_starts(whole, _WHOLE_START, _OF_NAMES), *map(_name_word, words)]
 
 
-def label_marks(words: list[str]) -> list[str]:
-    """Return the marks of name, tags, namespace and repo: their words and prefixes."""
-    return [
-        *(_LABELLED + word for word in with_singulars(words)),
-        *_starts(words, _LABELLED_START, _OF_LABELS),
-    ]
+# All marks of a word are one text, and cached: most skills use the same words.
 
 
-def description_marks(words: list[str]) -> list[str]:
-    return _starts(words, _DESCRIBED_START, _OF_DESCRIPTIONS)
+@lru_cache(_REMEMBERED)
+def label_word(word: str) -> str:
+    """Return the marks of a word in a name, tag, namespace or repo."""
+    return _marks(word, _LABELLED, _LABELLED_START, _OF_LABELS)
+
+
+@lru_cache(_REMEMBERED)
+def text_word(word: str) -> str:
+    """Return a word anywhere in a skill, with its marks."""
+    return _marks(word, "", _DESCRIBED_START, _OF_DESCRIPTIONS)
+
+
+@lru_cache(_REMEMBERED)
+def _name_word(word: str) -> str:
+    return _marks(word, _NAMED, _NAMED_START, _OF_NAMES)
+
+
+def _marks(word: str, mark: str, start: str, lengths: range) -> str:
+    """Return the word, its singular and its prefixes with their marks."""
+    whole = dict.fromkeys((mark + word, mark + singular(word)))
+    return " ".join((*whole, *_starts(word, start, lengths)))
 
 
 def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expressions:
@@ -227,8 +238,8 @@ def _any_of(marks: list[str]) -> str:
     return "(" + " OR ".join(_quoted(one) for one in marks) + ")"
 
 
-def _starts(words: list[str], start: str, lengths: range) -> list[str]:
-    return [start + word[:length] for word in words for length in lengths if length <= len(word)]
+def _starts(word: str, start: str, lengths: range) -> list[str]:
+    return [start + word[:length] for length in lengths if length <= len(word)]
 
 
 def _begins(word: str, mark: str, start: str, lengths: range) -> str:

@@ -52,12 +52,6 @@ def singular(word: str) -> str:
     return word[:-2] if word.endswith(_ES_PLURAL) else word[:-1]
 
 
-def with_singulars(words: list[str]) -> list[str]:
-    """Add the singular of each plural, so that either finds the other."""
-    singulars = (singular(word) for word in words)
-    return words + [one for word, one in zip(words, singulars, strict=True) if one != word]
-
-
 def as_one_word(words: list[str]) -> str:
     """Return a name as one word, for matches of the whole name or its prefix."""
     return JOINT.join(words)

@@ -46,27 +46,29 @@ SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:rows) WHERE TRUE
 -- name: hit_at
 SELECT hit FROM skill_hit WHERE id = :id
 
--- name: count_word
-INSERT INTO word (word, count, letters) VALUES (:word, :count, :letters)
+-- name: count_words
+INSERT INTO word (word, count, letters)
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:rows) WHERE TRUE
 ON CONFLICT DO UPDATE SET count = count + excluded.count
 
 -- name: unused_words
 SELECT word FROM word WHERE count <= 0 AND word IN (SELECT value FROM json_each(:words))
 
--- name: delete_word
-DELETE FROM word WHERE word = :word
+-- name: delete_words
+DELETE FROM word WHERE word IN (SELECT value FROM json_each(:words))
 
--- name: add_word_key
-INSERT OR IGNORE INTO word_key (key, word) VALUES (:key, :word)
+-- name: add_word_keys
+INSERT OR IGNORE INTO word_key (key, word)
+SELECT value ->> 0, value ->> 1 FROM json_each(:rows) WHERE TRUE
 
--- name: delete_word_key
-DELETE FROM word_key WHERE key = :key AND word = :word
+-- name: delete_word_keys
+DELETE FROM word_key WHERE (key, word) IN (SELECT value ->> 0, value ->> 1 FROM json_each(:rows))
 
 -- name: add_skill_text
-INSERT INTO skill_text (rowid, words) VALUES (:id, :words)
+INSERT INTO skill_text (rowid, words) SELECT value ->> 0, value ->> 1 FROM json_each(:rows)
 
 -- name: add_skill_part
-INSERT INTO skill_part (rowid, parts) VALUES (:id, :parts)
+INSERT INTO skill_part (rowid, parts) SELECT value ->> 0, value ->> 1 FROM json_each(:rows)
 
 -- name: delete_skill
 DELETE FROM skill WHERE id = :id
@@ -133,7 +135,7 @@ ON CONFLICT (id) DO UPDATE SET
 DELETE FROM submission WHERE id = :id
 
 -- name: add_submission_text
-INSERT INTO submission_text (rowid, words) VALUES (:id, :words)
+INSERT INTO submission_text (rowid, words) SELECT value ->> 0, value ->> 1 FROM json_each(:rows)
 
 -- name: delete_submission_text
 DELETE FROM submission_text WHERE rowid = :id

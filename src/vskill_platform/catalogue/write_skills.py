@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 import apsw
@@ -15,10 +16,10 @@ from vskill_platform.catalogue.match import (
     PRIVATE,
     WITHOUT,
     Facet,
-    description_marks,
-    label_marks,
+    label_word,
     mark,
     name_marks,
+    text_word,
 )
 from vskill_platform.catalogue.query import DownSkill, SkillHit
 from vskill_platform.catalogue.rank import rank
@@ -30,7 +31,7 @@ from vskill_platform.catalogue.sql import (
     submission_key,
 )
 from vskill_platform.catalogue.vocabulary import count_words, vocabulary_of
-from vskill_platform.catalogue.words import as_one_word, name_parts, with_singulars, words_of
+from vskill_platform.catalogue.words import as_one_word, name_parts, words_of
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import (
@@ -137,6 +138,7 @@ def _digest(text: SkillText, hit: SkillHit) -> bytes:
 def _text(hit: SkillHit, name: list[str]) -> SkillText:
     source = hit.repo_url.partition("://")[2] or hit.repo_url
     labels = [*name, *words_of(" ".join((hit.slug, source, *hit.tags)))]
+    labels_marked = [label_word(word) for word in labels]
     described = words_of(hit.description)
     filters = [
         ANY,
@@ -147,17 +149,11 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
         *(mark(Facet.AGENT, agent) for agent in hit.agents or (ANY_AGENT,)),
         *(mark(Facet.CAPABILITY, value) for value in _capability_values(hit)),
     ]
+    marks = name_marks(name)
+    if hit.deprecated:  # it is found by its words, and first only by its exact name
+        labels_marked, marks = [], marks[:1]
     return SkillText(
-        words=_joined(
-            [
-                *with_singulars([*labels, *described]),
-                # A deprecated skill is found by its words, and first only by its exact name.
-                *(name_marks(name)[:1] if hit.deprecated else name_marks(name)),
-                *(() if hit.deprecated else label_marks(labels)),
-                *description_marks([*labels, *described]),
-                *filters,
-            ]
-        ),
+        words=_joined([*map(text_word, [*labels, *described]), *marks, *labels_marked, *filters]),
         parts=_joined([*name_parts(name), *filters]),
     )
 
@@ -266,13 +262,15 @@ def _write_rows(connection: apsw.Connection, moved: _Moved) -> None:
 def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
     # Ordered by id: the index flushes a segment when an id is not higher than the last.
     forget = [{"id": row_id} for row_id in sorted(moved.forget)]
-    learn = [
-        {"id": row_id, **msgspec.structs.asdict(text)}
-        for row_id, text in sorted(moved.learn, key=lambda new: new[0])
-    ]
-    for index in ("skill_text", "skill_part"):
+    learn = sorted(moved.learn, key=itemgetter(0))
+    texts = {
+        "skill_text": [(row_id, text.words) for row_id, text in learn],
+        "skill_part": [(row_id, text.parts) for row_id, text in learn],
+    }
+    for index, rows in texts.items():
         connection.executemany(WRITE[f"delete_{index}"], forget)
-        connection.executemany(WRITE[f"add_{index}"], learn)
+        if rows:
+            connection.execute(WRITE[f"add_{index}"], {"rows": _encode(rows).decode()})
     count_words(connection, moved.words)
 
 

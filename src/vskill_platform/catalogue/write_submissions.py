@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from operator import itemgetter
 from typing import Any
 
 import apsw
@@ -69,17 +68,18 @@ class _Ready(msgspec.Struct, frozen=True):
 
 def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -> None:
     forget = [row_id for gone in changes.gone if (row_id := _remove(connection, gone)) is not None]
-    learn: list[dict[str, Any]] = []
+    learn: list[tuple[int, str]] = []
     for facts in changes.submissions:
         with skipped_if_malformed(submission=facts.submission.id):
             ready = _make_ready(facts)
             row_id, is_known, is_new = _put(connection, ready)
             forget += [row_id] if is_known and is_new else []
-            learn += [{"id": row_id, "words": ready.words}] if is_new else []
+            learn += [(row_id, ready.words)] if is_new else []
     _write_events(connection, changes)
     # At the end and all at once, as in write_skills.py.
     connection.executemany(WRITE["delete_submission_text"], [{"id": old} for old in sorted(forget)])
-    connection.executemany(WRITE["add_submission_text"], sorted(learn, key=itemgetter("id")))
+    if learn:
+        connection.execute(WRITE["add_submission_text"], {"rows": _encode(sorted(learn)).decode()})
 
 
 def _make_ready(facts: SubmissionFacts) -> _Ready:

@@ -183,13 +183,11 @@ async def read_found(
     found: dict[str, Result] = {}
     for start in range(0, len(keys), READS_AT_ONCE):
         window = keys[start : start + READS_AT_ONCE]
-        for key, outcome in zip(window, await settle(get_kv().get, window), strict=True):
-            if isinstance(outcome, Exception):
-                raise outcome
-            if outcome is None:
+        for key, entry in zip(window, await get_kv().get_many(window), strict=True):
+            if entry is None:
                 continue
             try:
-                result = read(key, outcome.value)
+                result = read(key, entry.value)
             except (RecordMalformed, *MALFORMED) as error:
                 log.warning("record skipped", key=key, error=str(error))
                 continue

@@ -66,6 +66,31 @@ def test_two_typos_are_corrected_in_every_two_places(
     assert found == {typo: [RelaxedText(word)] for typo in typed}
 
 
+def table_distance(one: str, other: str) -> int:
+    """Count the edits with a table of all letters, as textbooks do."""
+    table = {(row, 0): row for row in range(len(one) + 1)}
+    table |= {(0, column): column for column in range(len(other) + 1)}
+    for row, column in product(range(1, len(one) + 1), range(1, len(other) + 1)):
+        replaced = table[row - 1, column - 1] + (one[row - 1] != other[column - 1])
+        best = min(table[row - 1, column] + 1, table[row, column - 1] + 1, replaced)
+        is_swap = one[max(row - 2, 0) : row] == other[max(column - 2, 0) : column][::-1]
+        if row > 1 and column > 1 and is_swap:
+            best = min(best, table[row - 2, column - 2] + 1)
+        table[row, column] = best
+    return table[len(one), len(other)]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_edits_are_counted_as_in_a_table_of_all_letters(most: int) -> None:
+    words = ["".join(letters) for length in range(5) for letters in product("ab", repeat=length)]
+    words += ["abc", "acb", "cab", "bcab"]
+    pairs = list(product(words, words))
+
+    counted = [edit_distance(one, other, most) for one, other in pairs]
+
+    assert counted == [min(table_distance(one, other), most + 1) for one, other in pairs]
+
+
 def test_a_word_that_more_skills_use_is_preferred(connection: apsw.Connection) -> None:
     count_words(connection, {"dicker": 1, "docker": 5})
 

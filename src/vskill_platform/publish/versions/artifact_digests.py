@@ -132,8 +132,7 @@ async def complete_versions(slug: str) -> list[SkillVersion]:
             version = await with_digests(version, archive, parent=parent)
             operations.append(complete_version(item.record, version, revision=item.revision))
         versions.append(version)
-    skill = await get_skill(slug)
-    if operations and skill:
+    if operations and (skill := await get_skill(slug)):
         # The skill is written unchanged, so that the search index reads it again.
         unchanged = write_skill(skill.record, expected=skill.revision)
         if await commit([*operations, unchanged]) is None:

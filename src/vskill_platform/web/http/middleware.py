@@ -45,6 +45,9 @@ IS_HEAD = "vskill_platform.is_head"
 _API_PREFIXES = ("/api/", f"{CLAWHUB}api/")
 #: Larger responses are sent without a tag.
 _MAX_BYTES = 1024 * 1024
+#: In bytes. From 2,048 on hashing would release the interpreter lock, and wait for it again: under
+#: load that takes ten times as long as to hash a page of search results.
+_HASHED_AT_ONCE = 2047
 _WANTED = b"if-none-match"
 _OF_CONTENT = frozenset({b"content-length", b"content-type"})
 
@@ -124,7 +127,10 @@ class _Holding:
 
 
 def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()[:32]
+    hashed = hashlib.sha256()
+    for start in range(0, len(body), _HASHED_AT_ONCE):
+        hashed.update(body[start : start + _HASHED_AT_ONCE])
+    return hashed.hexdigest()[:32]
 
 
 def _is_small_json(start: Any) -> bool:
