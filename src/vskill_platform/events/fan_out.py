@@ -42,6 +42,7 @@ _VERDICTS = {
     _E.SUBMISSION_REJECTED: "rejected",
     _E.SUBMISSION_BLOCKED: "blocked",
     _E.SUBMISSION_NEEDS_REVIEW: "needs review",
+    _E.SUBMISSION_WITHDRAWN: "withdrawn",
 }
 #: Verdicts wait for this long, so that those of a whole repository are in one mail.
 _GATHER = timedelta(minutes=1)
@@ -131,7 +132,8 @@ async def _verdict_mails(events: list[Event]) -> list[Operation]:
     lines: dict[str, list[str]] = {}
     for event in events:
         submitter = await _submitter_of(event) if event.type in _VERDICTS else None
-        if submitter:
+        is_own = event.type is _E.SUBMISSION_WITHDRAWN and event.data.actor == submitter
+        if submitter and not is_own:
             lines.setdefault(submitter, []).append(_line(event))
     return [
         operation for user, found in lines.items() for operation in await _verdict_mail(user, found)

@@ -51,6 +51,7 @@ async def mailed(mailbox: Mailbox, clock: ManualClock) -> list[str]:
         ((_S.TIER1_FAILED,), "tidy-notes: rejected"),
         ((_S.NEEDS_REVIEW,), "tidy-notes: needs review"),
         ((_S.BLOCKED,), "tidy-notes: blocked"),
+        ((_S.DEQUEUED,), "tidy-notes: withdrawn"),
     ],
 )
 async def test_a_submitter_is_told_the_verdict(
@@ -70,6 +71,15 @@ async def test_a_submitter_is_told_the_verdict(
     assert mailbox.mails[0]["To"] == address
     assert f"https://skills.example/submissions/{found.record.id}" in text
     assert "&lt;b&gt;two&lt;/b&gt; findings" in html
+
+
+async def test_nobody_is_told_of_an_own_withdrawal(
+    mailing: WorkerEnv, mailbox: Mailbox, clock: ManualClock
+) -> None:
+    await reachable()
+    await moved(await submitted(), _S.DEQUEUED, by="ada")
+
+    assert await mailed(mailbox, clock) == []
 
 
 async def test_the_verdicts_of_a_minute_are_in_one_mail(
