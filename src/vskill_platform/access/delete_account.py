@@ -6,6 +6,7 @@ log keep it, and because a new account of that name would own its namespace.
 
 import msgspec
 
+from vskill_platform.access.namespaces import has_private_skills, without_user
 from vskill_platform.access.sign_in import check_credentials
 from vskill_platform.access.users import find_user, keep_an_admin
 from vskill_platform.engines.ports import Operation
@@ -176,9 +177,9 @@ async def _leave_namespaces(name: str) -> list[Operation]:
         stored = await get_namespace(namespace)
         if name not in {*stored.record.owners, *stored.record.members}:
             continue
+        stays_closed = await has_private_skills(namespace)
         left = msgspec.structs.replace(
-            stored.record,
-            owners=tuple(one for one in stored.record.owners if one != name),
+            without_user(stored.record, name, stays_closed=stays_closed),
             members=tuple(one for one in stored.record.members if one != name),
         )
         operations += write_namespace(stored, left)

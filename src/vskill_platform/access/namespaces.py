@@ -17,6 +17,7 @@ from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, write_namespace
 from vskill_platform.stores.records import Stored
+from vskill_platform.stores.skill_store import list_slugs_in, read_skills
 from vskill_platform.stores.source_submissions import find_other_ref
 from vskill_platform.stores.transfer_store import Transfer, end_accepted
 from vskill_platform.stores.user_store import get_user
@@ -34,14 +35,30 @@ async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
 
 
 async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
-    """Remove an owner; a namespace without owners is open to everyone again."""
+    """Remove an owner; a namespace without owners is open to everyone again.
+
+    Not one with private skills: everybody who may submit there would learn of them.
+    """
+    stays_closed = await has_private_skills(checked_namespace(namespace))
 
     def change(found: Namespace) -> Namespace:
         if user_name not in found.owners:
             raise NotFound(f"{user_name} is not an owner of {found.name}")
-        return msgspec.structs.replace(found, owners=_without(found.owners, user_name))
+        return without_user(found, user_name, stays_closed=stays_closed)
 
     return await _change("namespace remove-owner", namespace, user_name, change, actor=actor)
+
+
+def without_user(namespace: Namespace, user_name: str, *, stays_closed: bool) -> Namespace:
+    """Return it without this owner; with *stays_closed* it is not opened if it was the last one."""
+    owners = _without(namespace.owners, user_name)
+    is_closed = namespace.is_managed or (stays_closed and not owners)
+    return msgspec.structs.replace(namespace, owners=owners, is_managed=is_closed)
+
+
+async def has_private_skills(namespace: str) -> bool:
+    skills = await read_skills(await list_slugs_in(namespace))
+    return any(skill.is_private for skill in skills.values())
 
 
 async def add_member(namespace: str, user_name: str, *, actor: str) -> Namespace:

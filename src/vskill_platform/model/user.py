@@ -88,7 +88,8 @@ class Namespace(Record, frozen=True, kw_only=True):
     owners: tuple[str, ...] = ()
     #: They see its private skills but cannot change anything.
     members: tuple[str, ...] = ()
-    #: Its owners come from groups of the sign-on provider: it stays closed even without any.
+    #: It stays closed even without owners: they come from groups of the sign-on provider, or the
+    #: last one left private skills behind.
     is_managed: bool = False
     #: Nobody can submit to it until an admin adds an owner.
     deleted: DeletedNamespace | None = None

@@ -2,7 +2,9 @@
 
 import pytest
 
+from tests.casts import a_published_skill
 from tests.people import a_user
+from vskill_platform.access.delete_account import delete_account
 from vskill_platform.access.namespaces import (
     add_member,
     add_owner,
@@ -11,15 +13,18 @@ from vskill_platform.access.namespaces import (
     remove_member,
     remove_owner,
 )
+from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Role, Scope
+from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.namespace_store import (
     get_namespace,
     list_namespaces,
     list_namespaces_of,
 )
+from vskill_platform.stores.skill_store import write_skill
 
 pytestmark = pytest.mark.usefixtures("bound")
 
@@ -143,3 +148,22 @@ async def test_every_act_is_in_the_audit() -> None:
         ("namespace remove-member", "team ada"),
         ("namespace remove-owner", "team ada"),
     ]
+
+
+@pytest.mark.parametrize("is_private", [True, False])
+async def test_a_namespace_with_private_skills_is_not_opened_by_its_last_owner_who_leaves(
+    bound: WorkerEnv, *, is_private: bool
+) -> None:
+    await a_user(Role.PUBLISHER, name="ada")
+    ben = await visiting("ben", Role.READER)
+    skill = a_published_skill("acme/notes/tidy", publisher="github.com/acme", is_private=is_private)
+    assert await bound.engine.commit([write_skill(skill, expected=ABSENT)])
+    await add_owner("acme", "ada", actor="test")
+
+    await remove_owner("acme", "ada", actor="test")
+    may_act = await may_act_in(ben, "acme")
+    await add_owner("acme", "ada", actor="test")
+    await delete_account("ada", actor="test", reason="left")
+    may_act_later = await may_act_in(ben, "acme")
+
+    assert (may_act, may_act_later) == (not is_private, not is_private)
