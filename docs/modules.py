@@ -47,7 +47,8 @@ def _describe_folder(folder: Path) -> str:
 
 
 def _first_line(path: Path) -> str:
-    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    docstring, _, _ = path.read_text().partition('"""\n')  # to parse the rest takes a second
+    text = ast.get_docstring(ast.parse(f'{docstring}"""')) or ""
     return text.partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
 
 

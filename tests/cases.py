@@ -7,7 +7,8 @@ times. There are thousands of samples for the scanner, and most are checked in l
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import pytest
 
@@ -17,16 +18,23 @@ _SHOWN_CHARACTERS = 300
 
 
 def all_cases(
-    names: str | tuple[str, ...], cases: Iterable[Any], *, ids: Any = None
+    names: str | tuple[str, ...],
+    cases: Iterable[Any] | Callable[[], Iterable[Any]],
+    *,
+    ids: Any = None,
 ) -> Callable[[Test], Test]:
     """Run a test on all cases and report every case that fails; takes what `parametrize` takes.
 
-    The cases share the fixtures of the test, but each has a `tmp_path` of its own.
+    The cases share the fixtures of the test, but each has a `tmp_path` of its own. A function is
+    called for the cases when the test runs: what it does is not done by every process.
     """
     fields = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
-    every = [_values(case, is_single=len(fields) == 1) for case in cases]
-    labels = _labels(every, ids)
-    assert every, "there is no case"
+    if isinstance(cases, FunctionType):  # not callable(): an enum can be called, too
+        find = cast("Callable[[], Iterable[Any]]", cases)
+    else:
+        given = list(cast("Iterable[Any]", cases))
+        assert given, "there is no case"
+        find = given.copy
 
     def decorate(test: Test) -> Test:
         signature = inspect.signature(test)
@@ -34,6 +42,9 @@ def all_cases(
 
         @functools.wraps(test)
         def run_all(**fixtures: Any) -> None:
+            every = [_values(case, is_single=len(fields) == 1) for case in find()]
+            labels = _labels(every, ids)
+            assert every, "there is no case"
             failures: list[BaseException] = []
             for number, values in enumerate(every):
                 if "tmp_path" in fixtures:

@@ -5,13 +5,14 @@ import ssl
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
 from typing import cast
 from urllib.parse import urlsplit
 
-from tests.repos import a_repo, git
+from tests.repos import a_repo
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
@@ -56,8 +57,8 @@ class GitServer(ThreadingHTTPServer):
 
     def serve_bare(self, repo: Path, name: str) -> str:
         """Serve a repo that is there already, as the large hosts do: with filters."""
-        for option in ("uploadpack.allowFilter", "http.uploadpack"):
-            git(repo, "config", option, "true")
+        with (repo / "config").open("a") as config:
+            config.write("[uploadpack]\n\tallowFilter = true\n[http]\n\tuploadpack = true\n")
         place = self.root / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(repo)
@@ -77,6 +78,13 @@ def a_git_server(root: Path, certificate: Path | None = None) -> Iterator[GitSer
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@cache
+def _backend() -> str:
+    """Return the program that `git http-backend` starts."""
+    folder = subprocess.run(["git", "--exec-path"], check=True, capture_output=True, text=True)
+    return f"{folder.stdout.strip()}/git-http-backend"
 
 
 class _Bridge(BaseHTTPRequestHandler):
@@ -118,7 +126,7 @@ class _Bridge(BaseHTTPRequestHandler):
             "REMOTE_ADDR": "127.0.0.1",
         }
         done = subprocess.run(
-            ["git", "http-backend"], input=body, env=environment, capture_output=True, check=False
+            [_backend()], input=body, env=environment, capture_output=True, check=False
         )
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line)

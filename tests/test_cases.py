@@ -33,6 +33,35 @@ def test_a_case_that_is_skipped_is_a_failure() -> None:
         test()
 
 
+def test_cases_can_be_found_when_the_test_runs() -> None:
+    asked = []
+    ran = []
+
+    def cases() -> list[str]:
+        asked.append("once")
+        return ["a", "b"]
+
+    @all_cases("name", cases)
+    def test(name: str) -> None:
+        ran.append(name)
+
+    assert asked == []
+    test()
+    assert (asked, ran) == (["once"], ["a", "b"])
+
+
+def test_a_function_that_finds_no_cases_is_a_failure() -> None:
+    def cases() -> list[str]:
+        return []
+
+    @all_cases("name", cases)
+    def test(name: str) -> None:
+        pass
+
+    with pytest.raises(AssertionError, match="there is no case"):
+        test()
+
+
 def test_nothing_runs_after_the_timeout_of_the_test() -> None:
     ran = []
 

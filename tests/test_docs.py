@@ -278,7 +278,7 @@ def test_every_module_says_what_it_is_for() -> None:
 
 
 def _says_what_it_is_for(text: str) -> bool:
-    return bool(ast.get_docstring(ast.parse(text)))
+    return bool(re.match(r'"""\S[^"]*', text))  # to parse all modules takes a second
 
 
 def test_the_tree_of_errors_is_complete() -> None:

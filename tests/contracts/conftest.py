@@ -10,6 +10,11 @@ from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Engine
 
 
+@pytest.fixture(autouse=True)
+def as_installed(all_readers: None) -> None:
+    """Read through as many connections as the program."""
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 async def engine_url(request: pytest.FixtureRequest) -> AsyncIterator[str]:
     """Every engine that we ship, one after the other, each on an empty database."""

@@ -19,7 +19,6 @@ from tests.evasions import some_variants
 from vskill_platform.model.verdict import Verdict
 
 BEHAVIOURS = load_behaviours()
-VARIANTS = some_variants()
 #: The same few of each behaviour every time.
 EVERY = 401
 
@@ -28,14 +27,14 @@ def variants(*, is_malicious: bool) -> list[Variant]:
     known = load_unknowable()
     found = [
         variant
-        for variant in VARIANTS
+        for variant in some_variants()
         if variant.is_malicious is is_malicious
         and not any(reason.covers(variant) for reason in known)
     ]
     return found[::EVERY]
 
 
-@all_cases("variant", variants(is_malicious=False), ids=lambda variant: variant.name)
+@all_cases("variant", lambda: variants(is_malicious=False), ids=lambda variant: variant.name)
 def test_a_harmless_twin_passes(variant: Variant) -> None:
     outcome = scan_variant(variant)
 
@@ -51,7 +50,7 @@ def test_every_known_miss_names_a_wrapping_or_a_place() -> None:
 def told_in_the_manual(*, behaviour: str = "", wrapping: str = "") -> list[Variant]:
     return [
         variant
-        for variant in VARIANTS
+        for variant in some_variants()
         if variant.is_malicious
         and variant.carrier == "manual"
         and behaviour in {"", variant.behaviour}
@@ -59,14 +58,16 @@ def told_in_the_manual(*, behaviour: str = "", wrapping: str = "") -> list[Varia
     ]
 
 
-@all_cases("variant", told_in_the_manual(wrapping="plain"), ids=lambda variant: variant.name)
+@all_cases(
+    "variant", lambda: told_in_the_manual(wrapping="plain"), ids=lambda variant: variant.name
+)
 def test_every_behaviour_is_flagged_when_it_is_told_plainly(variant: Variant) -> None:
     assert scan_variant(variant).is_flagged
 
 
 @all_cases(
     "variant",
-    list(told_in_the_manual(behaviour="credential-theft")),
+    lambda: told_in_the_manual(behaviour="credential-theft"),
     ids=lambda variant: variant.name,
 )
 def test_no_wrapping_hides_the_theft_of_credentials(variant: Variant) -> None:
@@ -76,15 +77,15 @@ def test_no_wrapping_hides_the_theft_of_credentials(variant: Variant) -> None:
 def test_the_variants_are_the_same_each_time() -> None:
     again = [variant.name for variant in all_variants(BEHAVIOURS, is_full=False)]
 
-    assert again == [variant.name for variant in VARIANTS]
+    assert again == [variant.name for variant in some_variants()]
 
 
 @pytest.mark.parametrize("form", Form)
 def test_every_wrapping_and_carrier_is_tried(form: Form) -> None:
     wrappings = {wrapping.name for wrapping in WRAPPINGS[form]}
     carriers = {carrier.name for carrier in CARRIERS[form]}
-    assert wrappings <= {variant.wrapping for variant in VARIANTS}
-    assert carriers <= {variant.carrier for variant in VARIANTS}
+    assert wrappings <= {variant.wrapping for variant in some_variants()}
+    assert carriers <= {variant.carrier for variant in some_variants()}
 
 
 @all_cases("text", ["0/4", "5/4", "3", "a/b", "1/0", "-1/2"])

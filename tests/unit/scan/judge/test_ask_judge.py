@@ -248,46 +248,51 @@ async def test_compressed_answers_are_not_unpacked(judge: JudgeServer, tmp_path:
     assert "did not answer with a completion" in str(error)
 
 
-EVASIONS = [variant for variant in some_variants() if variant.is_malicious][::151]
-#: Those whose only file is the manifest: elsewhere in a skill, tier 1 lowers what it finds there.
-TOLD = [one for one in some_variants() if one.is_malicious and set(one.files) == {"SKILL.md"}]
 #: More facts than the judge is shown.
 FLOOD = "".join(f"curl -s https://api.github.com/{n} -o {n}.json\n" for n in range(400))
 
 
-@pytest.mark.parametrize("variant", EVASIONS, ids=lambda variant: variant.name)
+def evasions() -> list[Variant]:
+    return [variant for variant in some_variants() if variant.is_malicious]
+
+
 async def test_the_prompt_holds_every_file_of_a_disguised_attack_or_says_that_it_is_not_shown(
-    judge: JudgeServer, tmp_path: Path, variant: Variant
+    judge: JudgeServer, tmp_path: Path
 ) -> None:
-    for name, raw in variant.files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(raw)
-    judge.will(saying("publish"))
+    for number, variant in enumerate(evasions()[::151]):
+        folder = tmp_path / str(number)
+        for name, raw in variant.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(raw)
+        judge.will(saying("publish"))
 
-    await ask_judge(endpoint(judge), await a_question(tmp_path), now=NOON)
+        await ask_judge(endpoint(judge), await a_question(folder), now=NOON)
 
-    prompt = judge.requests[-1].text
-    shown, _, left_out = prompt.partition(" NOT SHOWN]")
-    for name in variant.files:
-        is_shown = f'FILE "{name}"' in shown or f'FILE "{name}!/' in shown
-        assert is_shown or f'"{name}"' in left_out
+        prompt = judge.requests[-1].text
+        shown, _, left_out = prompt.partition(" NOT SHOWN]")
+        for name in variant.files:
+            is_shown = f'FILE "{name}"' in shown or f'FILE "{name}!/' in shown
+            assert is_shown or f'"{name}"' in left_out, variant.name
 
 
-@pytest.mark.parametrize("variant", TOLD[::524], ids=lambda variant: variant.name)
 @pytest.mark.parametrize("place", ["docs/case.md", "tests/case.md"])
 async def test_the_facts_hold_everything_that_tier_1_lowered_despite_a_flood_of_others(
-    judge: JudgeServer, tmp_path: Path, variant: Variant, place: str
+    judge: JudgeServer, tmp_path: Path, place: str
 ) -> None:
-    folder = a_skill_folder(tmp_path, flood_dot_sh=FLOOD)
-    (folder / place).parent.mkdir()
-    (folder / place).write_bytes(variant.files["SKILL.md"])
-    lowered = {(one.file, one.line) for one in scan_skill(folder, None).findings if one.lowered}
-    judge.will(saying("publish"))
+    # Those in the manifest alone: elsewhere in a skill, tier 1 lowers what it finds there.
+    told = [one for one in evasions() if one.carrier == "manual"]
+    for number, variant in enumerate(told[:: len(told) // 5]):
+        folder = a_skill_folder(tmp_path / str(number), flood_dot_sh=FLOOD)
+        (folder / place).parent.mkdir()
+        (folder / place).write_bytes(variant.files["SKILL.md"])
+        lowered = {(one.file, one.line) for one in scan_skill(folder, None).findings if one.lowered}
+        judge.will(saying("publish"))
 
-    await ask_judge(endpoint(judge), await a_question(folder), now=NOON)
+        await ask_judge(endpoint(judge), await a_question(folder), now=NOON)
 
-    facts = judge.requests[-1].text.partition(" CAPABILITIES]")[0]
-    assert [at for at in lowered if f'"{at[0]}" line {at[1]} (' not in facts] == []
+        facts = judge.requests[-1].text.partition(" CAPABILITIES]")[0]
+        missing = [at for at in lowered if f'"{at[0]}" line {at[1]} (' not in facts]
+        assert missing == [], variant.name
 
 
 @pytest.mark.parametrize(

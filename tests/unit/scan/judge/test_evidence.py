@@ -209,7 +209,7 @@ def test_data_that_is_loaded_as_code_is_unseen(tmp_path: Path) -> None:
 
 @all_cases(
     "variant",
-    [
+    lambda: [
         variant
         for variant in some_variants()
         if variant.is_malicious and variant.wrapping == "plain"
