@@ -6,13 +6,14 @@ times. There are thousands of samples for the scanner, and most are checked in l
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, cast
 
 import pytest
 
-Test = Callable[..., None]
+Test = Callable[..., Any]
 #: How much of a case is shown with its failure.
 _SHOWN_CHARACTERS = 300
 
@@ -42,32 +43,63 @@ def all_cases(
 
         @functools.wraps(test)
         def run_all(**fixtures: Any) -> None:
-            every = [_values(case, is_single=len(fields) == 1) for case in find()]
-            labels = _labels(every, ids)
-            assert every, "there is no case"
-            failures: list[BaseException] = []
-            for number, values in enumerate(every):
-                if "tmp_path" in fixtures:
-                    folder = fixtures["tmp_path"] / f"case-{number}"
-                    folder.mkdir()
-                    own = fixtures | {"tmp_path": folder}
-                else:
-                    own = fixtures
-                try:
-                    test(**own, **dict(zip(fields, values, strict=True)))
-                # A case that is skipped has not been tested, so it is a failure, too.
-                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001 - raised below
-                    error.add_note(f"case {number}: {labels[number]}")
-                    failures.append(error)
-                    if _is_timeout(error):  # nothing would end the next case
-                        break
-            if failures:
-                raise BaseExceptionGroup(f"{len(failures)} of {len(every)} cases fail", failures)
+            run = _Run(fields, list(find()), ids)
+            for number, arguments in run.each(fixtures):
+                with run.failures_kept(number):
+                    test(**arguments)
+            run.raise_failures()
 
-        run_all.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
-        return run_all
+        @functools.wraps(test)
+        async def await_all(**fixtures: Any) -> None:
+            run = _Run(fields, list(find()), ids)
+            for number, arguments in run.each(fixtures):
+                with run.failures_kept(number):
+                    await test(**arguments)
+            run.raise_failures()
+
+        chosen: Test = await_all if inspect.iscoroutinefunction(test) else run_all
+        vars(chosen)["__signature__"] = signature.replace(parameters=rest)
+        return chosen
 
     return decorate
+
+
+class _Run:
+    """One run of a test on all its cases."""
+
+    def __init__(self, fields: Iterable[str], cases: list[Any], ids: Any) -> None:
+        self._fields = tuple(fields)
+        self._cases = [_values(case, is_single=len(self._fields) == 1) for case in cases]
+        assert self._cases, "there is no case"
+        self._labels = _labels(self._cases, ids)
+        self._failures: list[BaseException] = []
+        self._is_over = False
+
+    def each(self, fixtures: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the number and the arguments of each case."""
+        for number, values in enumerate(self._cases):
+            if self._is_over:
+                return
+            arguments = fixtures | dict(zip(self._fields, values, strict=True))
+            if "tmp_path" in fixtures:
+                arguments["tmp_path"] = fixtures["tmp_path"] / f"case-{number}"
+                arguments["tmp_path"].mkdir()
+            yield number, arguments
+
+    @contextmanager
+    def failures_kept(self, number: int) -> Iterator[None]:
+        try:
+            yield
+        # A case that is skipped has not been tested, so it is a failure, too.
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001 - raised below
+            error.add_note(f"case {number}: {self._labels[number]}")
+            self._failures.append(error)
+            self._is_over = _is_timeout(error)  # nothing would end the next case
+
+    def raise_failures(self) -> None:
+        if self._failures:
+            failed = f"{len(self._failures)} of {len(self._cases)} cases fail"
+            raise BaseExceptionGroup(failed, self._failures)
 
 
 def _is_timeout(error: BaseException) -> bool:

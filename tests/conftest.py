@@ -32,7 +32,7 @@ from vskill_platform.settings import Settings
 
 # The same few examples in every run, however busy the machine is: a change that breaks nothing
 # must not fail. Others, and more of them, are for `make torture` and `make fuzz`.
-settings.register_profile("quick", max_examples=30, derandomize=True, database=None, deadline=None)
+settings.register_profile("quick", max_examples=20, derandomize=True, database=None, deadline=None)
 settings.register_profile("torture", max_examples=500, deadline=None)
 settings.register_profile("fuzz", max_examples=5_000, deadline=None)
 settings.load_profile("quick")

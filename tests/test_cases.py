@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import anyio.lowlevel
 import pytest
 
 from tests.cases import all_cases
@@ -21,6 +22,21 @@ def test_every_case_that_fails_is_reported() -> None:
     assert ran == [1, 3, 2, 9]
     assert "2 of 4" in str(failed.value)
     assert [error.__notes__ for error in failed.value.exceptions] == [["case 1: b"], ["case 3: d"]]
+
+
+async def test_the_cases_of_an_asynchronous_test_are_awaited() -> None:
+    ran = []
+
+    @all_cases("number", [1, 2, 3])
+    async def test(number: int) -> None:
+        await anyio.lowlevel.checkpoint()
+        ran.append(number)
+        assert number != 2
+
+    with pytest.raises(BaseExceptionGroup, match="1 of 3"):
+        await test()
+
+    assert ran == [1, 2, 3]
 
 
 def test_a_case_that_is_skipped_is_a_failure() -> None:

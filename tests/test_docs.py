@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 import msgspec
-import pytest
 import yaml
 
+from tests.cases import all_cases
 from tests.tables import ROOT, rows_of, unquoted
 from vskill_platform import errors
 from vskill_platform.cli.main import cli
@@ -183,7 +183,7 @@ def test_every_rule_is_documented_with_its_severity() -> None:
         assert documented[rule_id] == registry_rule.severity
 
 
-@pytest.mark.parametrize("file", READ_BY_USERS, ids=lambda path: path.name)
+@all_cases("file", READ_BY_USERS, ids=lambda path: path.name)
 def test_no_page_command_or_document_uses_the_old_words(file: Path) -> None:
     quoted = r"`[^`\n]*`" if file.suffix == ".md" else r"$^"
     words = " ".join(re.sub(quoted, "", file.read_text()).split())
@@ -214,14 +214,14 @@ def test_no_rule_uses_the_old_words() -> None:
     assert [text for text in texts if _REJECTED.search(text)] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@all_cases("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_link_leads_somewhere(document: Path) -> None:
     for target in _LINK.findall(document.read_text()):
         if "://" not in target:
             assert (document.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@all_cases("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_link_to_a_heading_has_its_heading(document: Path) -> None:
     for target, anchor in _ANCHOR.findall(document.read_text()):
         if "://" not in target:
@@ -235,7 +235,7 @@ def _headings(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", WRITTEN, ids=lambda path: path.name)
+@all_cases("document", WRITTEN, ids=lambda path: path.name)
 def test_every_file_that_a_document_names_exists(document: Path) -> None:
     folders = [ROOT, ROOT / "src/vskill_platform", ROOT / "tests/unit"]
     for name in _SOURCE_FILE.findall(document.read_text()):

@@ -49,7 +49,10 @@ class Pages:
         """Return an empty page and the list of what the browser will complain about."""
         kind = (url, user, runs_scripts)
         if kind not in self._opened:
-            context = self._browser.new_context(base_url=url, java_script_enabled=runs_scripts)
+            # Without motion: an animation is drawn sixty times a second while a test waits.
+            context = self._browser.new_context(
+                base_url=url, java_script_enabled=runs_scripts, reduced_motion="reduce"
+            )
             context.set_default_timeout(_PATIENCE_MS)
             self._opened[kind] = _watched(context.new_page())
         page, complaints = self._opened[kind]

@@ -43,7 +43,9 @@ class Paths(NamedTuple):
 @pytest.fixture(scope="module")
 def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> Paths:
     """Every page, on a registry with something published, something stopped, something waiting."""
-    with chromium.new_context(base_url=registry.url, storage_state=admin_state) as context:
+    with chromium.new_context(
+        base_url=registry.url, storage_state=admin_state, reduced_motion="reduce"
+    ) as context:
         page = context.new_page()
         # Another name each time: a second copy of a published skill would need review.
         name = f"look-{token_hex(6)}"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import all_cases
 from tests.casts import a_published_skill, add_installs
 from tests.clocks import NOON
 from tests.unit.catalogue.index_files import (
@@ -213,11 +214,15 @@ async def test_when_no_word_fits_names_that_contain_it_are_found(catalogue: Cata
     assert await found(catalogue, "zzz") == []
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-async def test_no_text_is_an_error(catalogue: Catalogue, text: str) -> None:
+@pytest.fixture
+async def one_private_one_public(catalogue: Catalogue) -> None:
     await published("ada/desk/tidy-notes", is_private=True)
     await published("ada/desk/pdf-forms")
 
+
+@pytest.mark.usefixtures("one_private_one_public")
+@all_cases("text", HOSTILE.values(), ids=HOSTILE.keys())
+async def test_no_text_is_an_error(catalogue: Catalogue, text: str) -> None:
     for sort in SkillSort:
         answer = await results(catalogue, text, with_facets=True, sort=sort)
         assert len(answer.hits) == answer.total

@@ -164,23 +164,27 @@ def test_an_answer_without_its_fields_is_an_error(
     assert "the answer has no field" in str(done.exception)
 
 
-def altered(answer: Any) -> Iterator[Any]:
-    """Yield the answer with each of its values replaced by one of another type, one at a time."""
-    odd: list[Any] = [None, 7, "x", [[7]], {"x": {}}]
+def altered(answer: Any, *, types: int) -> Iterator[Any]:
+    """Yield the answer with each of its values replaced by one of other types, one at a time."""
+    odd: list[Any] = [None, "x", [[7]], 7, {"x": {}}]
     if isinstance(answer, dict):
         for name, value in answer.items():
-            yield from ({**answer, name: other} for other in altered(value))
+            yield from ({**answer, name: other} for other in altered(value, types=types))
     elif isinstance(answer, list):
         for place, value in enumerate(answer):
-            yield from ([*answer[:place], other, *answer[place + 1 :]] for other in altered(value))
-    yield from (other for other in odd if type(other) is not type(answer))
+            yield from (
+                [*answer[:place], other, *answer[place + 1 :]]
+                for other in altered(value, types=types)
+            )
+    yield from [other for other in odd if type(other) is not type(answer)][:types]
 
 
+@pytest.mark.parametrize("types", [2, pytest.param(5, marks=pytest.mark.torture)])
 @pytest.mark.parametrize("command", ANSWERS, ids=" ".join)
 def test_values_of_other_types_are_an_error_with_a_reason(
-    server: ScriptedServer, command: tuple[str, ...]
+    server: ScriptedServer, command: tuple[str, ...], types: int
 ) -> None:
-    for answer in altered(ANSWERS[command]):
+    for answer in altered(ANSWERS[command], types=types):
         done = run(server, command, answer=answer)
 
         known = isinstance(done.exception, RegistryError | SystemExit | None)

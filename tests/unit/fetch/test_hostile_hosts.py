@@ -14,6 +14,7 @@ from typing import cast
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from tests.casts import a_skill_folder
 from tests.git_server import Answer, GitServer
 from tests.repos import git as run_git
@@ -156,7 +157,7 @@ async def short_of_time(git_server: GitServer) -> AsyncIterator[None]:
     worker_env_storage.reset(token)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "target",
     [
         "file:///etc",
@@ -170,7 +171,7 @@ async def short_of_time(git_server: GitServer) -> AsyncIterator[None]:
         "//git.example/x/y",
     ],
 )
-@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+@all_cases("code", [301, 302, 303, 307, 308])
 async def test_a_redirect_to_another_host_is_refused_and_its_target_is_not_told(
     git_server: GitServer, target: str, code: int
 ) -> None:
@@ -257,7 +258,7 @@ async def test_plain_http_is_refused_where_the_operator_did_not_allow_it(bound: 
 
 
 @pytest.mark.usefixtures("bound", "leftovers")
-@pytest.mark.parametrize(
+@all_cases(
     "address",
     ["127.0.0.1", "10.0.0.7", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.100.100.200",
      "168.63.129.16", "0.0.0.0", "::1", "fe80::1", "fd00:ec2::254", "::ffff:10.0.0.7",  # noqa: S104 - not bound

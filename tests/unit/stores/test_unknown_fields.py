@@ -7,11 +7,11 @@ from enum import EnumType
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec import inspect
 
 import vskill_platform.model
 import vskill_platform.stores
+from tests.cases import all_cases
 from tests.clocks import NOON
 from vskill_platform.access.users import add_user, disable_user
 from vskill_platform.engines.ports import NEVER, Put
@@ -75,7 +75,7 @@ def a_tree(kind: inspect.Type, more: dict[str, Any]) -> Any:
     return tree
 
 
-@pytest.mark.parametrize("kind", _all_kinds(), ids=lambda kind: kind.__name__)
+@all_cases("kind", _all_kinds(), ids=lambda kind: kind.__name__)
 async def test_a_record_keeps_fields_that_it_does_not_know(
     bound: WorkerEnv, kind: type[Record]
 ) -> None:

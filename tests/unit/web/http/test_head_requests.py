@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
 from tests.unit.web.api_cast import Registry, open_registry
 from tests.unit.web.pages_cast import put_skill
 from vskill_platform.runtime.env import WorkerEnv
@@ -21,7 +22,7 @@ async def registry(bound: WorkerEnv, tmp_path: Path) -> AsyncIterator[Registry]:
         yield opened
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "path",
     [
         "/", f"/skills/{SLUG}", "/queue", "/healthz", "/static/style.css", "/api/openapi.json",

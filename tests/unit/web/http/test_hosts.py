@@ -9,6 +9,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient
 
 from tests.apps import an_app
+from tests.cases import all_cases
 from vskill_platform.runtime.env import WorkerEnv
 
 REBOUND = "evil.example"
@@ -32,12 +33,12 @@ async def status(client: AsyncClient, host: str, path: str = "/sign-in") -> int:
     return (await client.get(path, headers={"Host": host})).status_code
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "host",
     [REBOUND, f"{REBOUND}:8000", "127.0.0.1.evil.example", "localhost.evil.example", "", ":8000",
      "localhost:80@evil.example", "evil.example:x", "registry", "127.0.0.1,evil.example"],
 )  # fmt: skip
-@pytest.mark.parametrize("path", ["/", "/sign-in", "/api/v1/skills", "/static/x.css", "/healthz-x"])
+@all_cases("path", ["/", "/sign-in", "/api/v1/skills", "/static/x.css", "/healthz-x"])
 async def test_a_name_that_is_not_ours_is_refused(
     program: AsyncClient, host: str, path: str
 ) -> None:

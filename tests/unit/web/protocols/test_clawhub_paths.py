@@ -5,6 +5,7 @@ from typing import Any, cast
 import pytest
 from litestar.types import Scope
 
+from tests.cases import all_cases
 from vskill_platform.web.protocols.clawhub_paths import is_clawhub
 
 NODE, VSKILL, CURL = "node", "vskill-cli", "curl/8.5.0"
@@ -23,7 +24,7 @@ def a_request(line: str, agent: str) -> Scope:
     return cast("Scope", scope)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "line",
     [
         "GET /api/v1/search?q=x",
@@ -46,7 +47,7 @@ def a_request(line: str, agent: str) -> Scope:
         "POST /api/cli/telemetry/install",
     ],
 )
-@pytest.mark.parametrize("agent", [NODE, VSKILL, CURL])
+@all_cases("agent", [NODE, VSKILL, CURL])
 def test_a_path_of_clawhub_alone_is_answered_for_every_client(line: str, agent: str) -> None:
     assert is_clawhub(a_request(line, agent))
 
@@ -66,7 +67,7 @@ def test_the_client_decides_about_a_path_of_both(line: str) -> None:
     assert not is_clawhub(a_request(line, CURL))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "line",
     [
         "GET /",

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from httpx import Response
 
+from tests.cases import all_cases
 from tests.clocks import NOON
 from tests.unit.web.api_cast import Registry, all_audited, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, MANIFEST, a_finding, change_skill, put_skill
@@ -78,7 +79,7 @@ async def test_notifications_and_responses_are_accepted_without_an_answer(
     assert (response.status_code, response.content) == (202, b"")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("body", "status", "code"),
     [
         (b"", 400, -32700),
