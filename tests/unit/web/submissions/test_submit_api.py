@@ -14,6 +14,7 @@ from tests.casts import GOOD_MANIFEST, a_skill_folder
 from tests.clocks import ManualClock
 from tests.git_server import GitServer
 from tests.unit.web.api_cast import Registry, open_registry, token_of
+from tests.unit.web.pages_cast import put_skill
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
 from vskill_platform.model.block import source_subject
@@ -97,8 +98,9 @@ async def test_archives_and_folders_are_taken_and_known_again(
     (taken,) = by_archive.json()["submissions"]
     stored = await get_submission(taken["id"])
     assert stored
+    skill = await put_skill(registry.env, tmp_path / "published", "@ada/tidy-notes")
     done = msgspec.structs.replace(
-        stored.record, state=SubmissionState.PUBLISHED, digest="0" * 64, slug="@ada/tidy-notes"
+        stored.record, state=SubmissionState.PUBLISHED, digest=skill.digest, slug=skill.slug
     )
     await registry.env.engine.commit(write_submission(done, [], expected=stored.revision))
     verified = await registry.post(UPLOAD, files=[archive], headers=ada)
