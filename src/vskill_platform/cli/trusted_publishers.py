@@ -98,7 +98,7 @@ def show_publishers(answer: Any, *, namespace: str, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     elif not answer["publishers"]:
-        echo(f"{namespace} trusts no repository.", err=True)
+        echo(f"No trusted publishers for {namespace}.", err=True)
     else:
         show_table(
             ("id", "repository", "workflow", "environment", "ref", "last used"),

@@ -29,6 +29,8 @@ UNEXPECTED_ANSWER = "unexpected_answer"
 _MAX_DIGITS = 9
 #: A list of several pages has no more rows than this.
 _MAX_ROWS = 100_000
+#: Codes whose hints are for authors of programs; the details say enough on a terminal.
+_HINTS_FOR_PROGRAMS = frozenset({"invalid_input", "invalid_policy", "not_signed_in", "wrong_state"})
 _MISSING = re.compile(r"Object missing required field `([^`]*)`")
 
 
@@ -132,6 +134,8 @@ def in_words(where: str, status: int, problem: dict[str, Any]) -> str:
     if not title and not detail:
         return f"{where} answered with status {status}."
     text = ": ".join(part for part in (title, detail) if part)
+    if problem.get("code") in _HINTS_FOR_PROGRAMS:
+        hint = ""
     return " ".join(
         part if part.endswith((".", "!", "?")) else f"{part}." for part in (text, hint) if part
     )

@@ -32,7 +32,9 @@ async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission
     if stored is None:
         raise NotFound(f"there is no submission {submission_id!r}")
     if stored.record.state in TERMINAL_STATES:
-        raise InvalidTransition(f"it is already finished: {stored.record.state}")
+        raise InvalidTransition(
+            f"it is finished ({stored.record.state}), so it cannot be withdrawn"
+        )
     cause = Cause(trigger="withdraw", actor=actor, reason=reason)
     withdrawn, event = move(stored.record, SubmissionState.DEQUEUED, cause, now=get_now())
     operations: list[Operation] = [

@@ -58,6 +58,17 @@ def test_a_refusal_has_the_words_of_the_registry(server: ScriptedServer) -> None
     assert (caught.value.status, caught.value.code) == (404, "not_found")
 
 
+@pytest.mark.parametrize("code", ["invalid_input", "not_signed_in", "wrong_state"])
+def test_a_hint_for_authors_of_programs_is_not_shown(server: ScriptedServer, code: str) -> None:
+    refusal = {"title": "Refused", "detail": "it is wrong", "hint": "Read /api.", "code": code}
+    server.replies = [Reply(400, msgspec.json.encode(refusal))]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError) as caught:
+        registry.get_json("/api/v1/skills/x")
+
+    assert str(caught.value) == "Refused: it is wrong."
+
+
 def test_a_refusal_without_words_gives_its_status(server: ScriptedServer) -> None:
     server.replies = [Reply(500, b"<h1>oops</h1>")]
 

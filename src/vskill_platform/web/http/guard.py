@@ -20,12 +20,13 @@ from vskill_platform.web.http.visitor import visitor_of
 RIGHT = "right"
 _NEEDS = {
     Right.SUBMIT: "submitting",
+    Right.MANAGE: "managing skills",
     Right.REPORT: "reporting",
-    Right.ACCOUNT: "an account",
+    Right.ACCOUNT: "managing your account",
     Right.REVIEW: "reviewing",
     Right.OPERATE: "managing the queue",
     Right.BLOCK: "changing the blocklist",
-    Right.ADMINISTER: "administering",
+    Right.ADMINISTER: "administering the registry",
 }
 
 
@@ -68,8 +69,7 @@ def _refusal(visitor: Visitor, right: Right) -> NotSignedIn | RightMissing:
         return NotSignedIn(f"{what} requires signing in")
     if visitor.needs_second_factor and right not in RIGHTS[Role.PUBLISHER]:
         return RightMissing(
-            f"{what} requires a second factor: set it up below your account, at /account/security, "
-            "or sign in with it"
+            f"{what} requires a second factor: set it up at /account/security, or sign in with it"
         )
     without_token = msgspec.structs.replace(visitor, via="session")
     if visitor.via == "token" and without_token.may(right, get_settings()):

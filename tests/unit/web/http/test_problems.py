@@ -88,6 +88,13 @@ async def test_a_person_gets_a_page_in_the_same_words(browser: AsyncClient, code
     assert "<b>odd</b>" not in answer.text
 
 
+async def test_a_page_gives_no_hint_for_programs(browser: AsyncClient) -> None:
+    page = await browser.get("/break", params={"how": "invalid_input"})
+
+    assert "Go back, correct it and try again." in page.text
+    assert "describes every operation" not in page.text
+
+
 async def test_the_api_never_answers_with_a_page(browser: AsyncClient) -> None:
     for path in ("/api/v1/break?how=not_found", "/api/v1/nothing", "/api/v1/break"):
         answer = await browser.get(path)
