@@ -31,12 +31,14 @@ from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation import check_version, rescan_skills
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.moderation.delete_skill import delete_skill
 from vskill_platform.publish.moderation.rescan_skills import (
     is_rescanned,
     list_changed,
     list_due_skills,
 )
 from vskill_platform.publish.moderation.review_skill import Ruling, approve, reject
+from vskill_platform.publish.versions.move_skill import transfer_skill
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
@@ -379,6 +381,40 @@ async def test_a_person_may_bring_it_back_after_a_review(bound: WorkerEnv, publi
 
     assert len(await enumerate_published_skills()) == 2
     assert len(await get_versions(SLUG)) == 1
+
+
+async def test_a_transferred_skill_comes_back_after_a_review(
+    bound: WorkerEnv, published: str
+) -> None:
+    moved = await transfer_skill(SLUG, "@ben", actor="cyd")
+    await rescan_published()
+    (changed,) = await list_changed()
+    await apply_rescan(changed, Consequence.REVIEW, actor="cyd")
+    said = await said_of(published, "it is ours")
+
+    await within(lenient(bound), lambda: approve(said))
+
+    skill = await get_skill(moved.slug)
+    assert skill
+    assert skill.record.down is None
+    assert (skill.record.source_key, skill.record.publisher) == (moved.source_key, moved.publisher)
+    assert len(await get_versions(moved.slug)) == 1
+
+
+async def test_the_review_of_a_transferred_skill_ends_with_its_deletion(
+    bound: WorkerEnv, published: str
+) -> None:
+    moved = await transfer_skill(SLUG, "@ben", actor="cyd")
+    await rescan_published()
+    (changed,) = await list_changed()
+    await apply_rescan(changed, Consequence.REVIEW, actor="cyd")
+
+    await delete_skill(moved.slug, actor="cyd", reason="malware", is_admin=True)
+
+    stored = await get_submission(published)
+    assert stored
+    assert stored.record.state is SubmissionState.DEQUEUED
+    assert stored.record.reason == f"withdrawn: the skill {moved.slug} was deleted by cyd: malware"
 
 
 async def test_a_skill_rejected_after_a_rescan_stays_taken_down(

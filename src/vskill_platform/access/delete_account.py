@@ -40,6 +40,7 @@ from vskill_platform.stores.second_factor_store import (
 )
 from vskill_platform.stores.session_store import delete_sessions, forget_sign_in, list_sessions
 from vskill_platform.stores.skill_store import list_slugs_in
+from vskill_platform.stores.source_submissions import get_namespace_of
 from vskill_platform.stores.submission_store import get_submission, list_pending_ids
 from vskill_platform.stores.token_store import delete_token, delete_tokens_mark, list_tokens
 from vskill_platform.stores.transfer_store import delete_transfer, list_transfers
@@ -165,7 +166,9 @@ async def _withdraw_undecided(name: str, *, actor: str) -> list[Operation]:
     operations: list[Operation] = []
     for found in await list_pending_ids(lambda one: namespace_of(one.source) == own):
         stored = await get_submission(found)
-        if stored and stored.record.state not in TERMINAL_STATES:
+        if stored is None or stored.record.state in TERMINAL_STATES:
+            continue
+        if await get_namespace_of(stored.record) == own:  # not of a skill that was transferred
             why = f"the account {name} was deleted"
             operations += (await withdraw_deleted(stored, why, actor=actor))[1]
     return operations

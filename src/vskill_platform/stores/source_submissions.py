@@ -2,9 +2,15 @@
 
 import asyncio
 
+from vskill_platform.model.namespace import namespace_of, namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import Source, SourceKind
-from vskill_platform.model.submission import TERMINAL_STATES, StateEvent, Submission
+from vskill_platform.model.submission import (
+    TERMINAL_STATES,
+    StateEvent,
+    Submission,
+    SubmissionState,
+)
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, get_all, list_all_keys
 from vskill_platform.stores.skill_store import find_skill, resolve_slug
@@ -35,11 +41,36 @@ async def list_undecided_of(skill: PublishedSkill) -> list[Stored[Submission]]:
     found = {
         one.record.id: one for url, path in homes for one in await list_submissions_of(url, path)
     }
-    return [
+    undecided = [
         one
         for one in found.values()
         if one.record.state not in TERMINAL_STATES and await _is_of(skill, one.record)
     ]
+    latest = await get_submission(skill.submission_id)
+    if latest and latest.record.id not in found and is_review_of(skill, latest.record):
+        undecided.append(latest)
+    return undecided
+
+
+def is_review_of(skill: PublishedSkill, submission: Submission) -> bool:
+    """Tell whether a review decides if a skill that was taken down becomes available again.
+
+    If the skill was transferred, its source is one that no longer publishes it.
+    """
+    return (
+        skill.down is not None
+        and submission.state is SubmissionState.NEEDS_REVIEW
+        and (submission.id, submission.digest) == (skill.submission_id, skill.digest)
+    )
+
+
+async def get_namespace_of(submission: Submission) -> str:
+    """Return the namespace in which a submission would be published."""
+    if submission.slug and submission.state is SubmissionState.NEEDS_REVIEW:
+        _, stored = await find_skill(submission.slug)
+        if stored and is_review_of(stored.record, submission):
+            return namespace_of_skill(stored.record)
+    return namespace_of(submission.source)
 
 
 async def _is_of(skill: PublishedSkill, submission: Submission) -> bool:

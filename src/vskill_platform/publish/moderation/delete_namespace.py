@@ -30,6 +30,7 @@ from vskill_platform.stores.db import get_now
 from vskill_platform.stores.end_submission import withdraw_deleted
 from vskill_platform.stores.namespace_store import get_namespace, write_namespace
 from vskill_platform.stores.skill_store import list_slugs_in
+from vskill_platform.stores.source_submissions import get_namespace_of
 from vskill_platform.stores.submission_store import get_submission, list_pending_ids
 from vskill_platform.stores.token_store import delete_token, list_tokens
 from vskill_platform.stores.transfer_store import delete_transfer, transfer_id
@@ -166,6 +167,8 @@ async def _plan_withdrawal(
     stored = await get_submission(submission_id)
     if stored is None or stored.record.state in TERMINAL_STATES:
         return PlannedChange(result=None)  # a worker, a reviewer or its submitter was faster
+    if await get_namespace_of(stored.record) != name:  # of a skill that was transferred
+        return PlannedChange(result=None)
     why = f"the namespace {name} was deleted by {mark.by}: {mark.reason}"
     _, operations = await withdraw_deleted(stored, why, actor=mark.by)
     return PlannedChange(operations=operations, result=None)

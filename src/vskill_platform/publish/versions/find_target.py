@@ -4,15 +4,17 @@ import msgspec
 
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import DeletedMeanwhile, NamespaceDeleted, SlugTaken
-from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.deleted_skill_store import DeletedSkill, expect_deleted_skill
 from vskill_platform.stores.namespace_store import expect_namespace, get_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import find_skill, find_slug
-from vskill_platform.stores.source_submissions import get_last_submit
+from vskill_platform.stores.source_submissions import (
+    get_last_submit,
+    get_namespace_of,
+    is_review_of,
+)
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -43,7 +45,8 @@ async def find_target(submission: Submission, name: str) -> Target:
     owner = submission.source.owner_key
     preferred = submission.source.slug_of(name)
     _, before = await find_skill(submission.slug) if submission.slug else ("", None)
-    own = before if before and before.record.accepts(owner) else None
+    is_own = before and (before.record.accepts(owner) or is_review_of(before.record, submission))
+    own = before if is_own else None
     if own and own.record.name == name:
         return Target(own.record.slug, own)
     slug, taken, gone = await find_slug(preferred)
@@ -67,16 +70,16 @@ async def find_target(submission: Submission, name: str) -> Target:
 
 async def expect_publishable(submission: Submission) -> list[Operation]:
     """Refuse a skill that no reviewer could approve: it was deleted, or its name is taken."""
-    is_open = await expect_open_namespace(submission.source)
+    is_open = await expect_open_namespace(submission)
     target = await find_target(submission, submission.skill_name)
     if target.stored:  # its deletion would withdraw this submission
         return [is_open]
     return [is_open, expect_deleted_skill(target.slug, target.gone)]
 
 
-async def expect_open_namespace(source: Source) -> Operation:
+async def expect_open_namespace(submission: Submission) -> Operation:
     """Refuse a namespace that was deleted while the skill was checked."""
-    stored = await get_namespace(namespace_of(source))
+    stored = await get_namespace(await get_namespace_of(submission))
     if stored.record.deleted:
         raise NamespaceDeleted(stored.record.name)
     return expect_namespace(stored)

@@ -110,7 +110,7 @@ async def prepare_publication(
     The commit fails if it was blocked, deleted, or published by somebody else, in the meantime.
     """
     source = submission.source
-    is_open = await expect_open_namespace(source)
+    is_open = await expect_open_namespace(submission)
     target = await find_target(submission, manifest.name)
     is_private = target.is_private or submission.is_private
     is_older = is_older_version(target.skill, submission)

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.casts import add_installs
-from tests.clocks import ManualClock
+from tests.clocks import NOON, ManualClock
 from tests.people import a_user, close_namespace
 from tests.unit.events.happenings import moved, submitted
 from tests.unit.publish.versions.test_move_skill import prepare
@@ -27,6 +28,7 @@ from vskill_platform.publish.moderation.review_skill import why_not_approve
 from vskill_platform.publish.versions.move_skill import transfer_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
+from vskill_platform.stores.db import commit
 from vskill_platform.stores.deleted_skill_store import get_deleted_skill
 from vskill_platform.stores.namespace_store import (
     get_namespace,
@@ -34,7 +36,11 @@ from vskill_platform.stores.namespace_store import (
 )
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.skill_store import get_skill, list_slugs_in
-from vskill_platform.stores.submission_store import get_submission, get_waiting_reviews
+from vskill_platform.stores.submission_store import (
+    get_submission,
+    get_waiting_reviews,
+    write_submission,
+)
 from vskill_platform.stores.token_store import list_tokens
 
 TIDY, OTHER = "ada/notes/tidy", "ada/lists/sort"
@@ -212,3 +218,28 @@ async def test_a_reviewer_learns_why_nothing_in_a_closed_namespace_can_be_approv
     assert why == (
         "the namespace ada was deleted; only an admin can open it again, by adding an owner"
     )
+
+
+async def test_the_review_of_a_skill_that_was_transferred_before_goes_on(
+    ada: Visitor, bound: WorkerEnv
+) -> None:
+    review = await moved(
+        await submitted(), SubmissionState.TIER1_SCANNING, SubmissionState.NEEDS_REVIEW
+    )
+    await change_skill(
+        bound,
+        "adamant/notes/tidy",
+        publisher="github.com/adamant",
+        submission_id=review.record.id,
+        digest="0" * 64,
+        down=TakenDown(reason="rescanned", by="cyd", at=NOON),
+    )
+    reviewed = msgspec.structs.replace(review.record, slug="adamant/notes/tidy", digest="0" * 64)
+    assert await commit(write_submission(reviewed, [], expected=review.revision))
+
+    await delete_namespace("ada", actor="ada", reason="we moved")
+
+    stored = await get_submission(review.record.id)
+    assert stored
+    assert stored.record.state is SubmissionState.NEEDS_REVIEW
+    assert await why_not_approve(stored.record, "rae") == ""
