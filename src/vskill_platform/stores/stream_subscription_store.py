@@ -4,13 +4,23 @@ import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import NEVER, Put
+import msgspec
+
+from vskill_platform.engines.ports import NEVER, Operation, Put
+from vskill_platform.errors import TooMany
 from vskill_platform.model.record import Record
-from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.db import get_now
+from vskill_platform.stores.quota_store import get_quota, write_quota
 from vskill_platform.stores.records import encode, get_record
 
 _SUBSCRIPTION = "stream-subscription:"
 KEPT_FOR = timedelta(days=1)
+#: What all visitors without an account can store on one day; most lists have less than a kilobyte.
+MAX_ANONYMOUS_BYTES = 64 * 1024 * 1024
+#: The name of their quota.
+ANONYMOUS = "stream subscriptions without an account"
+_RETRY_AFTER = timedelta(hours=1)
 
 
 class StreamSubscription(Record, frozen=True, kw_only=True):
@@ -23,19 +33,42 @@ async def get_subscription(subscription_id: str) -> StreamSubscription | None:
     return stored.record if stored else None
 
 
-async def put_subscription(ids: Sequence[str]) -> tuple[str, StreamSubscription]:
-    """Store a list of ids and return its id: the same list is stored once."""
+async def put_subscription(
+    ids: Sequence[str], *, is_anonymous: bool = False
+) -> tuple[str, StreamSubscription]:
+    """Store a list of ids and return its id: the same list is stored once.
+
+    Lists of visitors without an account have a daily limit for all of them together: they have as
+    many addresses as they want.
+    """
     listed = tuple(sorted(ids))
     subscription_id = f"sub_{hashlib.sha256(encode(listed)).hexdigest()[:32]}"
     subscription = StreamSubscription(ids=listed, expires_at=get_now() + KEPT_FOR)
-    await commit(
-        [
-            Put(
-                _SUBSCRIPTION + subscription_id,
-                encode(subscription),
-                due=NEVER,
-                expires_at=subscription.expires_at,
-            )
-        ]
-    )
+    content = encode(subscription)
+
+    async def plan() -> PlannedChange[None]:
+        is_counted = is_anonymous and await get_subscription(subscription_id) is None
+        put = Put(
+            _SUBSCRIPTION + subscription_id,
+            content,
+            due=NEVER,
+            expires_at=subscription.expires_at,
+        )
+        operations = [put, *(await _count(len(content)) if is_counted else [])]
+        return PlannedChange(operations=operations, result=None)
+
+    await change("the subscriptions", plan)
     return subscription_id, subscription
+
+
+async def _count(size: int) -> list[Operation]:
+    stored = await get_quota(ANONYMOUS, get_now().date())
+    quota = stored.record
+    if quota.bytes + size > MAX_ANONYMOUS_BYTES:
+        raise TooMany(
+            "too many subscriptions of visitors without an account on this day; sign in, or name "
+            "the skills in the URL of the stream",
+            retry_after=_RETRY_AFTER,
+        )
+    counted = msgspec.structs.replace(quota, used=quota.used + 1, bytes=quota.bytes + size)
+    return [write_quota(counted, expected=stored.revision)]

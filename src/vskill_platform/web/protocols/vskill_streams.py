@@ -111,7 +111,8 @@ async def subscribe(request: WebRequest, data: JSONBody[SubscribeRequest]) -> Su
         per_hour=_SUBSCRIPTIONS_PER_HOUR,
         now=get_now(),
     )
-    subscription_id, stored = await put_subscription(ids)
+    is_anonymous = visitor_of(request).user is None
+    subscription_id, stored = await put_subscription(ids, is_anonymous=is_anonymous)
     return Subscription(
         subscription_id=subscription_id,
         stream_url=f"/api/v1/skills/stream?subscription={subscription_id}",

@@ -18,7 +18,9 @@ from tests.unit.web.pages_cast import FILES, change_skill, put_skill, put_submis
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
-from vskill_platform.stores.db import bound_env
+from vskill_platform.stores.db import bound_env, commit, get_now
+from vskill_platform.stores.quota_store import get_quota, write_quota
+from vskill_platform.stores.stream_subscription_store import ANONYMOUS, MAX_ANONYMOUS_BYTES
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 _FILE = Path(__file__).parents[3] / "data/vskill_requests.json"
@@ -351,3 +353,20 @@ async def test_an_old_link_leads_to_the_page_of_the_only_skill_with_that_name(
     assert (by_name.status_code, by_name.headers["location"]) == (302, "/skills/ada/notes/tidy")
     assert by_slug.headers["location"] == "/skills/ada/notes/tidy"
     assert (ambiguous.status_code, unknown.status_code) == (404, 404)
+
+
+async def test_visitors_without_an_account_cannot_fill_the_disk_with_subscriptions(
+    registry: Registry,
+) -> None:
+    where, ben = "/api/v1/skills/stream/subscribe", await token_of(Role.READER)
+    known = await registry.post(where, json={"skills": ["ada/notes/known"]})
+    counted = await get_quota(ANONYMOUS, get_now().date())
+    full = msgspec.structs.replace(counted.record, bytes=MAX_ANONYMOUS_BYTES)
+    assert await commit([write_quota(full, expected=counted.revision)])
+
+    refused = await registry.post(where, json={"skills": ["ada/notes/new"]})
+    again = await registry.post(where, json={"skills": ["ada/notes/known"]})
+    signed_in = await registry.post(where, json={"skills": ["ada/notes/new"]}, headers=ben)
+
+    assert 0 < counted.record.bytes < 1_000
+    assert [one.status_code for one in (known, refused, again, signed_in)] == [201, 429, 201, 201]
