@@ -218,6 +218,11 @@ async def may_manage_in(visitor: Visitor, name: str) -> bool:
     return visitor.may(Right.MANAGE, settings) and visitor.may_act_in(namespace, settings)
 
 
+async def acts_as_staff(visitor: Visitor, skill: PublishedSkill) -> bool:
+    """Tell whether somebody who may manage a skill does so as staff, not as an owner."""
+    return not visitor.owns((await get_namespace(namespace_of_skill(skill))).record)
+
+
 async def check_may_manage(visitor: Visitor, skill: PublishedSkill) -> None:
     if not await may_manage(visitor, skill):
         raise NotAllowed(f"only an owner of its namespace or a reviewer can change {skill.slug}")

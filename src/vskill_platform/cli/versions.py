@@ -71,7 +71,9 @@ def yank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
     """
 
     async def work() -> Yanked:
-        return await yank_version(slug, version, reason=reason, actor=getpass.getuser())
+        return await yank_version(
+            slug, version, reason=reason, actor=getpass.getuser(), is_by_staff=True
+        )
 
     _change("yanked", work, as_json=as_json)
 
@@ -80,7 +82,9 @@ def unyank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
     """Make a yanked version available again."""
 
     async def work() -> Yanked:
-        return await unyank_version(slug, version, reason=reason, actor=getpass.getuser())
+        return await unyank_version(
+            slug, version, reason=reason, actor=getpass.getuser(), is_by_staff=True
+        )
 
     _change("available", work, as_json=as_json)
 

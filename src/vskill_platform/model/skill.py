@@ -51,6 +51,8 @@ class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     reason: str
     by: str
     at: datetime
+    #: By somebody who does not own the namespace: its owners can appeal it, but not undo it.
+    is_by_staff: bool = False
 
 
 class Deprecation(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from vskill_platform.engines.ports import Operation
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, TakenDown, Yank
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
@@ -30,22 +30,39 @@ class Yanked(msgspec.Struct, frozen=True, kw_only=True):
     is_changed: bool
 
 
-async def yank_version(slug: str, version: str, *, reason: str, actor: str) -> Yanked:
-    """Yank a version; doing so twice changes nothing more."""
+async def yank_version(
+    slug: str, version: str, *, reason: str, actor: str, is_by_staff: bool = False
+) -> Yanked:
+    """Yank a version; doing so twice changes nothing more, unless staff do it after an owner."""
 
     def yank(skill: PublishedSkill, of: SkillVersion) -> PublishedSkill:
-        if skill.yank_of(of.number):
+        known = skill.yank_of(of.number)
+        if known and (known.is_by_staff or not is_by_staff):
             return skill
-        mark = Yank(number=of.number, reason=reason, by=actor, at=get_now())
-        return msgspec.structs.replace(skill, yanked=(*skill.yanked, mark))
+        mark = Yank(
+            number=of.number, reason=reason, by=actor, at=get_now(), is_by_staff=is_by_staff
+        )
+        others = tuple(one for one in skill.yanked if one.number != of.number)
+        return msgspec.structs.replace(skill, yanked=(*others, mark))
 
     return await _change("yank", slug, version, reason=reason, actor=actor, update=yank)
 
 
-async def unyank_version(slug: str, version: str, *, reason: str, actor: str) -> Yanked:
-    """Unyank a version; it is the latest if no newer one is available."""
+async def unyank_version(
+    slug: str, version: str, *, reason: str, actor: str, is_by_staff: bool = False
+) -> Yanked:
+    """Unyank a version; it is the latest if no newer one is available.
+
+    What staff have yanked only staff make available again.
+    """
 
     def unyank(skill: PublishedSkill, of: SkillVersion) -> PublishedSkill:
+        known = skill.yank_of(of.number)
+        if known and known.is_by_staff and not is_by_staff:
+            raise NotAllowed(
+                f"{known.by} of the staff yanked {of.version}: {known.reason}. Appeal it, if you "
+                "think that it should be available"
+            )
         left = tuple(mark for mark in skill.yanked if mark.number != of.number)
         return msgspec.structs.replace(skill, yanked=left)
 

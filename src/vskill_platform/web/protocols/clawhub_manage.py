@@ -5,11 +5,13 @@ from litestar import MediaType, Response
 from litestar.params import FromPath
 from litestar.status_codes import HTTP_405_METHOD_NOT_ALLOWED
 
-from vskill_platform.access.namespaces import check_may_manage
+from vskill_platform.access.namespaces import acts_as_staff, check_may_manage
 from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.moderation.user_reports import report_skill
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
+from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.api_types import MAX_REASON
 from vskill_platform.web.http.requests import WebRequest
@@ -49,9 +51,7 @@ async def delete_skill(request: WebRequest, name: FromPath[str]) -> Object:
     yanked = {mark.number for mark in skill.yanked}
     for version in await get_versions(skill.slug):
         if version.number not in yanked:
-            await yank_version(
-                skill.slug, version.version, reason=_reason(asked), actor=visitor_of(request).name
-            )
+            await _yank(request, skill, version.version, _reason(asked))
     return {"ok": True}
 
 
@@ -64,8 +64,7 @@ async def undelete_skill(request: WebRequest, name: FromPath[str]) -> Object:
         raise InvalidInput(f"{skill.slug} is not deleted")
     for version in await get_versions(skill.slug):
         if version.number in deleted:
-            actor = visitor_of(request).name
-            await unyank_version(skill.slug, version.version, reason="undeleted", actor=actor)
+            await _unyank(request, skill, version.version, "undeleted")
     return {"ok": True}
 
 
@@ -75,7 +74,7 @@ async def delete_version(
     """Yank one version."""
     asked = await _read_body(request)
     skill = await _own(request, name, asked)
-    await yank_version(skill.slug, version, reason=_reason(asked), actor=visitor_of(request).name)
+    await _yank(request, skill, version, _reason(asked))
     return {"ok": True}
 
 
@@ -85,8 +84,7 @@ async def restore_version(
     """Make a yanked version available again."""
     asked = await _read_body(request)
     skill = await _own(request, name, asked)
-    actor = visitor_of(request).name
-    await unyank_version(skill.slug, version, reason=asked.reason or "restored", actor=actor)
+    await _unyank(request, skill, version, asked.reason or "restored")
     return {"ok": True}
 
 
@@ -132,6 +130,22 @@ async def _own(request: WebRequest, name: str, asked: Asked) -> PublishedSkill:
     skill = await find_owned_skill(request, name, owner)
     await check_may_manage(visitor_of(request), skill)
     return skill
+
+
+async def _yank(request: WebRequest, skill: PublishedSkill, version: str, reason: str) -> None:
+    visitor = visitor_of(request)
+    is_by_staff = await acts_as_staff(visitor, skill)
+    await yank_version(
+        skill.slug, version, reason=reason, actor=visitor.name, is_by_staff=is_by_staff
+    )
+
+
+async def _unyank(request: WebRequest, skill: PublishedSkill, version: str, reason: str) -> None:
+    visitor = visitor_of(request)
+    is_by_staff = visitor.may(Right.BLOCK, get_settings())
+    await unyank_version(
+        skill.slug, version, reason=reason, actor=visitor.name, is_by_staff=is_by_staff
+    )
 
 
 async def _read_body(request: WebRequest) -> Asked:

@@ -5,16 +5,18 @@ from typing import Any
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
-from vskill_platform.access.namespaces import check_may_manage
+from vskill_platform.access.namespaces import acts_as_staff, check_may_manage
 from vskill_platform.access.visibility import find_visible_skill
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.moderation.deprecate import deprecate, undeprecate
 from vskill_platform.publish.moderation.feature_skills import list_featured
 from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
 from vskill_platform.publish.versions.find_version import list_versions
 from vskill_platform.publish.versions.set_visibility import set_visibility
+from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.transfer_store import get_transfer, transfer_id
 from vskill_platform.web.html.flash import act, admin_page
@@ -42,15 +44,24 @@ async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
 
 async def yank_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
     skill, fields = await _own_skill(request, slug), await read_fields(request)
-    change = unyank_version if fields.get("act") == "unyank" else yank_version
-    words = "is available again" if fields.get("act") == "unyank" else "was yanked"
+    visitor, is_undone = visitor_of(request), fields.get("act") == "unyank"
+    words = "is available again" if is_undone else "was yanked"
+    is_by_staff = (
+        visitor.may(Right.BLOCK, get_settings())
+        if is_undone
+        else await acts_as_staff(visitor, skill)
+    )
 
     async def work() -> str:
         reason = fields.get("reason", "").strip()
         if not reason:
             raise InvalidInput("a reason is required; users of the version can read it")
-        done = await change(
-            skill.slug, fields.get("version", ""), reason=reason, actor=visitor_of(request).name
+        done = await (unyank_version if is_undone else yank_version)(
+            skill.slug,
+            fields.get("version", ""),
+            reason=reason,
+            actor=visitor.name,
+            is_by_staff=is_by_staff,
         )
         return f"{done.version} {words}."
 

@@ -8,9 +8,10 @@ from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.status_codes import HTTP_302_FOUND, HTTP_404_NOT_FOUND
 
-from vskill_platform.access.namespaces import check_may_manage
+from vskill_platform.access.namespaces import acts_as_staff, check_may_manage
 from vskill_platform.errors import NotFound
 from vskill_platform.model.namespace import namespace_of_skill
+from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.source import public_source
 from vskill_platform.publish.moderation.deprecate import deprecate, undeprecate
@@ -19,6 +20,7 @@ from vskill_platform.publish.versions.find_version import FoundVersion, open_ver
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.publish.versions.version_files import read_file, text_of
+from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.scan_store import read_report_marks_on
 from vskill_platform.web.http.requests import WebRequest
@@ -131,9 +133,14 @@ async def yank_over_api(
     request: WebRequest, slug: FromPath[str], data: JSONBody[YankRequest]
 ) -> VersionList:
     """Yank a version. It stays installable by exact version."""
-    skill = await _own(request, slug)
-    actor = visitor_of(request).name
-    await yank_version(skill.slug, data.version, reason=data.reason, actor=actor)
+    skill, visitor = await _own(request, slug), visitor_of(request)
+    await yank_version(
+        skill.slug,
+        data.version,
+        reason=data.reason,
+        actor=visitor.name,
+        is_by_staff=await acts_as_staff(visitor, skill),
+    )
     return await versions_of(skill.slug)
 
 
@@ -141,9 +148,14 @@ async def unyank_over_api(
     request: WebRequest, slug: FromPath[str], data: JSONBody[YankRequest]
 ) -> VersionList:
     """Make a yanked version available again."""
-    skill = await _own(request, slug)
-    actor = visitor_of(request).name
-    await unyank_version(skill.slug, data.version, reason=data.reason, actor=actor)
+    skill, visitor = await _own(request, slug), visitor_of(request)
+    await unyank_version(
+        skill.slug,
+        data.version,
+        reason=data.reason,
+        actor=visitor.name,
+        is_by_staff=visitor.may(Right.BLOCK, get_settings()),
+    )
     return await versions_of(skill.slug)
 
 

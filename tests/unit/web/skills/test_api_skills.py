@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.clocks import NOON
-from tests.unit.web.api_cast import Registry, audited, open_registry, token_of
+from tests.unit.web.api_cast import Registry, audited, browser_of, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, MANIFEST, a_finding, change_skill, put_skill
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.block import digest_subject
@@ -468,6 +468,32 @@ async def test_badge_suggestions_and_the_health_of_a_source(
     assert (health["status"], health["lastCommitAt"]) == ("UNKNOWN", None)
     assert health["checkedAt"] is still["checkedAt"] is None
     assert (after["status"], after["checkedAt"]) == ("ONLINE", "2026-03-14T12:00:00Z")
+
+
+async def test_owners_cannot_undo_what_staff_have_yanked(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_skill(registry.env, tmp_path)
+    ada = await token_of(Role.PUBLISHER, Scope.READ, Scope.MANAGE)
+    rae = await token_of(Role.REVIEWER)
+    await add_owner("ada", "ada", actor="test")
+    path, body = f"/api/v1/skills/{SLUG}", {"version": "1.0.0", "reason": "it leaks"}
+    clawhub = "/clawhub/api/v1/skills/tidy"
+
+    await registry.post(f"{path}/yank", json=body, headers=ada)
+    own = await registry.post(f"{path}/unyank", json=body, headers=ada)
+    await registry.post(f"{path}/yank", json=body, headers=ada)
+    await registry.post(f"{path}/yank", json=body, headers=rae)
+    refused = await registry.post(f"{path}/unyank", json=body, headers=ada)
+    restored = await registry.post(f"{clawhub}/versions/1.0.0/restore", headers=ada)
+    page = await registry.get(f"/admin/skills/{SLUG}", headers=await browser_of(Role.PUBLISHER))
+    by_staff = await registry.post(f"{path}/unyank", json=body, headers=rae)
+
+    found = [answer.status_code for answer in (own, refused, restored, by_staff)]
+    assert found == [200, 403, 403, 200]
+    assert "rae of the staff yanked 1.0.0: it leaks. Appeal it" in refused.json()["detail"]
+    assert "Unyank" not in page.text
+    assert "Appeal" in page.text
 
 
 async def test_owners_and_reviewers_yank_and_nobody_else(
