@@ -26,8 +26,9 @@ _FILTER, _WHOLE, _NAMED, _LABELLED = "§", "‡", "¤", "†"
 #: each query.
 _WHOLE_START, _NAMED_START, _LABELLED_START, _DESCRIBED_START = "¶", "¦", "¬", "¯"
 #: The lengths of prefixes with a mark. One or two letters of a label would match nearly every
-#: skill, and the words with a longer prefix are few enough to merge.
-_OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 13), range(3, 9), range(3, 5)
+#: skill, and the words with a longer prefix are few enough to merge: more marks would make the
+#: index larger and no search faster.
+_OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 9), range(3, 7), range(3, 4)
 #: Every skill has this mark; it is the query without words or filters.
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"
@@ -142,7 +143,7 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
         return _any_word(words, limited)
     whole = as_one_word(words)
     last = words[-1]
-    named = _quoted(_NAMED_START + last[: _OF_NAMES[-1]])
+    named = _begins(last, _NAMED, _NAMED_START, _OF_NAMES)
     # Labels include the name.
     is_label = len(last) >= _OF_LABELS[0]
     labelled = _begins(last, _LABELLED, _LABELLED_START, _OF_LABELS) if is_label else named
