@@ -16,8 +16,10 @@ from vskill_platform.engines.ports import Bury
 from vskill_platform.intake.dead_letters import requeue_dead_letter
 from vskill_platform.intake.requeue import retry
 from vskill_platform.intake.submit import submit
+from vskill_platform.model.block import source_subject
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
+from vskill_platform.publish.moderation.block_skill import block, unblock
 from vskill_platform.publish.moderation.delete_skill import delete_skill
 from vskill_platform.publish.moderation.list_reviews import list_reviews
 from vskill_platform.queue.consumer import handle_submission_queue
@@ -139,6 +141,24 @@ async def test_a_dead_letter_from_before_the_deletion_does_not_bring_the_skill_b
     journey = await found(result.submission.id)
     assert (journey.submission.state, journey.rules) == (S.DEQUEUED, ["RUN-WITHDRAWN"])
     assert journey.submission.reason == f"withdrawn: {WHY}"
+
+
+async def test_an_unblocked_submission_from_before_the_deletion_does_not_bring_the_skill_back(
+    bound: WorkerEnv, process: Process, tmp_path: Path
+) -> None:
+    folder = await published(process, tmp_path)
+    subject = source_subject(folder_source(str(folder)))
+    await block(subject, reason="a complaint", actor="cyd")
+    await delete(is_admin=True)
+
+    unblocked = await unblock(subject, reason="settled", actor="cyd")
+    batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
+    await handle_submission_queue(batch, bound)
+
+    assert await get_skill(SLUG) is None
+    (submission_id,) = unblocked.reopened
+    journey = await found(submission_id)
+    assert (journey.submission.state, journey.rules) == (S.DEQUEUED, ["RUN-WITHDRAWN"])
 
 
 @pytest.mark.parametrize("is_checked", [True, False])

@@ -12,6 +12,7 @@ from vskill_platform.queue.claim_submission import claim_submission, find_submis
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.deleted_skill_store import DeletedSkill, write_deleted_skill
 from vskill_platform.stores.submission_store import get_submission, write_submission
 
 
@@ -74,5 +75,44 @@ async def test_a_failure_in_tier_2_rejects_what_no_reviewer_could_approve(
     assert stored
     assert stored.record.state is SubmissionState.REJECTED
     assert stored.record.reason.startswith("the namespace @local was deleted")
+    stats = await bound.engine.queue.stats()
+    assert (stats.ready, stats.delayed, stats.leased, stats.dead) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("is_before", "state", "reason"),
+    [
+        (True, SubmissionState.REJECTED, "@local/tidy-notes was deleted, and its name cannot"),
+        (False, SubmissionState.DEQUEUED, "withdrawn: the skill @local/tidy-notes was deleted by"),
+    ],
+    ids=["before it was submitted", "during its check"],
+)
+async def test_a_failure_in_tier_2_ends_the_submission_of_a_deleted_skill(
+    bound: WorkerEnv,
+    submit_skill: SubmitSkill,
+    receive: Receive,
+    is_before: bool,
+    state: SubmissionState,
+    reason: str,
+) -> None:
+    mark = DeletedSkill(
+        slug="@local/tidy-notes", versions=1, version="1.0.0", is_private=False, reason="law",
+        by="cyd", at=get_now(),
+    )  # fmt: skip
+    deletion = [write_deleted_skill(mark)]
+    if is_before:
+        await commit(deletion)
+    await submit_skill("tidy-notes")
+    (delivery,) = await receive()
+    submission = await in_tier2(delivery, tries=3)
+    if not is_before:
+        await commit(deletion)
+
+    await fail_submission(delivery, JudgeFailed("no answer"))
+
+    stored = await get_submission(submission.id)
+    assert stored
+    assert stored.record.state is state
+    assert stored.record.reason.startswith(reason)
     stats = await bound.engine.queue.stats()
     assert (stats.ready, stats.delayed, stats.leased, stats.dead) == (0, 0, 0, 0)
