@@ -18,7 +18,7 @@ VskillError
 │   ├── RightMissing       the role lacks this right                     403
 │   │   └── ScopeMissing   the role has it, but not the token            403
 │   ├── RequestForged      the form has no valid CSRF token              403
-│   └── MirrorRefused      a skill of another registry is not taken      403
+│   └── MirrorRefused      a skill of another registry is refused        403
 ├── GithubUnavailable      GitHub gives no usable answer                 503
 ├── ProviderUnavailable    the OpenID provider gives no usable answer    503
 ├── WrongHost              the request is for another host               421

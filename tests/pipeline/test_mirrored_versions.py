@@ -206,7 +206,7 @@ async def test_a_version_that_was_yanked_there_is_not_taken(
     yank = Yank(number=1, reason="it breaks", by="ada", at=clock.now())
     await change_skill(upstream.registry.env, "@acme/demo", yanked=(yank,))
 
-    with pytest.raises(MirrorRefused, match="hub no longer offers it: yanked: it breaks"):
+    with pytest.raises(MirrorRefused, match="hub has withdrawn it: yanked: it breaks"):
         await mirror_version(SLUG, "1.0.0", by="ada")
 
 

@@ -261,7 +261,7 @@ async def test_a_yanked_version_is_marked_and_not_taken(
     yank = Yank(number=1, reason="it breaks", by="ada", at=clock.now())
     await change_skill(upstream.registry.env, "@acme/demo", yanked=(yank,), version="")
 
-    with pytest.raises(MirrorRefused, match="hub no longer offers it: yanked"):
+    with pytest.raises(MirrorRefused, match="hub has withdrawn it: yanked"):
         await mirror_skill(SLUG, by="ada")
 
     record = await get_mirrored(SLUG)

@@ -119,7 +119,7 @@ async def compare(
     seen, found = await look_up(wanted, known, by=by)
     if why := why_not(mirror, found, seen.seen_at, is_taken=seen.taken == found.revision):
         await _write(known, msgspec.structs.replace(seen, problem=cut_reason(why)))
-        raise MirrorRefused(f"{slug} is not taken: {why}")
+        raise MirrorRefused(f"{slug} is not mirrored: {why}")
     submission = await _find_submission(slug)
     if submission and not again and _is_settled(submission, found):
         await _write(known, msgspec.structs.replace(seen, taken=found.revision))
@@ -259,9 +259,9 @@ def _seen(wanted: Wanted, known: MirroredSkill | None, found: Found, *, by: str)
 
 
 def why_not(mirror: Mirror, found: Found, seen_at: datetime, *, is_taken: bool) -> str:
-    """Return why a version is not taken now; empty if it may be."""
+    """Return why a version is not mirrored now; empty if it may be."""
     if found.withdrawn:
-        return f"{mirror.name} no longer offers it: {found.withdrawn}"
+        return f"{mirror.name} has withdrawn it: {found.withdrawn}"
     # Not the date that the other registry names: it could name any.
     ready_at = seen_at + mirror.min_age
     left = ready_at - get_now()
@@ -269,7 +269,7 @@ def why_not(mirror: Mirror, found: Found, seen_at: datetime, *, is_taken: bool) 
         shown = found.version or "its latest version"
         return (
             f"{shown} is too new: this registry waits {format_duration(mirror.min_age)} before it "
-            f"takes a version of {mirror.name}, until {ready_at:%Y-%m-%d %H:%M} UTC"
+            f"fetches a version of {mirror.name}, until {ready_at:%Y-%m-%d %H:%M} UTC"
         )
     return ""
 

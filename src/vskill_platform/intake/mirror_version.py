@@ -78,7 +78,7 @@ async def mirror_version(slug: str, version: str, *, by: str, again: bool = Fals
             return await compare(wanted, known, by=by, again=again)
         if not _is_lower(version, latest.version):
             raise MirrorRefused(
-                f"{slug} {version} is not taken: the latest version of {wanted.mirror.name} is "
+                f"{slug} {version} is not mirrored: the latest version of {wanted.mirror.name} is "
                 f"{latest.version}"
             )
         known = await note_seen(known, seen)
@@ -97,7 +97,7 @@ async def _take(
         raise MirrorRefused(f"{slug} {version} cannot be mirrored: {error}") from error
     pin = await _note(known, found)
     if why := why_not(mirror, found, pin.seen_at, is_taken=False):
-        raise MirrorRefused(f"{slug} {version} is not taken: {why}")
+        raise MirrorRefused(f"{slug} {version} is not mirrored: {why}")
     source = pinned_source(slug, version)
 
     async def note() -> list[Operation]:

@@ -15,7 +15,7 @@ _MIRRORED = "mirrored:"
 
 class MirrorStatus(StrEnum):
     CURRENT = "current"
-    #: The latest version there was not taken yet.
+    #: The latest version there was not fetched yet.
     WAITING = "waiting"
     #: The last check failed.
     FAILING = "failing"

@@ -226,7 +226,7 @@ def _check_request(asked: PublishRequest) -> None:
         raise InvalidInput("skills cannot be moved to another owner; publish without this option")
     if asked.categories or asked.topics:
         raise InvalidInput(
-            "categories and topics are not taken from the command; write tags into SKILL.md"
+            "categories and topics of the command are not supported; add tags to SKILL.md"
         )
 
 

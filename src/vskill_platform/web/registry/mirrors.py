@@ -42,7 +42,7 @@ class MirrorItem(Shape, frozen=True, kw_only=True):
     url: str
     allow: tuple[str, ...]
     deny: tuple[str, ...]
-    #: Such as 3d; 0s if versions of any age are taken.
+    #: Such as 3d; 0s if versions of any age are fetched.
     min_age: str
     offline: bool
     has_token: bool

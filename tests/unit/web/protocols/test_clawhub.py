@@ -497,7 +497,7 @@ async def test_a_form_of_files_becomes_a_submission(registry: Registry) -> None:
         ({"ownerHandle": "ben"}, "SKILL.md", 403, "has other owners"),
         ({"ownerHandle": "ada.notes"}, "SKILL.md", 403, "Git repository"),
         ({"migrateOwner": True}, "SKILL.md", 400, "another owner"),
-        ({"topics": ["x"]}, "SKILL.md", 400, "write tags into SKILL.md"),
+        ({"topics": ["x"]}, "SKILL.md", 400, "add tags to SKILL.md"),
     ],
 )
 async def test_a_publication_that_is_not_allowed_is_refused_in_plain_text(
