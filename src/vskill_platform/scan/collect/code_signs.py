@@ -12,6 +12,7 @@ import re2
 
 from vskill_platform.scan.collect.endless_requests import endless_requests
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.sensitive_paths import Sensitive
 
 _PAYEE = r"\b0x[0-9a-fA-F]{40}\b|\bbc1[a-z0-9]{25,60}\b|[\"'\s=]T[1-9A-HJ-NP-Za-km-z]{33}\b"
 _UPLOAD = (
@@ -42,6 +43,7 @@ _DEFAULT_RECIPIENT = (
     rf"{_RECIPIENT}[\"']\s?,\s?[\"'](?:{_FIXED})[\"']"
     rf"|\$\{{[A-Z_]{{0,30}}{_RECIPIENT}:[-=](?:{_FIXED})\}}"
     rf"|{_RECIPIENT}[\"'\])]{{0,2}}\s?(?:\|\||\?\?)\s?[\"'](?:{_FIXED})[\"']"
+    rf"|\b[Bb][Cc][Cc][\"'\])]{{0,2}}\s?[:=,]\s?[\[\"']{{1,2}}(?:{_FIXED})[\"']"
 )
 #: Calls that make memory executable, that fill or enter it, and what they are called through. The
 #: names alone are in every program that looks for such calls.
@@ -56,7 +58,7 @@ _LOCKED = r"setpassword|pyminizip|pyzipper|msoffcrypto|7z a|zip -"
 _TYPED = r"hidden answer|--password"
 _RECIPIENT_HINT = (
     r"(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]*"
-    r"(?:[\"'\])]|:[-=]|(?s:.)?[|?])"
+    r"(?:[\"'\])]|:[-=]|(?s:.)?[|?])|\b[Bb][Cc][Cc][\"'\])]{0,2}\s?[:=,]"
 )
 _TOKENS_HINT = (
     r"gh auth token|kubectl get secret|aws configure export|op item get|vault kv get"
@@ -99,6 +101,38 @@ SIGNS: tuple[tuple[Act, str, str, tuple[str, ...]], ...] = (
         "source code of the project",
         r"git bundle|git archive|zip -",
         (r"git bundle create|git archive\b|zip -\w*r\w* \S+ \.(?=\s|$)", _UPLOAD),
+    ),
+    (
+        Act.REVERSE_SHELL,
+        "node",
+        r"net\.(?:connect|createConnection|Socket)\(",
+        (
+            r"net\.(?:connect|createConnection|Socket)\(",
+            r"spawn\(\s?[\"'](?:/bin/)?(?:(?:ba|z|da)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?)[\"']",
+            r"\.stdin\b",
+        ),
+    ),
+    (
+        Act.PAY,
+        "sends to a fixed address",
+        r"(?i)send_?(?:raw_?)?transaction\(",
+        (
+            r"\bto[\"']?\s?[:=]\s?(?:Web3\.toChecksumAddress\()?[\"']0x[0-9a-fA-F]{40}[\"']",
+            r"(?i)send_?(?:raw_?)?transaction\(",
+            r"(?i)get_?balance",
+        ),
+    ),
+    (
+        Act.WRITE,
+        str(Sensitive.AUTOSTART),
+        r"login item",
+        (r"\bmake (?:new )?login item\b",),
+    ),
+    (
+        Act.HIDDEN_START,
+        "login item",
+        r"login item",
+        (r"\bmake (?:new )?login item\b[^\n]{0,120}(?:hidden:\s?true|/\.\w)",),
     ),
     (Act.REVERSE_SHELL, "awk", r"/inet/tcp/", (r"/inet/tcp/\d+/[\w.-]{3,100}/\d+", r"getline")),
     (

@@ -12,6 +12,12 @@ from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.read_markdown import Markdown
 from vskill_platform.scan.collect.told_commands import commands_told_in_code, told_commands
 from vskill_platform.scan.collect.tool_texts import tool_texts
+from vskill_platform.scan.collect.unlabelled_code import (
+    elements,
+    read_as_settings,
+    read_here_documents,
+    read_unlabelled,
+)
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
@@ -46,6 +52,8 @@ _MAKE_SHELL = re.compile(r"\$[(](?:call[ ]shell,|shell\s)")
 _MAKE_INCLUDE = re.compile(r"(?m)^[ ]{0,8}[-s]?include[ \t]+(?=\S)")
 _MAKE_ASSIGNED = re.compile(r"(?m)^[ ]{0,8}[\w.]{1,60}[ \t]{0,20}!=[ \t]{0,20}")
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
+#: The same in a justfile, which is indented in any way.
+_JUST_RECIPE = re.compile(r"^[ \t]+[@-]*", re.MULTILINE)
 
 
 def collect_facts(files: list[ScanFile]) -> list[LocatedFact]:
@@ -115,9 +123,13 @@ class _AnyText:
     def facts(self) -> list[LocatedFact]:
         file = self._file
         found = locate(read_any_text(self._text, is_code=self._is_code), file)
+        if suffix_of(file.path) not in FORMATS:
+            found += locate(read_as_settings(self._text), file)
         found += locate(code_signs(self._text), file) if self._is_code else []
         found += locate(self._told, file, Role.QUOTED if self._is_code else file.role)
         found += locate(self._shown, file, role_of_words(file))
+        for line, code in () if self._is_code else elements(self._text):
+            found += locate(read_unlabelled(code), file, shift=line - 1)
         return found + (locate(encoded_in(self._text, 1), file) if self._is_code else [])
 
     @property
@@ -141,6 +153,8 @@ class _Code:
     def facts(self) -> list[LocatedFact]:
         file = self._file
         found = locate([*self._read(), *code_signs(self._text)], file)
+        if file.language == "shell":
+            found += locate(read_here_documents(self._text), file)
         found += locate(self._told, file, Role.QUOTED)
         found += locate(self._shown, file, role_of_words(file))
         if file.language == "powershell":  # and batch, which has no reader of its own
@@ -164,6 +178,8 @@ def _recipes(path: str, text: str) -> str:
     is_recipe = name_of(path) in _RECIPES or suffix_of(path) in {".mk", ".make"}
     if not is_recipe:
         return text
+    if name_of(path) == "justfile":
+        return _JUST_RECIPE.sub("", text)
     if name_of(path) in _IMAGES:
         text = _ADDED.sub(_fetched, text)
     else:

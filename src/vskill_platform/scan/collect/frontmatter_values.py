@@ -8,6 +8,7 @@ import msgspec
 import yaml
 
 from vskill_platform.scan.collect.locate_facts import Fragments
+from vskill_platform.scan.collect.unlabelled_code import read_unlabelled
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hidden_text import (
     bidi_lines,
@@ -37,7 +38,8 @@ def read_values(region: Region, fragments: Fragments) -> list[Fact]:
     found = list(_told(values))
     for line, value in values:
         if " " in value:
-            facts = fragments.read(read_shell, visible(value))
+            shown = visible(value)
+            facts = [*fragments.read(read_shell, shown), *read_unlabelled(shown)]
             found += [msgspec.structs.replace(fact, line=line) for fact in facts]
         found += _hidden(line, value)
     return found

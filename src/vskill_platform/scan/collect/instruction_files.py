@@ -17,13 +17,17 @@ _ORDER = re.compile(
     r"\b(?:follow|obey|comply with|carry out|"
     r"do (?:all|everything|exactly|what|(?:the|each|every) step)|perform|"
     r"(?:run|execute) (?:each|every|all)|complete|adhere to|"
-    r"before anything else|as your (?:instructions|rules|task))\b"
+    r"before anything else|as your (?:instructions|rules|task)|"
+    r"(?:run|execute|repeat|apply|use|do)\b[^\n.]{0,24}\b(?:commands?|steps|rules|instructions|text)"
+    r" (?:in|from|of)|continue as|run (?:it|them))\b"
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
     re.IGNORECASE,
 )  # fmt: skip
 #: Matches a superset, many times faster.
 _MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
 _FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
+#: Documents have readable text, too.
+_READABLE = frozenset({FileType.TEXT, FileType.DOCUMENT})
 _LOWER = frozenset({Role.REFERENCE, Role.DOCUMENT, Role.SAMPLE})
 
 
@@ -31,8 +35,9 @@ def mark_instruction_files(files: list[ScanFile]) -> list[ScanFile]:
     """Return the files; those that instructions tell the agent to follow are instructions."""
     by_name: dict[str, list[int]] = {}
     for place, file in enumerate(files):
-        if file.kind is FileType.TEXT and (file.role in _LOWER or file.role is Role.SCRIPT):
-            by_name.setdefault(_name(file.path), []).append(place)
+        if file.kind in _READABLE and (file.role in _LOWER or file.role is Role.SCRIPT):
+            for name in {_name(file.path), _outer_name(file.path)}:
+                by_name.setdefault(name, []).append(place)
     todo = [file for file in files if file.role is Role.INSTRUCTION]
     changed = list(files)
     while todo and by_name:
@@ -59,3 +64,8 @@ def _ordered(text: str) -> Iterator[str]:
 
 def _name(path: str) -> str:
     return PurePosixPath(path.rpartition("!")[2]).name.lower()
+
+
+def _outer_name(path: str) -> str:
+    """Return the name of the archive or document that a file is packed in."""
+    return PurePosixPath(path.partition("!")[0]).name.lower()

@@ -18,7 +18,11 @@ import re2
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
 from vskill_platform.scan.facts.pattern_set import lines_with
-from vskill_platform.scan.facts.sensitive_paths import secret_in, secrets_in
+from vskill_platform.scan.facts.sensitive_paths import (
+    secret_in,
+    secrets_in,
+    sensitive_place_in,
+)
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 
@@ -35,7 +39,7 @@ _TRIGGER = re2.compile(
     rb"system\s?\(|popen|getruntime|process\.start|os\.execute|command::new|loadstring|\bscp\b|rsync|"
     rb"shell_exec|passthru|proc_open|launchpath|setenforce|\bufw\b|\bpip3? install|"
     rb"\bnpm (?:i|install)\b|nslookup|\bdig\b|claude |execcmd|execute_process|local-exec|pbpaste|"
-    rb"xclip|kubectl|\bgit push|"
+    rb"xclip|kubectl|\bgit push|>>|-delete\b|csrutil|\bsolana\b|\bmv\b[^\n]*~/|cast send|"
     rb"socket|createobject|xmlhttp|id_rsa|id_ed25519|\.aws|\.ssh"
 )
 #: In a program that starts others, any string may be a command.
@@ -107,7 +111,7 @@ _RUN_NAME = re.compile(rf"{_EVALUATE}(?=\s?\(?\s?([$@]?[A-Za-z_]\w{{0,40}})\b)",
 _MAY_RUN_DECODED = re2.compile(f"(?i){_DECODE}".encode())
 _FETCH = (
     r"(?:uri\.open|open-uri|net::http|file_get_contents|http[\"')\s]{0,3}\.(?:get|request)|httpclient|"
-    r"downloadstring|lwp|http::tiny|httparty|faraday|restclient|mojo::useragent|download\.file|"
+    r"popen\s?\(\s?[\"'](?:curl|wget)\b|downloadstring|lwp|http::tiny|httparty|faraday|restclient|mojo::useragent|download\.file|"
     r"\bget\s?\(\s?[\"']|urlsession|curl_exec|getstring|openstream|readall|\bopen\s?\(|\bfetch\s?\()"
 )
 _RUN_FETCHED = re.compile(
@@ -132,19 +136,41 @@ _MAY_NAME_FETCHED = re2.compile(
     rf"(?i)[A-Za-z_]\w*\s?:?=\s?[^|\n]*{_FETCH}[^\n]*https?://".encode()
 )
 _ALL_VARIABLES = re.compile(
-    r"ENV\.to_h|ENV\.to_a|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b|\$_SERVER\b|"
+    r"ENV\.to_h|ENV\.to_a|ENV\.each|ENV\.map|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b|\$_SERVER\b|"
     r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|std::env::vars\(|getenv\(\)"
 )
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
 _SOCKET = re.compile(
-    r"TCPSocket|IO::Socket|fsockopen|net\.Dial|TcpStream|new Socket\(|TcpClient|socket\.tcp|"
+    r"TCPSocket|IO::Socket|fsockopen|net\.Dial|TcpStream|new Socket\(|TcpClient|socket\W{0,3}\.tcp|"
     r"luasocket|PF_INET|AF_INET|/inet/tcp/",
     re.IGNORECASE,
 )
 _MAY_SHELL_ON_SOCKET = re2.compile(f"(?i){_SOCKET.pattern}".encode())
 _SHELL = re.compile(
     r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -i\b|IO\.popen|getline", re.IGNORECASE
+)
+#: How programs write and delete files, with the path as a string.
+_WRITTEN = re.compile(
+    r"(?:File\.write|file_put_contents|os\.WriteFile|Files\.write\w*|File\.WriteAllText|"
+    r"File\.AppendAllText|fs::write|writeTextFile|write_file|"
+    r"(?:File\.|io\.)?open(?=[^\n]{1,200}[\"'](?:>>?|[aw]\+?)[\"']))"
+    r"\s?\(?[^\n\"']{0,60}[\"']([^\"'\n]{3,200})[\"']"
+)
+_DELETED = re.compile(
+    r"(?:FileUtils\.(?:rm_rf?|remove_dir|remove_entry\w*)|Dir\.rmdir|os\.RemoveAll|remove_dir_all|"
+    r"Directory\.Delete|deleteRecursively|rmtree|remove_tree)"
+    r"\s?\(?[^\n\"']{0,60}[\"']([^\"'\n]{1,200})[\"']"
+)
+_MAY_WRITE_OR_DELETE = re2.compile(
+    rb"File\.(?:write|open|Write|Append)|file_put_contents|WriteFile|Files\.write|fs::write|open\(|"
+    rb"FileUtils|RemoveAll|remove_dir_all|Directory\.Delete|rmtree|remove_tree|deleteRecursively"
+)
+#: A name that is looked up, with a value in front of a host.
+_LOOKED_UP = re.compile(
+    r"(?:Resolv\.\w{3,20}|gethostbyname\w{0,3}|dns_get_record|LookupHost|getaddrinfo|InetAddress\.getByName|"
+    r"GetHostEntry|GetHostAddresses|socket\.dns\.toip)\s?\(?[^\n]{0,120}?"
+    r"(?:\}|[\"']\s?(?:\.|\+|\.\.)?\s?[\"']?|\+\s?[\"']|\.\s?[\"']|%s)\.((?:[\w-]{1,63}\.){1,4}[a-z]{2,20})[\"']"
 )
 
 
@@ -165,6 +191,8 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
         facts += islice(_fetched_by_variable(text), 1) if _MAY_FETCH_AND_RUN.search(raw) else []
         facts += _secret_and_address(text)
         facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
+        facts += _written_and_deleted(text) if _MAY_WRITE_OR_DELETE.search(raw) else ()
+        facts += _looked_up(text) if _ALL_VARIABLES.search(text) or secrets_in(text) else ()
     return list(dict.fromkeys(facts))
 
 
@@ -329,3 +357,23 @@ def _shell_on_a_socket(text: str) -> list[Fact]:
         return []
     line = text.count("\n", 0, socket.start()) + 1
     return [Fact(act=Act.REVERSE_SHELL, line=line, text=shorten(socket[0]), detail="socket")]
+
+
+def _written_and_deleted(text: str) -> Iterator[Fact]:
+    """Yield writes to sensitive paths, and deletions of the user's folders."""
+    for found in islice(_WRITTEN.finditer(text), _MAX_NAMES):
+        if place := sensitive_place_in(found[1]):
+            fact = _fact(Act.WRITE, text, found)
+            yield msgspec.structs.replace(fact, detail=str(place))
+    for found in islice(_DELETED.finditer(text), _MAX_NAMES):
+        facts = _read(f"rm -rf {found[1]}", text.count("\n", 0, found.start()) + 1)
+        yield from (fact for fact in facts if fact.act is Act.DELETE)
+
+
+def _looked_up(text: str) -> Iterator[Fact]:
+    """Yield lookups of names that a program makes of its data: DNS carries it to the host."""
+    for found in islice(_LOOKED_UP.finditer(text), _MAX_NAMES):
+        host = found[1].lower()
+        fact = _fact(Act.LEAK, text, found)
+        yield msgspec.structs.replace(fact, host=host, host_class=classify_host(host), detail="DNS")
+        return

@@ -1,19 +1,20 @@
 """Read a Markdown file: prose, code fences, frontmatter and comments."""
 
-import html
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 import msgspec
-import re2
 
 from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
 from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.locate_facts import Fragments, encoded_in, locate, role_of_words
-from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.tool_texts import tool_texts
-from vskill_platform.scan.facts.commands_in_prose import commands_in, is_disguised, may_be_command
+from vskill_platform.scan.collect.unlabelled_code import (
+    code_blocks,
+    read_here_documents,
+    read_unlabelled,
+)
+from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.facts.hosts import HostClass
 from vskill_platform.scan.facts.mentions import is_command_mention
@@ -52,29 +53,8 @@ _ORDERS = frozenset(
 
 #: The host of a command that only shows a form: `curl URL | sh`.
 _NO_ADDRESS = frozenset({None, HostClass.PLACEHOLDER})
-_QUOTE_MARK = re.compile(r"(?m)^[ \t]*>[ \t]?|^(?: {4}|\t)")
-#: Code blocks, each with a pattern that quickly tells whether a text may contain any.
-_CODE_BLOCKS = (
-    (
-        re2.compile(r"(?:\A|\n)[ \t]*\n(?: {4}|\t)[ \t]*[^\s*+-]"),
-        # The next line may begin with the mark of a list if the command continues there.
-        re.compile(
-            r"(?:\A|\n)[ \t]*\n"
-            r"((?:(?: {4}|\t)[ \t]*[^\s*+-](?:\\\n|[^\n]){2,2000}(?:\n|\Z)){1,60})"
-        ),
-    ),
-    (
-        re2.compile("<(?:pre|code)"),
-        re.compile(r"<(?:pre|code)\b[^>\n]{0,80}>(?:<code[^>\n]{0,80}>)?([^<]{4,4000})<"),
-    ),
-    (
-        re2.compile(r">[ \t]*```"),
-        re.compile(
-            r"(?m)^[ \t]*>[ \t]*```[\w-]{0,20}[ \t]*\n"
-            r"((?:[ \t]*>(?![ \t]*```)[^\n]{0,2000}\n){1,60})"
-        ),
-    ),
-)
+#: Labels that name no language that has a parser.
+_UNLABELLED = frozenset({"", "text", "txt", "plain", "plaintext"})
 
 
 class Markdown:
@@ -148,17 +128,9 @@ class Markdown:
     def _other_code(self) -> list[LocatedFact]:
         """Read code that is indented, in HTML or in a quote, and commands that an agent expands."""
         found: list[LocatedFact] = []
-        raw = self._text.encode(errors="replace")
-        for may_match, pattern in _CODE_BLOCKS:
-            if not may_match.search(raw):
-                continue
-            for block in pattern.finditer(self._text):
-                code = html.unescape(_QUOTE_MARK.sub("", block[1]))
-                if not (may_be_command(code) or is_disguised(code)):
-                    continue
-                line = self._text.count("\n", 0, block.start(1)) + 1
-                facts = [*self._fragments.read(read_shell, code), *code_signs(code)]
-                found += locate(facts, self._file, self._role_at(line), shift=line - 1)
+        for line, code in code_blocks(self._text):
+            facts = [*self._fragments.read(read_shell, code), *read_unlabelled(code)]
+            found += locate(facts, self._file, self._role_at(line), shift=line - 1)
         return found
 
     def _fences(self) -> Iterator[Region]:
@@ -204,10 +176,11 @@ class Markdown:
     def _fence(self, region: Region) -> list[LocatedFact]:
         file, shift = self._file, region.line - 1
         reader = reader_of(region.language)
-        if reader:
-            facts = self._fragments.read(reader, region.text)
-        else:
-            facts = read_any_text(region.text, is_code=True)
+        facts = self._fragments.read(reader, region.text) if reader else []
+        if reader is None or region.language in _UNLABELLED:
+            facts += read_unlabelled(region.text)
+        elif reader is read_shell:
+            facts += read_here_documents(region.text)
         found = locate([*facts, *code_signs(region.text)], file, shift=shift)
         if region.language not in _WORDY:
             for line, text in tool_texts(region.text):

@@ -26,6 +26,7 @@ _INTERPRETERS = {
     "python": "python", "python3": "python", "uv": "python",
     "node": "javascript", "bun": "javascript", "deno": "javascript", "tsx": "typescript",
     "ts-node": "typescript", "pwsh": "powershell", "powershell": "powershell",
+    "cmd": "powershell", ".": "shell",
 }  # fmt: skip
 #: A language that is read by its strings and lines only.
 _OTHER = "other"
@@ -168,7 +169,7 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
             by = found["by"].decode() if pattern is _INTERPRETED else ""
             token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
             if len(token) > 1 and not token.startswith("-"):
-                yield token, _INTERPRETERS.get(by, "")
+                yield token, "shell" if is_code and by == "source" else _INTERPRETERS.get(by, "")
     for found in _LOADED.finditer(raw):
         token = _HERE.sub("", _decoded(found["path"])).lower()
         yield token, _OTHER

@@ -9,6 +9,7 @@ from vskill_platform.scan.collect.code_signs import code_signs
 from vskill_platform.scan.collect.dependencies import run_at
 from vskill_platform.scan.collect.settings_files import FENCES, FORMATS, Settings, read_settings
 from vskill_platform.scan.collect.told_commands import told_commands
+from vskill_platform.scan.collect.unlabelled_code import may_be_code, read_unlabelled
 from vskill_platform.scan.facts.commands_in_prose import is_disguised
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.facts.hidden_text import visible
@@ -29,6 +30,8 @@ _BY_NAME = {
     ".npmrc": "ini",
     ".condarc": "yaml",
 }
+#: What sends something to a host, or asks it for something.
+_REQUESTS = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
 #: A fence without any of these has nothing to find here.
 _FENCE_HINT = re2.compile(r"(?i)mcp|permissions|command|\brun\b|script|hooks|exec")
 #: Every fence with settings begins like this; most texts have none and need not be split.
@@ -96,6 +99,8 @@ def _located(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iter
         for fact in (*run_at(command, line), *signs):
             if not _is_noise(fact):
                 yield _at(file, fact, runs, shift)
+            if (line, command) in found.hooks and fact.act in _REQUESTS:
+                yield _at(file, msgspec.structs.replace(fact, act=Act.TELL_PERSIST), runs, shift)
     for line, _, code in found.programs:
         for fact in (*_python(code), *code_signs(code)):
             yield _at(file, msgspec.structs.replace(fact, line=line), runs, shift)
@@ -128,7 +133,13 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
                 for fact in run_at(part, line):
                     if fact.act is not Act.OPAQUE:
                         yield _at(file, fact, role, 0)
-    words = Paragraphs(whole, 1)
+    for line, code in zip((line for line, _ in texts), parts, strict=True):
+        for fact in read_unlabelled(code) if may_be_code(code) else ():
+            yield _at(file, msgspec.structs.replace(fact, line=line), role, 0)
+    yield from _told(file, Paragraphs(whole, 1), lines, role)
+
+
+def _told(file: ScanFile, words: Paragraphs, lines: list[int], role: Role) -> Iterator[LocatedFact]:
     for fact in (*read_prose(words), *told_commands(words, is_obeyed=role is Role.INSTRUCTION)):
         at = lines[min(fact.line, len(lines)) - 1]
         yield _at(file, msgspec.structs.replace(fact, line=at), role, 0)

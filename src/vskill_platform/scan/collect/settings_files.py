@@ -86,6 +86,8 @@ class Settings(msgspec.Struct):
     commands: list[tuple[int, str]] = []
     #: Code in other languages: line, language, code.
     programs: list[tuple[int, str, str]] = []
+    #: Commands that an agent or editor runs at events.
+    hooks: list[tuple[int, str]] = []
     texts: list[tuple[int, str]] = []
     facts: list[Fact] = []
     #: Whether there are more texts, or more commands, than were read.
@@ -192,6 +194,8 @@ class _Walk:
         self._seen: set[int] = set()
         self._room = _MAX_TEXT
         self._lines = LineFinder(text)
+        #: Above the table that is read.
+        self._keys: tuple[str, ...] = ()
 
     def walk(self, tree: Any) -> None:
         todo: list[tuple[tuple[str, ...], Any]] = [((), tree)]
@@ -213,6 +217,7 @@ class _Walk:
         self._found.is_cut |= bool(todo)
 
     def _table(self, keys: tuple[str, ...], table: dict[str, Any]) -> None:
+        self._keys = keys
         self._server(keys, table)
         self._permissions(keys, table)
         if "cell_type" in table:
@@ -245,6 +250,8 @@ class _Walk:
             self._found.has_more_commands = True
             return
         self._found.commands.append((self._line_of(text), text))
+        if "hooks" in self._keys:
+            self._found.hooks.append(self._found.commands[-1])
 
     def _server(self, keys: tuple[str, ...], table: dict[str, Any]) -> None:
         """Record an agent tool server (MCP) that is reached over the network."""

@@ -5,6 +5,7 @@ An agent runs an unmarked command in a sentence as readily as a marked one.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import re2
@@ -19,12 +20,14 @@ _PROGRAM = (
     r"(?:sudo[ \t]+|nohup[ \t]+)?(?:curl|wget|nc|ncat|netcat|socat|scp|rsync|sftp|ssh|cat|tar|"
     r"zip|gpg|openssl|base64|xxd|python3?|node|deno|bun|perl|ruby|php|osascript|powershell|pwsh|iwr|irm|"
     r"iex|certutil|bitsadmin|mshta|rundll32|bash|sh|zsh|dash|eval|exec|echo|printf|rm|dd|crontab|xattr|"
-    r"security|spctl|launchctl|chmod|source|docker|npx|uvx|pip3?|npm|env|printenv)"
+    r"security|spctl|launchctl|chmod|source|docker|npx|uvx|pip3?|npm|env|printenv|jq|ping|dig|mv|cp|ln|"
+    r"sed|mail|mailx|mutt|at|chattr|iptables|pfctl|sysctl|useradd|usermod|reg|nohup)"
     r"(?:\.exe)?[ \t]{1,3}(?:[-~$/\"'.<0-9%]|https?:)"
     r"|(?:pip3?|pipx|npm|pnpm|yarn|bun|uv|gem|cargo)[ \t]{1,3}(?:install|add|i)[ \t]{1,3}[@\w]"
     r"|(?:sudo[ \t]+)?(?:setenforce|ufw|xmrig|mshta|nslookup|mkfifo|claude mcp|kubectl|cast send|"
     r"git push|git clone|systemctl|netsh|Set-MpPreference|nohup|find|for|while|gh|aws|rclone|"
     r"docker run|podman run|"
+    r"csrutil|solana|ncat|netcat|socat|nc|vssadmin|schtasks|certutil|"
     r"defaults|sqlite3|tee|mkfs\S*|shred|tar|git bundle|pbpaste)[ \t]{1,3}[^\s,.;:]"
 )
 _PIPED = (
@@ -37,7 +40,7 @@ _ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
 _MATTERS = re2.compile(
     rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
     rb"mcp|0x[0-9a-f]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
-    rb"|<\(|\b777\b|\+rwx"
+    rb"|<\(|\b777\b|\+rwx|\|\s?(?:ba|z|da)?sh\b|\btransfer \w|/tmp/|--index-url"
 )
 #: Names of programs that are cut, escaped or put together, and what decodes them.
 _DISGUISED = re2.compile(
@@ -46,6 +49,14 @@ _DISGUISED = re2.compile(
     rb"|\balias \w+=|\$\((?:printf|echo)\b|\\\n\s*\S|\beval\s|\$'\\"
     rb"|\|\s*(?:rev|tr|base64|xxd|gunzip|zcat|sh|bash)\b"
 )
+#: An order to install a package, in words.
+_TOLD_INSTALL = re.compile(
+    r"\b[Ii]nstall (?:the )?(?:\w{1,20} )?(?:(?:package|library|module) )?[`\"']?"
+    r"(?P<name>[\w@./-]{4,60})[`\"']? (?:(?:package|library|module) )?(?:with|using|via|by|from|through)"
+    r" (?:the )?(?P<by>pip|npm)\b"
+)
+_ANY_TOLD_INSTALL = re2.compile(rb"[Ii]nstall [^\n]{4,120} (?:pip|npm)\b")
+_MAX_INSTALLS = 50
 _COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
 _ONLY_PIPED = re.compile(_PIPED)
 #: A command ends where a sentence ends and another begins.
@@ -73,6 +84,9 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
             yield from _spans(shown, found)
     if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
         yield from _bare(part.plain)
+    if _ANY_TOLD_INSTALL.search(shown.text.encode(errors="replace")):
+        for found in islice(_TOLD_INSTALL.finditer(shown.text), _MAX_INSTALLS):
+            yield Command(shown, found.start(), f"{found['by'].lower()} install {found['name']}")
     if not may_be_command(shown.text):
         return
     yield from _bare(shown)

@@ -87,6 +87,7 @@ class Act(StrEnum):
     TELL_WEAKEN = "tells the agent to leave out security checks"
     TELL_ACCOUNT = "tells the agent to add an account of the author"
     TELL_DENY = "tells the agent to act without the user's knowledge"
+    HIDDEN_START = "starts a hidden program with the system or a shell"
     TELL_PERSIST = "tells the agent to start something of a host again and again"
     TELL_POISON = "tells the agent to remember a false trust"
     TELL_MANDATE = "requires copies to another recipient"

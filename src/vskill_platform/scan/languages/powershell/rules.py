@@ -118,6 +118,8 @@ PLAIN_RULES: tuple[tuple[re.Pattern[str], Act, str], ...] = tuple(
         ((
             r"(?:Remove-Item|rm|ri|del|rd|rmdir)\b(?=.{0,200}(?:-Recurse|/s\b"
             r"|-r\b)).{0,200}?\s['\"]?(?:[A-Za-z]:\\?\*?|\$HOME|~|\$env:USERPROFILE|%USERPROFILE%"
+            r"|(?:\$HOME|~|\$env:USERPROFILE|%USERPROFILE%)[\\/]"
+            r"(?:Documents|Desktop|Downloads|Pictures)(?:[\\/]\*)?"
             r"|\$env:SystemRoot|C:\\(?:Windows|Users)(?:\\\*)?|/|\\|\*)['\"]?(?=\s|$)"
         ), Act.DELETE, "files"),
         ((

@@ -95,6 +95,11 @@ def run_lookup(state: State, command: Command) -> str:
     return state.mark(Flow(hosts=tuple(host_of(state, name) for name in names[-1:])))
 
 
+_ADDRESS = re.compile(
+    r"[\w.+-]{1,60}@(?!example\.|your|test\.|localhost)[\w-]{1,60}(?:\.[\w-]{1,60})+"
+)
+
+
 def run_directory(state: State, command: Command) -> str:
     """``finger`` and ``whois``: print what a server answers."""
     options = read_options(command.args, "hp")
@@ -105,6 +110,8 @@ def run_directory(state: State, command: Command) -> str:
 def run_mail(state: State, command: Command) -> str:
     options = read_options(command.args, "sacbrfSA", frozenset({"attach", "subject"}))
     people = [arg for arg in command.args if "@" in arg]
+    if any(_ADDRESS.fullmatch(hidden) for hidden in options.values("b")):
+        state.emit(Act.SEND_FIXED, "blind copy")
     contents = [state.content(path) for path in options.values("a", "A", "attach")]
     if people:
         send(state, [Host(people[-1].rpartition("@")[2].lower())], "mail", command.stdin, *contents)

@@ -28,6 +28,12 @@ _STARTED = re.compile(
 )
 _ROOT_LOGIN = re.compile(r"(?m)^\s{0,8}PermitRootLogin\s{1,8}yes\b")
 _CODE_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
+_LOGIN_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE})
+#: A program with a hidden name, or one among temporary files, that runs on in the background.
+_HIDDEN_START = re.compile(
+    r"(?m)(?:(?:~|\$\{?HOME\}?|/home/\w{1,40}|/Users/\w{1,40})/(?:[\w.-]{1,40}/){0,6}\.[\w-]{2,40}"
+    r"|(?:/tmp|/var/tmp|/dev/shm)/[\w./-]{1,80})(?=[\s\"';&])[^\n]{0,80}&[\s\"']{0,3}$"
+)
 #: Folders in which the shell looks for programs.
 _PROGRAM_FOLDER = re.compile(
     r"(?:/usr(?:/local)?|/opt/(?:homebrew|local)|/snap|~|\$\{?HOME\}?|~?/[\w./-]{0,80}/\.local)?/s?bin/[^/]+"
@@ -71,6 +77,8 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
         state.emit(Act.ROOT, "an account without a password")
     if _ROOT_LOGIN.search(content):
         state.emit(Act.DISARM, "root login enabled")
+    if place in _LOGIN_PLACES and _HIDDEN_START.search(content):
+        state.emit(Act.HIDDEN_START, str(place))
     before = (state.recall(path) or "") + "\n" if appends else ""
     state.remember(path, (before + content)[:MAX_VALUE])
     if content.strip() and not state.is_mark(content):
