@@ -8,6 +8,7 @@ import msgspec
 
 from vskill_platform.scan.collect.code_signs import code_signs
 from vskill_platform.scan.collect.locate_facts import encoded_in, locate, role_of_words
+from vskill_platform.scan.collect.modelines import modeline_facts
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.read_markdown import Markdown
 from vskill_platform.scan.collect.told_commands import commands_told_in_code, told_commands
@@ -75,7 +76,8 @@ def _readings(file: ScanFile) -> Iterator[ScanFile]:
     elif file.raw and file.kind not in CONTAINERS:
         words = b"\n\n".join(islice(_PRINTED.findall(file.raw), _MAX_PRINTED))
         if words:
-            yield msgspec.structs.replace(file, text=words.decode("ascii"))
+            plain = words.replace(b"\\(", b"(").replace(b"\\)", b")")  # as in a PDF
+            yield msgspec.structs.replace(file, text=plain.decode("ascii"))
 
 
 def _facts_of_some(files: list[ScanFile]) -> list[LocatedFact]:
@@ -84,7 +86,10 @@ def _facts_of_some(files: list[ScanFile]) -> list[LocatedFact]:
     texts = [text for file in files for text in _texts_of(file)]
     for text in texts:
         text.read_words()
-    return [located for text in texts for located in text.facts()]
+    found = [located for text in texts for located in text.facts()]
+    for file in files:
+        found += locate(modeline_facts(file.text), file)
+    return found
 
 
 def _texts_of(file: ScanFile) -> "Iterator[Markdown | _Code | _AnyText]":

@@ -45,6 +45,8 @@ _MAX_COMMAND = 10_000
 
 _FROM_URL = re.compile(r"\s{0,20}[\w.\[\],-]{1,80}\s?@\s?(?:git\+)?https?://")
 _REPOSITORY = re.compile(r"\s{0,20}-?\s{0,8}repo:\s{0,8}[\"']?(https?://[^\s\"']{3,300})")
+#: What sends something to a host, or asks it for something.
+_REQUESTS = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
 
 
 def dependency_facts(file: ScanFile) -> Iterator[LocatedFact]:
@@ -71,6 +73,13 @@ def run_at(command: str, line: int) -> Iterator[Fact]:
         )
     for fact in facts:
         yield msgspec.structs.replace(fact, line=line)
+
+
+def requests_of_hook(command: str, line: int) -> Iterator[Fact]:
+    """Yield the hosts that a command contacts each time that an agent or editor runs it."""
+    for fact in run_at(command, line):
+        if fact.act in _REQUESTS and fact.host:
+            yield msgspec.structs.replace(fact, act=Act.TELL_PERSIST)
 
 
 def _role(file: ScanFile) -> Role:

@@ -27,7 +27,8 @@ from vskill_platform.scan.read.skill_files import ScanFile
 
 _HINT = re2.compile(
     r"(?i)decod|decrypt|decipher|unscramble|rot-?13|backwards|in reverse|reversed|character codes"
-    r"|caesar|解码|декодир|デコード|dekodier"
+    r"|caesar|subtract|convert (?:each|every)|into (?:letters|characters)|reverse the"
+    r"|解码|декодир|デコード|dekodier"
 )
 #: The same words after removing marks that may split them, also across the end of a line.
 _BARE_HINT = re2.compile(
@@ -43,7 +44,7 @@ _CUT_WORD = re2.compile(
     rf"|\b(?:in|character)[\s|>]*{_UNSHOWN}[\s|>]*(?:r|c|\[|<)"
 )
 _ROT13 = re2.compile(r"(?i)rot-?13|caesar|\bcipher")
-_REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed")
+_REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed|reverse the")
 #: A list of numbers long enough to be words.
 _MANY_NUMBERS = re2.compile(r"(?:\d{2,6}[,;\s#*>]{1,12}){11}\d{2}")
 _NUMBERS = re.compile(r"\d{2,6}(?:[,;\s#*>]{1,12}\d{2,6}){11,}")
@@ -53,6 +54,8 @@ _LINE_END = re.compile(r"([A-Za-z0-9+/%])[ \t]*\r?\n[ \t>#*]*(?=[A-Za-z0-9+/%]{4
 _LINE_MARK = re.compile(r"^[ \t>#*/;-]+")
 #: Two letters of a word are enough: with more, a text without spaces is searched from each letter.
 _WORDS = re.compile(r"[^\W\d_]{2}[\s,.:]+[^\W\d_]{2}")
+#: Commands need no two words in a row.
+_COMMAND = re.compile(r"[a-z]{2} -[\w-]|https?://\w|\| ?(?:ba|z|da)?sh\b|/dev/tcp/|[a-z]{2} [~$/]")
 _MAX_RUNS = 200
 #: How many lines below the words that mention it an encoded text is searched for.
 _REACH = 6
@@ -80,10 +83,14 @@ def _facts(text: str) -> Iterator[Fact]:
         coded += islice(_lines(text, raw), _MAX_LINES)
     for start, shown, plain in coded:
         line = text.count("\n", 0, start) + 1
-        if plain and _WORDS.search(plain):
+        if plain and _is_readable(plain):
             yield from _read(plain, line)
         elif is_told and plain is None:
             yield Fact(act=Act.ENCODED, line=line, text=shorten(shown))
+
+
+def _is_readable(plain: str) -> bool:
+    return _WORDS.search(plain) is not None or _COMMAND.search(plain) is not None
 
 
 def _is_told_in_plain_words(text: str) -> bool:
@@ -107,7 +114,8 @@ def _runs(text: str, raw: bytes) -> Iterator[_Coded]:
 def _numbers(text: str, raw: bytes) -> Iterator[_Coded]:
     if _MANY_NUMBERS.search(raw):
         for found in islice(_NUMBERS.finditer(text), _MAX_RUNS):
-            yield found.start(), found[0], _characters(found[0])
+            plain = _characters(found[0])
+            yield found.start(), found[0], plain if plain and _is_readable(plain) else None
 
 
 def _lines(text: str, raw: bytes) -> Iterator[_Coded]:

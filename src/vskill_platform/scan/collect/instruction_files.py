@@ -17,9 +17,11 @@ _ORDER = re.compile(
     r"\b(?:follow|obey|comply with|carry out|"
     r"do (?:all|everything|exactly|what|(?:the|each|every) step)|perform|"
     r"(?:run|execute) (?:each|every|all)|complete|adhere to|"
-    r"before anything else|as your (?:instructions|rules|task)|"
-    r"(?:run|execute|repeat|apply|use|do)\b[^\n.]{0,24}\b(?:commands?|steps|rules|instructions|text)"
-    r" (?:in|from|of)|continue as|run (?:it|them))\b"
+    r"before anything else|as your (?:instructions|rules|task))\b"
+    r"|\b(?:run|execute|repeat|apply|use|do) (?:\w+ ){0,3}(?:commands?|steps|rules|instructions)"
+    r" (?:in|from|of) \W{0,3}[\w./-]+\.\w"
+    r"|\.\w{1,12}\W{1,4}(?:and |then )?(?:run|execute|repeat|apply|do|follow|continue)\b"
+    r"[^\n.]{0,24}\b(?:commands?|steps|rules|instructions|text|it|them)\b"
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
     re.IGNORECASE,
 )  # fmt: skip

@@ -88,8 +88,10 @@ def _joined_code(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[Locat
         if read > _MAX_JOINED:
             break
         found = Fragments().read(read_shell, text)
-        facts = [msgspec.structs.replace(fact, line=line) for fact in found]
-        yield from _located(file, facts)
+        for fact in found:
+            if fact.act is not Act.OPAQUE:
+                shown = msgspec.structs.replace(fact, line=line)
+                yield LocatedFact(fact=shown, path=file.path, role=file.role)
     if read > _MAX_JOINED or _count_joins(file.text) > _MAX_PIECES:
         yield _too_much(file)
 

@@ -361,18 +361,18 @@ def _shell_on_a_socket(text: str) -> list[Fact]:
 
 def _written_and_deleted(text: str) -> Iterator[Fact]:
     """Yield writes to sensitive paths, and deletions of the user's folders."""
-    for found in islice(_WRITTEN.finditer(text), _MAX_NAMES):
+    for found in _WRITTEN.finditer(text):
         if place := sensitive_place_in(found[1]):
             fact = _fact(Act.WRITE, text, found)
             yield msgspec.structs.replace(fact, detail=str(place))
-    for found in islice(_DELETED.finditer(text), _MAX_NAMES):
+    for found in islice(_DELETED.finditer(text), _MAX_LINES):
         facts = _read(f"rm -rf {found[1]}", text.count("\n", 0, found.start()) + 1)
         yield from (fact for fact in facts if fact.act is Act.DELETE)
 
 
 def _looked_up(text: str) -> Iterator[Fact]:
     """Yield lookups of names that a program makes of its data: DNS carries it to the host."""
-    for found in islice(_LOOKED_UP.finditer(text), _MAX_NAMES):
+    for found in _LOOKED_UP.finditer(text):
         host = found[1].lower()
         fact = _fact(Act.LEAK, text, found)
         yield msgspec.structs.replace(fact, host=host, host_class=classify_host(host), detail="DNS")

@@ -4,13 +4,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 import msgspec
+import re2
 
 from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
 from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.locate_facts import Fragments, encoded_in, locate, role_of_words
+from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.collect.unlabelled_code import (
     code_blocks,
+    read_as_settings,
     read_here_documents,
     read_unlabelled,
 )
@@ -53,6 +56,8 @@ _ORDERS = frozenset(
 
 #: The host of a command that only shows a form: `curl URL | sh`.
 _NO_ADDRESS = frozenset({None, HostClass.PLACEHOLDER})
+#: A line that begins like a command and not like a sentence.
+_MAY_BE_SHELL = re2.compile(rb"(?m)^[ \t]*(?:[$>#%] )?[a-z_.~/$({:][^\n]*[^\w\s,.)]|[|;&]")
 #: Labels that name no language that has a parser.
 _UNLABELLED = frozenset({"", "text", "txt", "plain", "plaintext"})
 
@@ -99,6 +104,8 @@ class Markdown:
                 found += self._fence(region)
             elif region.kind is RegionKind.FRONTMATTER:
                 found += locate(read_values(region, self._fragments), self._file)
+        if self._text.lstrip()[:1] in {"{", "["}:  # settings in a file without a suffix
+            found += locate(read_as_settings(self._text), self._file)
         found += self._commands()
         found += self._other_code()
         found += locate(self._fragments.unread(), self._file)
@@ -129,7 +136,9 @@ class Markdown:
         """Read code that is indented, in HTML or in a quote, and commands that an agent expands."""
         found: list[LocatedFact] = []
         for line, code in code_blocks(self._text):
-            facts = [*self._fragments.read(read_shell, code), *read_unlabelled(code)]
+            facts = self._fragments.read(read_unlabelled, code)
+            if _MAY_BE_SHELL.search(code.encode(errors="replace")):
+                facts += self._fragments.read(read_shell, code)
             found += locate(facts, self._file, self._role_at(line), shift=line - 1)
         return found
 
@@ -177,6 +186,8 @@ class Markdown:
         file, shift = self._file, region.line - 1
         reader = reader_of(region.language)
         facts = self._fragments.read(reader, region.text) if reader else []
+        if reader is None:
+            facts += read_any_text(region.text, is_code=True)
         if reader is None or region.language in _UNLABELLED:
             facts += read_unlabelled(region.text)
         elif reader is read_shell:

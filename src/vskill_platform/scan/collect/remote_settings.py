@@ -148,7 +148,7 @@ _KNOWN_OWNERS = frozenset(
 _ANY_SOURCE = re2.compile(
     "|".join(dict.fromkeys([*(source.path for source in _SOURCES), _WORKFLOW.pattern])).encode()
 )
-#: Scripts in pages, in attributes and between tags, if they may load others.
+#: Scripts in pages, in attributes and between tags, if they may load others or read cookies.
 _PAGE = re.compile(r"\.x?html?$")
 _INLINE = re.compile(r"<script\b[^>]{0,500}>(.*?)(?:</script|\Z)", re.DOTALL | re.IGNORECASE)
 _ATTRIBUTE = re.compile(
@@ -157,7 +157,7 @@ _ATTRIBUTE = re.compile(
 )
 _MAY_LOAD = re2.compile(
     rb"(?i)createElement\(\s*['\"`]script|document\.write|srcdoc|importScripts|getScript|"
-    rb"WebAssembly|\beval\b|\bFunction\b|\batob\(|\bimport\s*\(|innerHTML|javascript:"
+    rb"document\.cookie|WebAssembly|\beval\b|\bFunction\b|\batob\(|\bimport\s*\(|innerHTML|javascript:"
 )
 
 

@@ -15,6 +15,7 @@ from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import (
     MAX_TEXT_BYTES,
     ScanFile,
+    is_program,
     is_prose,
     language_of,
     suffix_of,
@@ -26,8 +27,10 @@ _INTERPRETERS = {
     "python": "python", "python3": "python", "uv": "python",
     "node": "javascript", "bun": "javascript", "deno": "javascript", "tsx": "typescript",
     "ts-node": "typescript", "pwsh": "powershell", "powershell": "powershell",
-    "cmd": "powershell", ".": "shell",
+    "cmd": "powershell",
 }  # fmt: skip
+#: In code; in prose, a full stop or a word.
+_SOURCING = frozenset({".", "source"})
 #: A language that is read by its strings and lines only.
 _OTHER = "other"
 _INTERPRETERS |= dict.fromkeys(
@@ -80,6 +83,11 @@ _RUNS_TEXT = re2.compile(
     r"\b(?:exec|eval|execfile|run_path|exec_module|load_source|runIn\w*Context|Function|import)\("
     r"|\b(?:SourceFileLoader|spec_from_file_location|vm\.Script)\(|\bsys\.executable\b"
     r"|\._compile\b|\.extensions\["
+)
+#: Names of files that code computes, and folders that it lists.
+_COMPUTED_NAME = re2.compile(
+    r"\}\.\w{1,8}[\"'`]|[\"'`]\.\w{1,8}[\"'`]|%s\.\w{1,8}[\"'`]|\}[\"'`]|with_suffix\(|glob\(|listdir\(|"
+    r"iterdir\(|readdir(?:Sync)?\("
 )
 _QUOTED_NAME = re2.compile(r"[\"'`](?P<path>[\w./-]{0,200}[\w-]\.\w{1,8})[\"'`]")
 #: How code begins in a file whose name does not tell its language.
@@ -169,16 +177,23 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
             by = found["by"].decode() if pattern is _INTERPRETED else ""
             token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
             if len(token) > 1 and not token.startswith("-"):
-                yield token, "shell" if is_code and by == "source" else _INTERPRETERS.get(by, "")
+                yield token, "shell" if is_code and by in _SOURCING else _INTERPRETERS.get(by, "")
+    yield from _loaded(raw)
+    if _RUNS_TEXT.search(raw):
+        for found in _QUOTED_NAME.finditer(raw):
+            yield _HERE.sub("", _decoded(found["path"])).lower(), _READ
+        if is_code and _COMPUTED_NAME.search(raw):
+            yield _ANY_FILE, _READ
+    for found in _MODULE.finditer(text) if " -m" in text else ():
+        yield found["path"].replace(".", "/").lower() + ".py", "python"
+
+
+def _loaded(raw: bytes) -> Iterator[tuple[str, str]]:
     for found in _LOADED.finditer(raw):
         token = _HERE.sub("", _decoded(found["path"])).lower()
         yield token, _OTHER
         if b"hooksPath" in found[0]:
             yield f"{token.rstrip('/')}/", ""
-    for found in _QUOTED_NAME.finditer(raw) if _RUNS_TEXT.search(raw) else ():
-        yield _HERE.sub("", _decoded(found["path"])).lower(), _READ
-    for found in _MODULE.finditer(text) if " -m" in text else ():
-        yield found["path"].replace(".", "/").lower() + ".py", "python"
 
 
 def _matches(pattern: Any, hay: str | bytes) -> Iterator[Any]:
@@ -235,7 +250,7 @@ def _run(file: ScanFile, by: str) -> ScanFile:
         )
     language = file.language or by or language_of("x", file.text)
     if language == _OTHER:
-        language = _looks_like(file)
+        language = "" if is_program(file.path) else _looks_like(file)
     elif not language and not suffix_of(file.path) and not file.text.startswith("#!"):
         language = "shell"  # the interpreter that a system uses for a script without a shebang
     return msgspec.structs.replace(file, role=Role.SCRIPT, is_run=True, language=language)

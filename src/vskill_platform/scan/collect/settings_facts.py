@@ -1,12 +1,13 @@
 """Find commands, tool servers and texts in settings files and in fences that show settings."""
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 import re2
 
 from vskill_platform.scan.collect.code_signs import code_signs
-from vskill_platform.scan.collect.dependencies import run_at
+from vskill_platform.scan.collect.dependencies import requests_of_hook, run_at
 from vskill_platform.scan.collect.settings_files import FENCES, FORMATS, Settings, read_settings
 from vskill_platform.scan.collect.told_commands import told_commands
 from vskill_platform.scan.collect.unlabelled_code import may_be_code, read_unlabelled
@@ -30,8 +31,8 @@ _BY_NAME = {
     ".npmrc": "ini",
     ".condarc": "yaml",
 }
-#: What sends something to a host, or asks it for something.
-_REQUESTS = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
+#: Names of XML, which look like addresses.
+_NAMESPACE = re.compile(r"\bxmlns(?::\w{1,20})?=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')")
 #: A fence without any of these has nothing to find here.
 _FENCE_HINT = re2.compile(r"(?i)mcp|permissions|command|\brun\b|script|hooks|exec")
 #: Every fence with settings begins like this; most texts have none and need not be split.
@@ -94,16 +95,8 @@ def _guess(language: str, text: str) -> str:
 def _located(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iterator[LocatedFact]:
     """Attach roles: commands in settings are scripts, texts have the role of their file."""
     runs = role if role in {Role.SAMPLE, Role.INSTRUCTION} or shift else Role.SCRIPT
-    for line, command in found.commands:
-        signs = [msgspec.structs.replace(fact, line=line) for fact in code_signs(command)]
-        for fact in (*run_at(command, line), *signs):
-            if not _is_noise(fact):
-                yield _at(file, fact, runs, shift)
-            if (line, command) in found.hooks and fact.act in _REQUESTS:
-                yield _at(file, msgspec.structs.replace(fact, act=Act.TELL_PERSIST), runs, shift)
-    for line, _, code in found.programs:
-        for fact in (*_python(code), *code_signs(code)):
-            yield _at(file, msgspec.structs.replace(fact, line=line), runs, shift)
+    for fact in _run(found):
+        yield _at(file, fact, runs, shift)
     for fact in found.facts:
         yield _at(file, fact, runs, shift)
     if found.texts:
@@ -112,6 +105,19 @@ def _located(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iter
         detail = "cut" if found.has_more_commands else "unknown"
         cut = Fact(act=Act.OPAQUE, line=1, text="more settings than can be analysed", detail=detail)
         yield _at(file, cut, role, 0)
+
+
+def _run(found: Settings) -> Iterator[Fact]:
+    """Yield what the commands and programs in settings do."""
+    for line, command in found.commands:
+        yield from (fact for fact in run_at(command, line) if not _is_noise(fact))
+        for fact in code_signs(command):
+            yield msgspec.structs.replace(fact, line=line)
+    for line, command in found.hooks:
+        yield from requests_of_hook(command, line)
+    for line, _, code in found.programs:
+        for fact in (*_python(code), *code_signs(code)):
+            yield msgspec.structs.replace(fact, line=line)
 
 
 def _is_noise(fact: Fact) -> bool:
@@ -123,7 +129,9 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
     """Read all texts in one pass, each as its own paragraph."""
     lines, parts = [], []
     for line, text in texts:
-        part = visible(text).rstrip("\n")  # escapes hide characters from the view of the whole file
+        part = _NAMESPACE.sub("", visible(text)).rstrip(
+            "\n"
+        )  # escapes hide characters from the view of the whole file
         parts.append(part)
         lines += [line] * (part.count("\n") + 2)
     whole = "\n\n".join(parts)

@@ -7,14 +7,13 @@ import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 import re2
 
 from vskill_platform.scan.collect.code_signs import code_signs
-from vskill_platform.scan.collect.dependencies import run_at
+from vskill_platform.scan.collect.dependencies import requests_of_hook, run_at
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.settings_files import read_settings
 from vskill_platform.scan.facts.facts import Act, Fact
@@ -26,8 +25,8 @@ from vskill_platform.scan.languages.dispatch import (
 )
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-#: Longer blocks and more of them are read in part; those that are labelled have other limits.
-_MAX_CODE, _MAX_BLOCKS = 40_000, 200
+#: More are not read, which is reported.
+_MAX_DOCUMENTS = 2_000
 #: By language, what its programs contain and prose hardly does.
 _LANGUAGES: tuple[tuple[Reader, tuple[str, ...]], ...] = (
     (
@@ -48,10 +47,11 @@ _LANGUAGES: tuple[tuple[Reader, tuple[str, ...]], ...] = (
     (
         read_powershell,
         (
-            r"(?i)\$env:|\b(?:invoke|set|new|add|remove|start|copy)-[a-z]{4,}|\[[a-z.]+\]::",
-            r"(?i)\b(?:iex|iwr|irm|certutil|schtasks|bitsadmin|vssadmin|netsh|wevtutil)\b",
-            r"(?i)%[a-z]{4,}%|\breg add\b|\bsc (?:stop|config|delete)\b|\b(?:del|rmdir|rd) /",
-            r"(?i)powershell",
+            r"(?im)^[ \t]*(?:@echo|iex|iwr|irm|certutil|schtasks|bitsadmin|vssadmin|netsh)\b",
+            r"(?im)^[ \t]*(?:wevtutil|powershell|pwsh|reg add|sc (?:stop|config|delete))\b",
+            r"(?im)^[ \t]*(?:del|rmdir|rd) /",
+            r"(?im)^[ \t]*(?:invoke|set|new|add|remove|start|copy|register)-[a-z]{4,}",
+            r"(?im)^[ \t]*\$\w+ ?= ?(?:new-object|get-content|invoke-|\[[a-z.]+\]::)",
         ),
     ),
 )
@@ -59,6 +59,11 @@ _SIGNS = re2.Set.SearchSet()
 for _, _signs in _LANGUAGES:
     _SIGNS.Add("|".join(f"(?:{_sign})" for _sign in _signs))
 _SIGNS.Compile()
+#: What only these languages contain. Their strings are no commands unless the program runs them.
+_SURE = re2.compile(
+    r"(?m)^[ \t]*(?:import [a-z_]|from [\w.]+ import |def \w+\(|(?:const|let|var) [\w{\[]"
+    r"|function \w+\()"
+)
 #: How settings begin, and what makes them worth reading.
 _SETTINGS = (
     ("toml", re2.compile(r"^\s*\[{1,2}[A-Za-z][\w.\"'-]*\]{1,2}\s*\n")),
@@ -87,7 +92,15 @@ _ITEM = re.compile(r"^[ \t]*(?:[*+-]|\d{1,9}[.)])[ \t]")
 
 
 #: Programs on one line have brackets or assignments; most values of settings have neither.
-_CODE_MARK = re2.compile(r"[\w\])]\(|\w\s?=\s?[\w\"'\[{$]|[{}]|-\w+ \$")
+_CODE_MARK = re2.compile(r"[\w\])]\(|\w\s?=\s?[\w\"'\[{$]|[{}]|-\w+ \$|do shell script")
+
+
+#: Lines of lists, outlines and reports, and the share of them that code does not have.
+_REPORT_LINE = re.compile(
+    r"\s*(?:[-*•├└│|+✓✗]|\d{1,3}[.)]\s|(?:[A-Z][\w/()-]{0,20} ?){1,4}:(?:\s|$)"
+    r"|[=~_]{4}|\[[\d:T.-]{5,})"
+)
+_MAX_ITEMS = 0.3
 
 
 class Block(NamedTuple):
@@ -97,9 +110,25 @@ class Block(NamedTuple):
 
 def read_unlabelled(code: str) -> list[Fact]:
     """Return what code does in the languages that it may be written in, other than shell."""
-    code = code[:_MAX_CODE]
-    facts = [*_in_any_language(code), *code_signs(code), *read_here_documents(code)]
-    return [fact for fact in facts if fact.act is not Act.OPAQUE]
+    facts = [*read_as_settings(code)]
+    code = _without_reports(code)
+    if code.strip():
+        facts += [*_in_any_language(code), *code_signs(code), *read_here_documents(code)]
+    return [fact for fact in facts if not _is_noise(fact)]
+
+
+def _without_reports(text: str) -> str:
+    """Return a text without the lines of lists, logs and outlines, which only mention commands."""
+    lines = text.split("\n")
+    is_item = [_REPORT_LINE.match(line) is not None for line in lines]
+    if sum(is_item) <= _MAX_ITEMS * sum(bool(line.strip()) for line in lines):
+        return text
+    return "\n".join("" if item else line for line, item in zip(lines, is_item, strict=True))
+
+
+def _is_noise(fact: Fact) -> bool:
+    """Tell that a text cannot be parsed, so it may not be code."""
+    return fact.act is Act.OPAQUE and fact.detail != "cut"
 
 
 def may_be_code(text: str) -> bool:
@@ -111,12 +140,15 @@ def read_here_documents(code: str) -> list[Fact]:
     """Return what the programs and settings inside shell code do."""
     if "<<" not in code:
         return []
-    return [
-        msgspec.structs.replace(fact, line=fact.line + before)
-        for before, body in islice(_here_documents(code), _MAX_BLOCKS)
-        for fact in _in_any_language(body)
-        if fact.act is not Act.OPAQUE
-    ]
+    facts = []
+    for count, (before, body) in enumerate(_here_documents(code)):
+        if count == _MAX_DOCUMENTS:
+            text = "more here documents than can be analysed"
+            facts.append(Fact(act=Act.OPAQUE, line=before, text=text, detail="cut"))
+            break
+        found = (*_in_any_language(body), *read_as_settings(body))
+        facts += [msgspec.structs.replace(fact, line=fact.line + before) for fact in found]
+    return [fact for fact in facts if not _is_noise(fact)]
 
 
 def _here_documents(code: str) -> Iterator[tuple[int, str]]:
@@ -137,17 +169,15 @@ def _here_documents(code: str) -> Iterator[tuple[int, str]]:
 
 
 def _in_any_language(code: str) -> Iterator[Fact]:
+    is_parsed = _SURE.search(_raw(code)) is not None
     for place in _SIGNS.Match(_raw(code)) or ():
-        yield from _read(place, code)
-    yield from read_any_text(code, is_code=True)
-    yield from read_as_settings(code)
-
-
-def _read(place: int, code: str) -> list[Fact]:
-    try:
-        return _LANGUAGES[place][0](code)
-    except Unparsed as error:
-        return error.facts
+        try:
+            yield from _LANGUAGES[place][0](code)
+        except Unparsed as error:
+            yield from error.facts
+            is_parsed = False
+    if not is_parsed:
+        yield from read_any_text(code, is_code=True)
 
 
 def read_as_settings(code: str) -> Iterator[Fact]:
@@ -159,6 +189,8 @@ def read_as_settings(code: str) -> Iterator[Fact]:
     found = read_settings(code, kind)
     for line, command in found.commands:
         yield from run_at(command, line)
+    for line, command in found.hooks:
+        yield from requests_of_hook(command, line)
     yield from found.facts
 
 
@@ -166,18 +198,26 @@ def code_blocks(text: str) -> Iterator[Block]:
     """Yield code that is marked as such, but not by a fence: indented, quoted, or in HTML."""
     raw = _raw(text)
     if _MAY_BE_INDENTED.search(raw):
-        yield from islice(_indented(text), _MAX_BLOCKS)
+        yield from _indented(text)
     if _MAY_BE_QUOTED.search(raw):
-        for found in islice(_QUOTED_FENCE.finditer(text), _MAX_BLOCKS):
-            yield Block(_line(text, found), _QUOTE_MARK.sub("", found[1]))
+        for line, code in _found(_QUOTED_FENCE, text):
+            yield Block(line, _QUOTE_MARK.sub("", code))
     yield from elements(text)
 
 
 def elements(text: str) -> Iterator[Block]:
     """Yield the code in `<pre>` and `<code>`."""
     if _MAY_BE_ELEMENT.search(_raw(text)):
-        for found in islice(_ELEMENT.finditer(text), _MAX_BLOCKS):
-            yield Block(_line(text, found), html.unescape(found[1]))
+        for line, code in _found(_ELEMENT, text):
+            yield Block(line, html.unescape(code))
+
+
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[Block]:
+    line, last = 1, 0
+    for found in pattern.finditer(text):
+        line += text.count("\n", last, found.start(1))
+        last = found.start(1)
+        yield Block(line, found[1])
 
 
 def _indented(text: str) -> Iterator[Block]:
@@ -194,10 +234,6 @@ def _indented(text: str) -> Iterator[Block]:
         elif was_empty and not is_empty and _INDENT.match(line) and not _ITEM.match(line):
             block, start = [_INDENT.sub("", line)], number
         was_empty = is_empty
-
-
-def _line(text: str, found: re.Match[str]) -> int:
-    return text.count("\n", 0, found.start(1)) + 1
 
 
 def _raw(text: str) -> bytes:

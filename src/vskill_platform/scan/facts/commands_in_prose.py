@@ -5,7 +5,6 @@ An agent runs an unmarked command in a sentence as readily as a marked one.
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 import re2
@@ -27,7 +26,7 @@ _PROGRAM = (
     r"|(?:sudo[ \t]+)?(?:setenforce|ufw|xmrig|mshta|nslookup|mkfifo|claude mcp|kubectl|cast send|"
     r"git push|git clone|systemctl|netsh|Set-MpPreference|nohup|find|for|while|gh|aws|rclone|"
     r"docker run|podman run|"
-    r"csrutil|solana|ncat|netcat|socat|nc|vssadmin|schtasks|certutil|"
+    r"csrutil|solana|ncat|netcat|socat|nc|"
     r"defaults|sqlite3|tee|mkfs\S*|shred|tar|git bundle|pbpaste)[ \t]{1,3}[^\s,.;:]"
 )
 _PIPED = (
@@ -40,7 +39,7 @@ _ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
 _MATTERS = re2.compile(
     rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
     rb"mcp|0x[0-9a-f]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
-    rb"|<\(|\b777\b|\+rwx|\|\s?(?:ba|z|da)?sh\b|\btransfer \w|/tmp/|--index-url"
+    rb"|<\(|\b777\b|\+rwx|\\[0-7]{2,3}|\btransfer \w|/tmp/|--index-url"
 )
 #: Names of programs that are cut, escaped or put together, and what decodes them.
 _DISGUISED = re2.compile(
@@ -52,11 +51,10 @@ _DISGUISED = re2.compile(
 #: An order to install a package, in words.
 _TOLD_INSTALL = re.compile(
     r"\b[Ii]nstall (?:the )?(?:\w{1,20} )?(?:(?:package|library|module) )?[`\"']?"
-    r"(?P<name>[\w@./-]{4,60})[`\"']? (?:(?:package|library|module) )?(?:with|using|via|by|from|through)"
-    r" (?:the )?(?P<by>pip|npm)\b"
+    r"(?P<name>[\w@./-]{4,60})[`\"']? (?:(?:package|library|module) )?"
+    r"(?:with|using|via|by|from|through) (?:the )?(?P<by>pip|npm)\b"
 )
 _ANY_TOLD_INSTALL = re2.compile(rb"[Ii]nstall [^\n]{4,120} (?:pip|npm)\b")
-_MAX_INSTALLS = 50
 _COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
 _ONLY_PIPED = re.compile(_PIPED)
 #: A command ends where a sentence ends and another begins.
@@ -84,15 +82,20 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
             yield from _spans(shown, found)
     if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
         yield from _bare(part.plain)
-    if _ANY_TOLD_INSTALL.search(shown.text.encode(errors="replace")):
-        for found in islice(_TOLD_INSTALL.finditer(shown.text), _MAX_INSTALLS):
-            yield Command(shown, found.start(), f"{found['by'].lower()} install {found['name']}")
+    yield from _told_installs(shown)
     if not may_be_command(shown.text):
         return
     yield from _bare(shown)
     for start, block in part.blocks():
         if "\n" in block and _COMMAND_LINE.search(block):
             yield Command(marked, start, block)
+
+
+def _told_installs(view: View) -> Iterator[Command]:
+    """Yield the commands that do what the text tells in words: install a package."""
+    if _ANY_TOLD_INSTALL.search(view.text.encode(errors="replace")):
+        for found in _TOLD_INSTALL.finditer(view.text):
+            yield Command(view, found.start(), f"{found['by']} install {found['name']}")
 
 
 def _spans(view: View, found: re.Match[str]) -> Iterator[Command]:

@@ -55,6 +55,9 @@ _LABEL = re.compile(r"^(?:\d{1,3}|step|text|no|nr|#)$", re.IGNORECASE)
 _MAX_WORDS, _MIN_ITEMS = 6, 3
 #: The items of a genuine list are usually longer.
 _MAX_AVERAGE = 5
+#: On average; with fewer words, a capital letter does not make a sentence of an item.
+_MIN_SENTENCE = 2.5
+_CAPITAL = re.compile(r"[^A-Za-z]{0,3}[A-Z][A-Za-z]")
 
 
 def other_spellings(text: str) -> Iterator[str]:
@@ -150,11 +153,18 @@ def _sentences(lines: list[str], first: int) -> dict[int, str]:
         if item and words.count(" ") < _MAX_WORDS:
             run.append((number, words))
             continue
-        sentence = " ".join(words for _, words in run if words)
+        sentence = _sentence([words for _, words in run if words])
         if len(run) >= _MIN_ITEMS and sentence.count(" ") < _MAX_AVERAGE * len(run):
             found[run[0][0]] = sentence
         run = []
     return found
+
+
+def _sentence(items: list[str]) -> str:
+    """Join items; those of a genuine list begin with a capital letter and are sentences."""
+    words = sum(item.count(" ") + 1 for item in items)
+    is_genuine = words >= _MIN_SENTENCE * len(items) and all(map(_CAPITAL.match, items))
+    return (". " if is_genuine else " ").join(items)
 
 
 def _words_of(item: str) -> str:

@@ -21,6 +21,13 @@ from vskill_platform.scan.facts.mentions import is_mention
 #: A sentence is cut off this far from its anchor.
 _REACH = 240
 _SENTENCE_END = re2.compile(r"(?:[.!?](?:\s|$)|[。！？\n])")  # noqa: RUF001 - other scripts
+_CLAUSE_END = re.compile(r"[;:]\s|\s[–—-]\s|[，；：]|,\s(?=(?:then|and then|see|but)\b)")  # noqa: RUF001
+_ASIDE = re.compile(r"\([^()]{0,200}\)")
+#: A negation is about the words that follow it.
+_NEGATION = re.compile(
+    r"(?i)never|not to|don.t|do not|must not|should not|cannot|can.t(?: \w+)?|do not \w+|don.t \w+"
+)
+_GOVERNED = 40
 #: "Never upload …" tells nobody to upload.
 _NEGATED = re2.compile(
     r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|no need to)\s+"
@@ -117,10 +124,40 @@ def _acts(combinations: list[Combination], sentence: str) -> Iterator[Act]:
     if len(_CODE.findall(plain)) >= _MANY_SIGNS:
         return
     for one in possible:
-        if all(_says(words[kind], plain) for kind in one.kinds) and not any(
-            words[kind].search(plain) for kind in one.unless
-        ):
+        if all(_says(words[kind], plain) for kind in one.kinds) and not _is_excused(one, plain):
             yield Act[one.act]
+
+
+def _is_excused(one: Combination, sentence: str) -> bool:
+    """Tell whether words make the sentence harmless: in a clause with what it tells to do.
+
+    "See the guide" before a colon says nothing about the order behind it.
+    """
+    words = _words()
+    excuses = [words[kind] for kind in one.unless if words[kind].search(sentence)]
+    if not excuses:
+        return False
+    told = [words[kind] for kind in one.kinds]
+    clauses = _CLAUSE_END.split(_ASIDE.sub(lambda aside: _told_aside(aside[0], told), sentence))
+    return any(
+        _governs(found, clause, told, is_alone=len(clauses) == 1)
+        for clause in clauses
+        for excuse in excuses
+        for found in excuse.finditer(clause)
+    )
+
+
+def _told_aside(aside: str, told: list[Any]) -> str:
+    """Return what is in parentheses if it is a part of the order."""
+    return aside if any(kind.search(aside) for kind in told) else " "
+
+
+def _governs(found: Any, clause: str, told: list[Any], *, is_alone: bool) -> bool:
+    """Tell whether a harmless word is about what the clause tells to do."""
+    if not _NEGATION.fullmatch(found[0]):
+        return is_alone or any(kind.search(clause) for kind in told)
+    near = clause[found.end() : found.end() + _GOVERNED]
+    return any(kind.search(near) for kind in told)
 
 
 def _names_doubtful_host(sentence: str) -> bool:

@@ -88,3 +88,21 @@ def test_harmless_code_of_unknown_language_passes(tmp_path: Path, form: str) -> 
         found = rules_of(folder, FORMS[form](code))
 
         assert not found, name
+
+
+@all_cases(
+    "body",
+    [
+        "Text.\n\n    echo hello there\n\n" * 300 + "\nText.\n\n    {}\n",
+        "<pre>echo hello</pre>\n\n" * 300 + "<pre>{}</pre>\n",
+        "> ```\n> echo hello\n> ```\n\n" * 300 + "> ```\n> {}\n> ```\n",
+        "```\n{}\n" + "- hello\n" * 20 + "```\n",
+        "```sh\n" + "cat <<A\nhello\nA\n" * 300 + "cat <<A\n{}\nA\n```\n",
+    ],
+)
+def test_padding_does_not_hide_code_of_unknown_language(tmp_path: Path, body: str) -> None:
+    code, rule = PROGRAMS["powershell"]
+
+    found = rules_of(tmp_path, {"SKILL.md": HEAD + body.replace("{}", code)})
+
+    assert rule in found

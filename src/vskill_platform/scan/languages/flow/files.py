@@ -3,7 +3,13 @@
 import re
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in, sensitive_place_in
+from vskill_platform.scan.facts.sensitive_paths import (
+    Secret,
+    Sensitive,
+    secret_in,
+    sensitive_place_in,
+)
+from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.flow.secrets import path_key, read_path
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import (
@@ -17,7 +23,12 @@ from vskill_platform.scan.languages.flow.values import (
     options,
     tainted,
 )
+from vskill_platform.scan.languages.unparsed import Unparsed
 
+#: What is written there is run as code.
+_STARTED = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
+#: The markup of a launchd job, whose words are a command.
+_MARKUP = re.compile(r"</?[a-z]{3,10}/?>|<key>\w{1,40}</key>")
 _MUCH = re.compile(
     r"(?:~|/|[A-Za-z]:[\\/]?|/(?:home|Users|etc|usr|var|root|bin|boot|lib|opt)(?:/\*)?"
     r"|(?:~|/(?:home|Users)/[^/]{1,64})/(?:Documents|Desktop|Downloads|Pictures|Library))?(?:[/\\]\*{0,2})*\Z"
@@ -78,7 +89,9 @@ def write_receiver(flow: Flow, call: Call) -> Value | None:
     if call.receiver.name == "archive":
         return pack(flow, call)
     if call.method in {"write_text", "write_bytes"}:
-        note_write(flow, call.line, call.receiver)
+        note_write(flow, call.line, call.receiver, call.arg(0, "data"))
+    elif call.receiver.name == "file" and call.receiver.text:
+        _read_stored(flow, call.line, call.receiver, call.arg(0))
     if call.receiver.name == "file" or call.method != "write":
         keep(flow, call.receiver, tainted(*call.args, *call.named.values()))
         return UNKNOWN
@@ -88,7 +101,7 @@ def write_receiver(flow: Flow, call: Call) -> Value | None:
 def write_argument(flow: Flow, call: Call) -> Value | None:
     """fs.writeFileSync(path, data)."""
     path = call.arg(0, "path", "file")
-    note_write(flow, call.line, path)
+    note_write(flow, call.line, path, call.arg(1, "data"))
     keep(flow, path, tainted(*call.args[1:]))
     return Value(name="file", text=path.text or path.name or None)
 
@@ -157,11 +170,27 @@ def delete_receiver(flow: Flow, call: Call) -> Value | None:
     return None
 
 
-def note_write(flow: Flow, line: int, path: Value) -> None:
+def note_write(flow: Flow, line: int, path: Value, content: Value = UNKNOWN) -> None:
     for text in options(path.text) if path.text else []:
         kind = sensitive_place_in(text)
         if kind is not None:
             flow.add(Act.WRITE, line, detail=kind)
+    _read_stored(flow, line, path, content)
+
+
+def _read_stored(flow: Flow, line: int, path: Value, content: Value) -> None:
+    """Read commands that are stored now and run later, at a login or a start."""
+    places = {sensitive_place_in(text) for text in options(path.text)} if path.text else set()
+    if not content.text or not places & _STARTED:
+        return
+    code = _MARKUP.sub(" ", content.text.replace(HOLE, "\n"))
+    try:
+        facts = read_shell(code)
+    except Unparsed as error:
+        facts = error.facts
+    for fact in facts:
+        if fact.act is not Act.OPAQUE:
+            flow.add(fact.act, line, host=fact.host, detail=fact.detail)
 
 
 def keep(flow: Flow, path: Value, taints: Taints) -> None:

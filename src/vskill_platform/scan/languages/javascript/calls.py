@@ -305,6 +305,7 @@ JAVASCRIPT_METHODS: dict[str, Handler] = {
 _ENVIRONMENT = Value(name="process.env", taints=frozenset({Taint(Source.ALL_ENV)}))
 JAVASCRIPT_CONSTANTS: dict[str, Value] = {
     "process.env": _ENVIRONMENT,
+    "document.cookie": Value(taints=frozenset({Taint(Source.SECRET, "cookies of the page")})),
     "Bun.env": _ENVIRONMENT,
     "process.execPath": Value(text="node"),
     "process.argv0": Value(text="node"),
