@@ -24,7 +24,7 @@ from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.slugs import find_successor
-from vskill_platform.web.skills.transfers import end_transfer, rename, transfer
+from vskill_platform.web.skills.transfers import end_transfer, may_transfer, rename, transfer
 
 
 async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
@@ -37,6 +37,7 @@ async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
         "trust": listed.trust,
         "is_owned": namespace.is_owned,
         "transfer": await get_transfer(transfer_id(skill.slug)),
+        "may_transfer": await may_transfer(visitor_of(request), skill),
         "is_featured": skill.slug in await list_featured(),
     }
     return admin_page(request, "admin/skill.html", context)

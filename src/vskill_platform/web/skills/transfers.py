@@ -3,6 +3,7 @@
 from litestar.params import FromPath, JSONBody
 
 from vskill_platform.access.namespaces import (
+    acts_as_staff,
     check_may_manage,
     check_transferable,
     has_receiver,
@@ -90,6 +91,8 @@ async def rename(visitor: Visitor, skill: PublishedSkill, name: str, reason: str
 async def transfer(visitor: Visitor, skill: PublishedSkill, namespace: str, reason: str) -> Moved:
     """Move a skill at once for an owner of both namespaces or an admin; else offer it."""
     namespace = checked_namespace(namespace)
+    if not await may_transfer(visitor, skill):
+        raise NotAllowed(f"only an owner of its namespace or an admin can transfer {skill.slug}")
     receiver = (await get_namespace(namespace)).record
     is_admin = visitor.may(Right.ADMINISTER, get_settings())
     owns_both = visitor.owns(receiver)
@@ -104,6 +107,13 @@ async def transfer(visitor: Visitor, skill: PublishedSkill, namespace: str, reas
     return await _offer(visitor, Transfer(
         subject=skill.slug, to=namespace, by=visitor.name, at=get_now()
     ), reason=reason)  # fmt: skip
+
+
+async def may_transfer(visitor: Visitor, skill: PublishedSkill) -> bool:
+    """Tell whether a visitor may give a skill away: reviewers may not, or they could take it."""
+    if visitor.may(Right.ADMINISTER, get_settings()):
+        return True
+    return not await acts_as_staff(visitor, skill)
 
 
 async def give_namespace(visitor: Visitor, namespace: str, user_name: str) -> Moved:
@@ -211,14 +221,14 @@ async def _may_accept(visitor: Visitor, offer: Transfer) -> bool:
 
 
 async def _could_offer(user_name: str, skill: PublishedSkill) -> bool:
-    """Tell whether the user still owns the skill's namespace, or is staff."""
+    """Tell whether the user still owns the skill's namespace, or is an admin."""
     try:
         user = await find_user(user_name)
     except NotFound:
         return False
     namespace = (await get_namespace(namespace_of_skill(skill))).record
-    is_staff = Right.BLOCK in RIGHTS[user.role]
-    return not user.is_disabled and (is_staff or namespace.is_owner(user.name))
+    is_admin = Right.ADMINISTER in RIGHTS[user.role]
+    return not user.is_disabled and (is_admin or namespace.is_owner(user.name))
 
 
 def _receivers(offer: Transfer) -> str:

@@ -211,3 +211,26 @@ async def test_a_token_that_sees_no_private_skills_lists_no_offer_of_one(
 
     assert [len(found) for found in lists] == [1, 1, 0, 0]
     assert [one.status_code for one in ended] == [404, 404, 200]
+
+
+async def test_a_reviewer_cannot_take_a_skill_of_others(registry: Registry) -> None:
+    ada = await manager("ada")
+    rae = await token_of(Role.REVIEWER, Scope.READ, Scope.REVIEW)
+    await add_owner("ada", "ada", actor="test")
+    page = await browser_of(Role.REVIEWER, name="rae")
+
+    taken = await registry.post(
+        f"/api/v1/skills/{SLUG}/move", json={"namespace": "@rae"}, headers=rae
+    )
+    given = await registry.post(
+        f"/api/v1/skills/{SLUG}/move", json={"namespace": "@ada"}, headers=rae
+    )
+    shown = await registry.get(f"/admin/skills/{SLUG}", headers=page)
+    own = await registry.post(
+        f"/api/v1/skills/{SLUG}/move", json={"namespace": "@rae"}, headers=ada
+    )
+
+    assert [one.status_code for one in (taken, given, own)] == [403, 403, 200]
+    assert "only an owner of its namespace or an admin can transfer" in taken.json()["detail"]
+    assert "/admin/transfer/" not in shown.text
+    assert await resolve_slug(SLUG) == SLUG
