@@ -30,9 +30,9 @@ def test_a_user_is_invited_disabled_and_enabled(platform: Platform) -> None:
 
     assert re.search(r"http://127\.0\.0\.1:8000/welcome\?key=[\w-]{43}", added.out)
     assert [step.out for step in steps] == [
-        "ada is publisher.\n",
-        "ada is publisher, disabled.\n",
-        "ada is publisher.\n",
+        "ada has the role publisher.\n",
+        "ada has the role publisher, disabled.\n",
+        "ada has the role publisher.\n",
     ]
     assert [(user["name"], user["role"], user["is_disabled"]) for user in listed] == [
         ("ada", "publisher", False)

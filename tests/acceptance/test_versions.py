@@ -108,7 +108,7 @@ def test_yanking_all_leaves_nothing_to_install_and_says_so(
     assert standings(platform) == {"1.0.1": "latest", "1.0.0": "yanked"}
     shown_audit = platform.run("audit", "--limit", "1")
     assert "unyank" in shown_audit.out
-    assert "more: vskill-platform audit" in shown_audit.out
+    assert "more: vskill-platform admin audit" in shown_audit.out
 
 
 @pytest.mark.torture

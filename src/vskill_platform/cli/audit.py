@@ -51,7 +51,7 @@ def audit(*, limit: int, after: str | None, as_json: bool, **filters: str) -> No
             if filters[key]
         ]
         more = " ".join([*options, f"--limit {limit}", f"--after {page.cursor}"])
-        echo(f"more: vskill-platform audit {more}")
+        echo(f"more: vskill-platform admin audit {more}")
 
 
 def _show(records: list[AuditRecord]) -> None:

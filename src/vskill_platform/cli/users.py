@@ -80,9 +80,11 @@ def add(*, name: str, role: str, mail: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"user": user, "link": url})
     elif not url:
-        echo(f"{user.name} is {user.role}. An invitation will be emailed to {mail}.")
+        echo(f"{user.name} has the role {user.role}. An invitation will be emailed to {mail}.")
     else:
-        echo(f"{user.name} is {user.role}. Send them this link (valid once, for 24 hours):")
+        echo(
+            f"{user.name} has the role {user.role}. Send them this link (valid once, for 24 hours):"
+        )
         echo(f"  {url}")
 
 
@@ -285,7 +287,7 @@ def _change(work: Callable[[], Awaitable[User]], *, as_json: bool) -> None:
         print_json(user)
     else:
         notes = _notes(user)
-        echo(f"{user.name} is {', '.join([user.role, *notes])}.")
+        echo(f"{user.name} has the role {', '.join([user.role, *notes])}.")
 
 
 def _notes(user: User) -> list[str]:

@@ -82,7 +82,7 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
     try:
         found = await find_there(mirror, name, reach, revision=source.revision)
         if found.withdrawn:
-            raise SourceRefused(f"{mirror.name} no longer offers {name}: {found.withdrawn}")
+            raise SourceRefused(f"{mirror.name} has withdrawn {name}: {found.withdrawn}")
         await _check_as_seen(slug, found)
         with _counted(mirror, "download"):
             content = await Client(mirror, reach).download(found.url, limit=MAX_TOTAL_BYTES)

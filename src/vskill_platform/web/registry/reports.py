@@ -185,7 +185,7 @@ async def close_report_form(request: WebRequest, report_id: FromPath[str]) -> Re
     async def work() -> str:
         answer = fields.get("reason", "")[:MAX_REASON]
         closed = await close_report(report_id, answer=answer, actor=actor)
-        return f"The report of {closed.by} was closed."
+        return f"The report by {closed.by} was closed."
 
     return await act(_HERE, work)
 

@@ -63,7 +63,7 @@ async def rescan_page(request: WebRequest) -> Template:
 async def start_rescan_form(request: WebRequest) -> Redirect:
     async def work() -> str:
         await ask_for_rescan(actor=visitor_of(request).name)
-        return "The rescan starts within seconds. Nothing is taken down unless you choose so."
+        return "The rescan starts within seconds. Nothing is taken down unless you choose to."
 
     return await act(_HERE, work)
 

@@ -18,7 +18,7 @@ _CHIPS: dict[str, tuple[str, str]] = {
     "network": ("Network", "Contacts these hosts, or listens"),
     "secrets": ("Secrets", "Reads these credentials or variables"),
     "shell": ("Shell", "Runs these commands"),
-    "files": ("Files", "Changes these places on the machine"),
+    "files": ("Files", "Changes these files or folders"),
     "installs": ("Installs", "Installs these packages"),
 }
 #: Values that are shown of a capability, and lines of a value.

@@ -90,7 +90,7 @@ def _judged(evidence: Evidence) -> Check:
 
 def _mirrored(skill: MirroredSkill) -> Check:
     if skill.missing_since or skill.withdrawn_since:
-        return Check("warn", f"No longer offered by {skill.mirror}, from which it is mirrored")
+        return Check("warn", f"No longer available at {skill.mirror}, from which it is mirrored")
     return Check("good", f"Mirrored from {skill.mirror}: its digests matched")
 
 

@@ -194,7 +194,7 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
 
 
 async def _sign_url(request: WebRequest, slug: str, version: str) -> str | None:
-    """Return the address of the archive in its bucket, if the operator wants that.
+    """Return the address of the archive in its bucket, if the operator allows it.
 
     The visitor's rights were checked. A URL is signed for reading, so it does not answer HEAD.
     """

@@ -97,7 +97,7 @@ async def show_files(
         HTTP_302_FOUND: ResponseSpec(
             str,
             media_type="text/plain",
-            description="The archive is at Location for a few minutes, if the operator wants that",
+            description="The archive is at Location for a few minutes, if the operator allows it",
             generate_examples=False,
         )
     },

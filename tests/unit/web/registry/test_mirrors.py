@@ -172,7 +172,7 @@ async def test_the_page_of_a_skill_says_where_it_came_from_and_what_happened_the
     assert "of the registry hub, mirrored and checked here" in page
     assert "Mirrored from hub: its digests matched" in page
     assert "no longer has this skill" not in page
-    assert "No longer offered by hub" in marked
+    assert "No longer available at hub" in marked
     assert "hub no longer has this skill" in marked
     assert "it steals &lt;keys&gt;" in marked
 
