@@ -1,7 +1,7 @@
 """Deletions while a submission is checked: nothing that was removed is published afterwards."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,19 +11,20 @@ from tests.casts import a_skill_folder
 from tests.clocks import ManualClock
 from tests.judges import Request, judge_server, saying
 from tests.pipeline.conftest import Journey, Process
-from tests.probes import InterruptedEngine
-from vskill_platform.engines.ports import Bury
+from tests.probes import InterruptedEngine, ProbingEngine
+from vskill_platform.engines.ports import Bury, Delete, Operation
 from vskill_platform.intake.dead_letters import requeue_dead_letter
 from vskill_platform.intake.requeue import retry
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.block import source_subject
 from vskill_platform.model.source import folder_source
-from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.moderation.block_skill import block, unblock
 from vskill_platform.publish.moderation.delete_skill import delete_skill
 from vskill_platform.publish.moderation.list_reviews import list_reviews
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.held_store import get_held
 from vskill_platform.stores.scan_store import get_report
@@ -141,6 +142,37 @@ async def test_a_dead_letter_from_before_the_deletion_does_not_bring_the_skill_b
     journey = await found(result.submission.id)
     assert (journey.submission.state, journey.rules) == (S.DEQUEUED, ["RUN-WITHDRAWN"])
     assert journey.submission.reason == f"withdrawn: {WHY}"
+
+
+async def test_a_submission_that_arrives_within_the_deletion_does_not_bring_the_skill_back(
+    bound: WorkerEnv, process: Process, tmp_path: Path
+) -> None:
+    folder = await published(process, tmp_path)
+    arrived: list[str] = []
+
+    class Interrupted(ProbingEngine):
+        async def commit(self, operations: Sequence[Operation]) -> int | None:
+            if not arrived and any(isinstance(one, Delete) for one in operations):
+                arrived.append((await submit_in(bound, folder)).id)
+            return await super().commit(operations)
+
+    await run_with_worker_env(replace(bound, engine=Interrupted(bound.engine)), delete)
+    batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
+    await handle_submission_queue(batch, bound)
+
+    assert await get_skill(SLUG) is None
+    journey = await found(arrived[0])
+    assert (journey.submission.state, journey.submission.reason) == (
+        S.DEQUEUED,
+        f"withdrawn: {WHY}",
+    )
+
+
+async def submit_in(env: WorkerEnv, folder: Path) -> Submission:
+    async def work() -> Submission:
+        return (await submit(folder_source(str(folder)), submitter="ada")).submission
+
+    return await run_with_worker_env(env, work)
 
 
 async def test_an_unblocked_submission_from_before_the_deletion_does_not_bring_the_skill_back(
