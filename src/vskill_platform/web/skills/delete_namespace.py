@@ -108,6 +108,8 @@ async def _own(visitor: Visitor, namespace: str) -> tuple[str, bool]:
     found = (await get_namespace(name)).record
     if not visitor.owns(found) or not visitor.may(Right.MANAGE, settings):
         raise NotAllowed(f"only an owner of {name} or an admin can delete it")
+    if not visitor.sees_own:
+        raise NotAllowed("this concerns private skills, too, so the token needs the scope read")
     return name, False
 
 

@@ -9,23 +9,24 @@ from litestar import Response
 from litestar.params import FromPath, FromQuery, JSONBody, PathParameter
 from litestar.response import Redirect, Template
 
+from vskill_platform.access.visibility import sees_skill, sees_submission
 from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.errors import InvalidInput
 from vskill_platform.intake.dead_letters import drop_dead_letter, requeue_dead_letter
 from vskill_platform.intake.pause_queue import MAX_PAUSE, pause_queue, resume_queue
 from vskill_platform.intake.requeue import requeue, requeue_all_stuck, requeue_each
+from vskill_platform.model.rights import Visitor
+from vskill_platform.model.submission import StuckSubmission
 from vskill_platform.queue.health import check_health
 from vskill_platform.setting_values import parse_duration
-from vskill_platform.stores.background_store import (
-    RescanMessage,
-    SimilarityMessage,
-    read_background,
-)
+from vskill_platform.stores.background_store import RescanMessage, read_background
 from vskill_platform.stores.db import get_now, get_queue
+from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.submission_store import (
     MAX_LISTED_STUCK,
     get_stuck_submissions,
     get_submissions_fresh,
+    read_submissions,
 )
 from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.http.api_types import (
@@ -46,19 +47,23 @@ from vskill_platform.web.http.visitor import visitor_of
 _HERE = "/admin/queue"
 _LETTERS = 100
 _MAX_LETTERS = 100
+#: Instead of a name that the visitor may not see.
+PRIVATE = "(private)"
 
 
 async def admin_queue_page(request: WebRequest) -> Template:
+    visitor = visitor_of(request)
     health, stuck, letters = await asyncio.gather(
         check_health(),
         get_stuck_submissions(get_now(), limit=MAX_LISTED_STUCK),
         get_queue().dead_letters(limit=_LETTERS),
     )
+    stuck = await _without_private(visitor, stuck)
     context = {
         "health": health,
         "stuck": sorted(stuck, key=lambda one: one.stuck_for, reverse=True),
         "queued": await get_queue().pending([one.id for one in stuck]),
-        "letters": await _with_names(letters),
+        "letters": await _with_names(visitor, letters),
     }
     return admin_page(request, "admin/queue.html", context)
 
@@ -127,20 +132,47 @@ class _Letter(NamedTuple):
     name: str
 
 
-async def _with_names(letters: list[DeadLetter]) -> list[_Letter]:
+async def _with_names(visitor: Visitor, letters: list[DeadLetter]) -> list[_Letter]:
     ids = [letter.key or "" for letter in letters]
-    names = {one.id: one.skill_name for one in await get_submissions_fresh(ids)}
+    names = {
+        one.id: one.skill_name if await sees_submission(visitor, one) else PRIVATE
+        for one in await get_submissions_fresh(ids)
+    }
 
-    def describe(letter: DeadLetter, submission_id: str) -> _Letter:
-        match read_background(letter.body):
-            case RescanMessage(slug):
-                return _Letter(letter, f"/skills/{slug}", f"Rescan of {slug}")
-            case SimilarityMessage(slug):
-                return _Letter(letter, f"/skills/{slug}", f"Similarity index: {slug}")
+    async def describe(letter: DeadLetter, submission_id: str) -> _Letter:
+        background = read_background(letter.body)
+        if background is not None:
+            slug = await _shown_slug(visitor, background.slug)
+            href = "/skills" if slug == PRIVATE else f"/skills/{slug}"
+            is_rescan = isinstance(background, RescanMessage)
+            return _Letter(
+                letter, href, f"{'Rescan of' if is_rescan else 'Similarity index:'} {slug}"
+            )
         name = names.get(submission_id, submission_id) or "(unknown)"
         return _Letter(letter, f"/submissions/{submission_id}", name)
 
-    return [describe(letter, one) for letter, one in zip(letters, ids, strict=True)]
+    return [await describe(letter, one) for letter, one in zip(letters, ids, strict=True)]
+
+
+async def _shown_slug(visitor: Visitor, slug: str) -> str:
+    """Return a slug; not of a private skill that the visitor does not see: a token may not."""
+    stored = await get_skill(await resolve_slug(slug))
+    is_seen = stored is None or await sees_skill(visitor, stored.record)
+    return slug if is_seen else PRIVATE
+
+
+async def _without_private(visitor: Visitor, stuck: list[StuckSubmission]) -> list[StuckSubmission]:
+    """Leave out the names of private submissions that the visitor does not see."""
+    if visitor.sees_all or not stuck:
+        return stuck
+    records = await read_submissions([one.id for one in stuck])
+    hidden = {one.id for one in records.values() if not await sees_submission(visitor, one)}
+    return [
+        msgspec.structs.replace(one, skill_name=PRIVATE, repo_url="", skill_path="")
+        if one.id in hidden
+        else one
+        for one in stuck
+    ]
 
 
 class StuckItem(Shape, frozen=True, kw_only=True):
@@ -200,9 +232,9 @@ class LetterList(Shape, frozen=True, kw_only=True):
 
 
 @operation(cache_control=NO_STORE)
-async def list_stuck() -> StuckList:
+async def list_stuck(request: WebRequest) -> StuckList:
     """List stuck submissions."""
-    found = await get_stuck_submissions(get_now())
+    found = await _without_private(visitor_of(request), await get_stuck_submissions(get_now()))
     return StuckList(
         stuck=[
             StuckItem(
@@ -245,7 +277,7 @@ async def resume_over_api(request: WebRequest) -> Resumed:
 
 
 async def list_dead_letters(
-    cursor: FromQuery[str | None] = None, limit: Limit = 50
+    request: WebRequest, cursor: FromQuery[str | None] = None, limit: Limit = 50
 ) -> Response[LetterList]:
     """List failed messages (dead letters). At most 100 at once."""
     size, headers = clamp(limit, _MAX_LETTERS)
@@ -253,18 +285,18 @@ async def list_dead_letters(
     found = await get_queue().dead_letters(after=read_number(cursor), limit=size + 1)
     letters = found[:size]
     answer = LetterList(
-        dead_letters=[_letter_item(letter) for letter in letters],
+        dead_letters=[await _letter_item(visitor_of(request), letter) for letter in letters],
         next_cursor=number_cursor(letters[-1].message_id if len(found) > size else None),
     )
     return Response(answer, headers=headers)
 
 
-def _letter_item(letter: DeadLetter) -> LetterItem:
+async def _letter_item(visitor: Visitor, letter: DeadLetter) -> LetterItem:
     background = read_background(letter.body)
     return LetterItem(
         id=letter.message_id,
         submission_id=None if background else letter.key,
-        slug=background.slug if background else None,
+        slug=await _shown_slug(visitor, background.slug) if background else None,
         attempts=letter.attempts,
         reason=letter.reason,
         buried_at=letter.buried_at,

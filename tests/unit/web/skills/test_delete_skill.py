@@ -127,6 +127,21 @@ async def test_a_namespace_is_deleted_over_the_api_by_its_owner(registry: Regist
     assert (await registry.get(f"/api/v1/skills/{SLUG}")).status_code == 410
 
 
+async def test_a_token_that_sees_no_private_skills_neither_lists_nor_deletes_a_namespace(
+    registry: Registry,
+) -> None:
+    less = await token_of(Role.PUBLISHER, Scope.MANAGE, name="ada")
+    await add_owner("ada", "ada", actor="test")
+    path, body = "/api/v1/namespaces", {"namespace": "ada", "reason": "we moved"}
+
+    preview = await registry.get(f"{path}/deletion?namespace=ada", headers=less)
+    done = await registry.post(f"{path}/delete", json=body, headers=less)
+
+    assert (preview.status_code, done.status_code) == (403, 403)
+    assert "needs the scope read" in preview.json()["detail"]
+    assert await get_skill(SLUG)
+
+
 async def test_the_page_of_a_namespace_shows_what_goes_and_asks_for_its_name(
     registry: Registry,
 ) -> None:

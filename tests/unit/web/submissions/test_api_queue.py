@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 
 from tests.clocks import ManualClock
+from tests.people import a_user
 from tests.unit.web.api_cast import Registry, audited, bury_one, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill, put_submission
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.engines.ports import Acknowledge, Send
+from vskill_platform.engines.ports import Acknowledge, Bury, Send
+from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.background_store import RescanMessage, send_missing
+from vskill_platform.stores.db import commit
 from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
 
 REPO = "https://github.com/ada/notes"
@@ -204,3 +208,36 @@ async def test_a_response_with_its_time_has_no_etag(registry: Registry, path: st
 
     assert (answer.status_code, answer.headers.get("etag")) == (200, None)
     assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_a_token_that_sees_no_private_skills_gets_their_ids_but_not_their_names(
+    registry: Registry, tmp_path: Path, clock: ManualClock
+) -> None:
+    await add_owner("ada", (await a_user(Role.PUBLISHER)).name, actor="test")
+    offer = Offer(source=git_source(REPO, "hushed"), is_private=True)
+    hushed = (await submit(offer, submitter="ada")).submission.id
+    (delivery,) = await registry.env.engine.queue.receive(1, lease=registry.env.settings.lease)
+    assert await registry.env.engine.commit([Acknowledge(delivery)])
+    await put_skill(registry.env, tmp_path, "ada/notes/secret", is_private=True)
+    assert await commit(await send_missing([RescanMessage("ada/notes/secret")]))
+    (rescan,) = await registry.env.engine.queue.receive(
+        1, lease=registry.env.settings.lease, background=True
+    )
+    assert await registry.env.engine.commit([Bury(rescan, "no net")])
+    clock.advance(seconds=registry.env.settings.stuck_threshold.total_seconds())
+    less = await token_of(Role.REVIEWER, Scope.OPERATE)
+    full = await token_of(Role.REVIEWER, Scope.OPERATE, Scope.READ)
+
+    stuck = [await registry.json("/queue/stuck", headers=who) for who in (less, full)]
+    letters = [await registry.json("/queue/dead-letters", headers=who) for who in (less, full)]
+    page = await registry.get("/admin/queue", headers={**less, "Accept": "text/html"})
+
+    shown = [
+        [(one["id"], one["skillName"], one["repoUrl"]) for one in found["stuck"]] for found in stuck
+    ]
+    assert shown == [[(hushed, "(private)", "")], [(hushed, "hushed", REPO)]]
+    slugs = [[one["slug"] for one in found["deadLetters"]] for found in letters]
+    assert slugs == [["(private)"], ["ada/notes/secret"]]
+    assert hushed in page.text
+    assert "hushed" not in page.text
+    assert "ada/notes/secret" not in page.text
