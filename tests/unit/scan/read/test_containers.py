@@ -161,13 +161,19 @@ def test_too_many_members_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         for number in range(5):
             archive.writestr(f"{number}.md", "x")
 
-    assert scanned(tmp_path, "kit.zip", packed.getvalue()).verdict is Verdict.REVIEW
+    result = scanned(tmp_path, "kit.zip", packed.getvalue())
+
+    assert finding(result, "SKR-FILE-002") is not None
+    assert result.verdict is Verdict.REVIEW
 
 
 def test_an_attack_before_the_broken_part_is_still_found(tmp_path: Path) -> None:
     packed = tarred(ATTACK)[: -8 * 1024] + b"\xff" * 512
 
-    assert scanned(tmp_path, "kit.tar", packed).verdict is Verdict.BLOCK
+    result = scanned(tmp_path, "kit.tar", packed)
+
+    assert finding(result, "SKR-RUN-001") is not None
+    assert result.verdict is Verdict.BLOCK
 
 
 def test_a_library_of_classes_is_one_finding(tmp_path: Path) -> None:

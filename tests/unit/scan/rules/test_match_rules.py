@@ -94,6 +94,8 @@ def test_words_before_a_fence_switch_nothing_off(
 ) -> None:
     result = scanned(tmp_path, f"{lead}\n\n```bash\n{attack}\n```", about)
 
+    rule = "SKR-LEAK-002" if attack is LEAK else "SKR-SHELL-001"
+    assert rule in {finding.rule for finding in result.findings}
     assert result.verdict is Verdict.BLOCK
 
 
@@ -104,6 +106,7 @@ def test_a_quote_or_a_table_in_the_instructions_is_an_instruction(
 ) -> None:
     result = scanned(tmp_path, wrapping.format(f"`{LEAK}`"), about)
 
+    assert "SKR-LEAK-002" in {finding.rule for finding in result.findings}
     assert result.verdict is Verdict.BLOCK
 
 
@@ -114,6 +117,7 @@ def test_a_critical_finding_is_reviewed_wherever_it_stands(tmp_path: Path, name:
 
     result = scanned(tmp_path, "Take notes.", "Threat detection for notes.", **{name: text})
 
+    assert "SKR-LEAK-002" in {finding.rule for finding in result.findings}
     assert result.verdict is not Verdict.PASS
 
 
