@@ -1,4 +1,4 @@
-"""How mail is sent, and where webhooks may go: the settings for it, checked."""
+"""How email is sent, and where webhooks may go: the settings for it, checked."""
 
 import re
 from typing import Literal

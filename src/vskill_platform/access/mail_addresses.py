@@ -1,4 +1,4 @@
-"""Mail addresses of users: set, confirmed by a link, and what is mailed to them."""
+"""Email addresses of users: set, confirmed by a link, and the topics that are emailed to them."""
 
 from datetime import timedelta
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Create an account oneself, with a mail address of a domain that the operator allows.
+"""Sign-up: create an account with an email address of a domain that the operator allows.
 
 The account exists only after the link in the mail was used: the address is confirmed by that.
 """

@@ -1,4 +1,4 @@
-"""`mail`: try the mail settings, and see what waits or failed."""
+"""`mail`: test the email settings, list queued and failed emails, and retry them."""
 
 import click
 from rich.table import Table

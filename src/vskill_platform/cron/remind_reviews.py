@@ -1,4 +1,4 @@
-"""Cron job: a daily reminder of overdue reviews, in the log, by mail and through a program."""
+"""Cron job: a daily reminder of overdue reviews, in the log, by email and through a program."""
 
 import asyncio
 import os

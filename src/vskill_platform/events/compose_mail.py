@@ -1,4 +1,4 @@
-"""Compose a mail: its subject, its text and its HTML, from the templates of its kind."""
+"""Compose an email: its subject, its text and its HTML, from the templates of its kind."""
 
 from email.headerregistry import Address
 from email.message import EmailMessage

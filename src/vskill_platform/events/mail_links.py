@@ -1,4 +1,4 @@
-"""The links in a mail, created when it is sent, so that no secret waits in the database."""
+"""The links in an email, created when it is sent, so that no secret waits in the database."""
 
 from collections.abc import Awaitable, Callable
 

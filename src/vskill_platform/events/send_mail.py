@@ -1,4 +1,4 @@
-"""Send the mails that are due: each is tried for two days, then it is a dead letter.
+"""Send the emails that are due: each is tried for two days, then it is a dead letter.
 
 A mail may be sent twice if a node is killed at the wrong moment; its Message-ID stays the same.
 """

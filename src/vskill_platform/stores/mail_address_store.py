@@ -1,4 +1,4 @@
-"""The mail address of each user, and the links that confirm one."""
+"""The email address of each user, and the links that confirm one."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Mails that wait to be sent, written in the commit of their cause, and those that failed."""
+"""Emails that wait to be sent, written in the commit of their cause, and those that failed."""
 
 import secrets
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Request bodies: how much is read, which media types are accepted, and the fields of a form.
+"""Request bodies: their size limits, which media types are accepted, and the fields of a form.
 
 A body is read on the event loop, often before the sender is known, so anything too large is
 refused before it is parsed.

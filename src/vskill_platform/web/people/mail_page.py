@@ -1,4 +1,4 @@
-"""Mail addresses on the account page and over the API; the pages behind links in mails."""
+"""Email addresses on the account page and over the API; the pages behind links in emails."""
 
 from datetime import timedelta
 from typing import Annotated, Any

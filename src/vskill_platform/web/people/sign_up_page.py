@@ -1,4 +1,4 @@
-"""Sign-up: ask for a link by mail, and create an account with it."""
+"""Sign-up: ask for a link by email, and create an account with it."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a visitor may submit: quotas, and whose skill it would replace."""
+"""Limits on submissions: quotas, queued submissions, and skills of other submitters."""
 
 from datetime import UTC, datetime, time, timedelta
 from hashlib import blake2b
