@@ -100,13 +100,13 @@ def name_marks(words: list[str]) -> list[str]:
 
 @lru_cache(_REMEMBERED)
 def label_word(word: str) -> str:
-    """Return the marks of a word in a name, tag, namespace or repo."""
-    return _marks(word, _LABELLED, _LABELLED_START, _OF_LABELS)
+    """Return a word of a name, tag, namespace or repo, with its marks."""
+    return f"{_both_forms(word, '')} {_marks(word, _LABELLED, _LABELLED_START, _OF_LABELS)}"
 
 
 @lru_cache(_REMEMBERED)
 def text_word(word: str) -> str:
-    """Return a word anywhere in a skill, with its marks."""
+    """Return another word of a skill, with its marks."""
     return _marks(word, "", _DESCRIBED_START, _OF_DESCRIPTIONS)
 
 
@@ -117,8 +117,12 @@ def _name_word(word: str) -> str:
 
 def _marks(word: str, mark: str, start: str, lengths: range) -> str:
     """Return the word, its singular and its prefixes with their marks."""
-    whole = dict.fromkeys((mark + word, mark + singular(word)))
-    return " ".join((*whole, *_starts(word, start, lengths)))
+    return " ".join((_both_forms(word, mark), *_starts(word, start, lengths)))
+
+
+def _both_forms(word: str, mark: str) -> str:
+    """Return a word with a mark, and its singular, so that either finds the other."""
+    return " ".join(dict.fromkeys((mark + word, mark + singular(word))))
 
 
 def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expressions:
@@ -203,7 +207,10 @@ def _anywhere(words: list[str]) -> str:
     known = [_quoted(singular(word)) for word in before]
     if known and len(last) < _OF_DESCRIPTIONS[0]:
         return " AND ".join(known)
-    begun = _begins(last, "", _DESCRIBED_START, _OF_DESCRIPTIONS)
+    if len(last) in _OF_DESCRIPTIONS:
+        begun = _any_of([_LABELLED_START + last, _DESCRIBED_START + last])
+    else:
+        begun = _beginning(last)
     return " AND ".join([*known, begun])
 
 

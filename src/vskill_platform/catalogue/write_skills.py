@@ -132,13 +132,12 @@ def _digest(text: SkillText, hit: SkillHit) -> bytes:
         hit.name, hit.description, hit.version, hit.license, hit.zip_sha256, hit.git_commit,
         hit.deprecated, hit.use_instead,
     )  # fmt: skip
-    return hashlib.blake2b(msgspec.msgpack.encode((text, listed)), digest_size=16).digest()
+    return hashlib.blake2b(msgspec.msgpack.encode((text, listed)), digest_size=8).digest()
 
 
 def _text(hit: SkillHit, name: list[str]) -> SkillText:
     source = hit.repo_url.partition("://")[2] or hit.repo_url
-    labels = [*name, *words_of(" ".join((hit.slug, source, *hit.tags)))]
-    labels_marked = [label_word(word) for word in labels]
+    labels = dict.fromkeys([*name, *words_of(" ".join((hit.slug, source, *hit.tags)))])
     described = words_of(hit.description)
     filters = [
         ANY,
@@ -149,11 +148,13 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
         *(mark(Facet.AGENT, agent) for agent in hit.agents or (ANY_AGENT,)),
         *(mark(Facet.CAPABILITY, value) for value in _capability_values(hit)),
     ]
-    marks = name_marks(name)
     if hit.deprecated:  # it is found by its words, and first only by its exact name
-        labels_marked, marks = [], marks[:1]
+        words = [*map(text_word, [*labels, *described]), *name_marks(name)[:1]]
+    else:
+        others = [word for word in described if word not in labels]
+        words = [*map(label_word, labels), *map(text_word, others), *name_marks(name)]
     return SkillText(
-        words=_joined([*map(text_word, [*labels, *described]), *marks, *labels_marked, *filters]),
+        words=_joined([*words, *filters]),
         parts=_joined([*name_parts(name), *filters]),
     )
 

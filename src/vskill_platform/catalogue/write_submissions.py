@@ -85,7 +85,7 @@ def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -
 def _make_ready(facts: SubmissionFacts) -> _Ready:
     submission, score = facts.submission, facts.score
     words = _words(submission)
-    digest = hashlib.blake2b(words.encode(), digest_size=16).digest()
+    digest = hashlib.blake2b(words.encode(), digest_size=8).digest()
     columns = {
         "submission_id": submission.id,
         "key": submission_key(submission.id),
