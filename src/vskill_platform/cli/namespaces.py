@@ -63,7 +63,7 @@ def add_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
 def remove_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
     """Remove an owner of a namespace.
 
-    Everybody may submit to a namespace without owners.
+    Everybody may submit to a namespace without owners, unless it has private skills.
     """
     _change(lambda: remove_owner(namespace, user, actor=getpass.getuser()), as_json=as_json)
 
@@ -100,4 +100,6 @@ def _owned(namespace: Namespace) -> str:
         return "deleted; add an owner to open it again"
     if not namespace.is_owned:
         return "nobody owns it"
+    if not namespace.owners and not namespace.name.startswith("@"):
+        return "nobody owns it, and it stays closed; add an owner"
     return f"owned by {', '.join(namespace.owners) or 'its user only'}"
