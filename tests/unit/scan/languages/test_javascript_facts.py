@@ -333,10 +333,16 @@ def test_the_line_and_the_text_are_those_of_the_act() -> None:
         "eval(x);" + "/" * 50_000 + "\n" + "<" * 20_000,
     ],
 )
-def test_hostile_code_ends_in_time_and_without_another_error(code: str) -> None:
-    for typescript in (False, True):
-        with taking_less_than(5), suppress(Unparsed):
-            read_javascript(code, typescript=typescript)
+@pytest.mark.parametrize(
+    "typescript",
+    [False, pytest.param(True, marks=pytest.mark.torture)],
+    ids=["JavaScript", "TypeScript"],
+)
+def test_hostile_code_ends_in_time_and_without_another_error(
+    code: str, *, typescript: bool
+) -> None:
+    with taking_less_than(5), suppress(Unparsed):
+        read_javascript(code, typescript=typescript)
 
 
 @given(st.lists(st.sampled_from(
