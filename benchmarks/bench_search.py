@@ -57,7 +57,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import Settings
 from vskill_platform.stores.skill_store import get_skill, write_skill
-from vskill_platform.web.app import create_app
+from vskill_platform.web.app import collect_rarely, create_app
 from vskill_platform.web.http.bodies import check_media_type
 
 CLAIMED = 100_000
@@ -113,6 +113,7 @@ async def serve(url: str, cache: str) -> None:
     env = environment(engine, url, cache)
     app = create_app(env)
     app.register(nothing)
+    collect_rarely()
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
     before, started = memory_of(os.getpid())["VmRSS"], time.perf_counter()
     async with open_catalogue(env) as catalogue:

@@ -155,7 +155,7 @@ async def _end_pages(stop: asyncio.Event, broadcast: "Broadcast", server: uvicor
 
 
 def _make_server(env: WorkerEnv, catalogue: "Catalogue", broadcast: "Broadcast") -> "_Server":
-    from vskill_platform.web.app import create_app  # noqa: PLC0415 - see above
+    from vskill_platform.web.app import collect_rarely, create_app  # noqa: PLC0415 - see above
 
     connections = _count_connections()
     # One less than the server's own limit, at which it refuses every connection.
@@ -179,6 +179,7 @@ def _make_server(env: WorkerEnv, catalogue: "Catalogue", broadcast: "Broadcast")
         timeout_graceful_shutdown=math.ceil(env.settings.stop_grace.total_seconds()),
         h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
     )
+    collect_rarely()
     return _Server(config)
 
 

@@ -1,5 +1,6 @@
 """The web application: the routes of `routes.py`, behind the middleware for every request."""
 
+import gc
 from functools import partial
 from pathlib import Path
 
@@ -41,6 +42,9 @@ from vskill_platform.web.skills.slugs import SlugPaths
 #: Form fields besides the files of a skill.
 _OTHER_PARTS = 20
 _STATIC = Path(__file__).parent / "static"
+#: New objects after which Python looks for reference cycles. With its default of 700, that is a
+#: twelfth of the time in which the search index is built.
+_OBJECTS_BETWEEN_COLLECTIONS = 20_000
 
 
 def build_state(
@@ -97,3 +101,12 @@ def behind_access(inside: ASGIApp, env: WorkerEnv, limits: RateLimits) -> ASGIAp
     """Put the outermost middleware, which differs between applications, around the rest."""
     known = EnvMiddleware(AccessMiddleware(inside, limits), env)
     return RequestLog(ClawHubPaths(known), env)
+
+
+def collect_rarely() -> None:
+    """Look for garbage less often, and never among the objects that the process has now.
+
+    For a process that serves this application until it ends.
+    """
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *gc.get_threshold()[1:])

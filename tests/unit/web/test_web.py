@@ -1,6 +1,7 @@
 """What every application has: health, a stylesheet, and honesty about outages."""
 
-from collections.abc import AsyncIterator
+import gc
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
 from vskill_platform.stores.skill_store import write_skill
+from vskill_platform.web.app import collect_rarely
 
 
 @pytest.fixture
@@ -116,3 +118,21 @@ async def test_every_page_has_one_menu_its_shortcuts_and_the_version(client: Asy
     assert page.count('popovertarget="menu"') == page.count('id="menu" popover') == 1
     assert '<dialog id="shortcuts"' in page
     assert f"vskill-platform {__version__}" in page
+
+
+@pytest.fixture
+def collections_restored() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("collections_restored")
+def test_a_server_seldom_looks_for_garbage_and_never_among_its_first_objects() -> None:
+    collect_rarely()
+
+    threshold, *_ = gc.get_threshold()
+    assert threshold >= 10_000
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 0
