@@ -45,6 +45,8 @@ _MAX_COMMAND = 10_000
 
 _FROM_URL = re.compile(r"\s{0,20}[\w.\[\],-]{1,80}\s?@\s?(?:git\+)?https?://")
 _REPOSITORY = re.compile(r"\s{0,20}-?\s{0,8}repo:\s{0,8}[\"']?(https?://[^\s\"']{3,300})")
+#: A package with its version, and nothing else.
+_PINNED = re.compile(r"[\w.\[\]-]{2,80} ?(?:==|>=|~=)[^\s;#]{1,40}")
 #: What sends something to a host, or asks it for something.
 _REQUESTS = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
 
@@ -80,6 +82,20 @@ def requests_of_hook(command: str, line: int) -> Iterator[Fact]:
     for fact in run_at(command, line):
         if fact.act in _REQUESTS and fact.host:
             yield msgspec.structs.replace(fact, act=Act.TELL_PERSIST)
+
+
+def shown_dependencies(text: str) -> Iterator[Fact]:
+    """Yield the packages of a manifest that a text shows, by their names."""
+    reader = None
+    if '"dependencies"' in text or '"devDependencies"' in text:
+        reader = _package_json
+    elif "dependencies" in text and "[" in text:
+        reader = _pyproject
+    elif all(map(_PINNED.fullmatch, text.split())):
+        reader = _requirements
+    for fact in reader(text) if reader else ():
+        if fact.act is Act.INSTALL and fact.host is None:
+            yield fact
 
 
 def _role(file: ScanFile) -> Role:

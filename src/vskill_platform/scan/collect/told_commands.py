@@ -27,7 +27,7 @@ _LINE_ENDS = ("\n# ", "\n// ", "\n * ", "\n")
 _NEVER_USAGE = frozenset(
     {
         Act.ELEVATE, Act.REVERSE_SHELL, Act.RUN_DECODED, Act.LEAK, Act.MINE, Act.PAY, Act.ROOT,
-        Act.UNLOCK, Act.DISARM, Act.TOOL_SERVER, Act.INSTALL_LOOKALIKE,
+        Act.UNLOCK, Act.DISARM, Act.TOOL_SERVER,
     }
 )  # fmt: skip
 

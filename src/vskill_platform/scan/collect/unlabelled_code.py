@@ -13,7 +13,7 @@ import msgspec
 import re2
 
 from vskill_platform.scan.collect.code_signs import code_signs
-from vskill_platform.scan.collect.dependencies import requests_of_hook, run_at
+from vskill_platform.scan.collect.dependencies import requests_of_hook, run_at, shown_dependencies
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.settings_files import read_settings
 from vskill_platform.scan.facts.facts import Act, Fact
@@ -97,7 +97,7 @@ _CODE_MARK = re2.compile(r"[\w\])]\(|\w\s?=\s?[\w\"'\[{$]|[{}]|-\w+ \$|do shell 
 
 #: Lines of lists, outlines and reports, and the share of them that code does not have.
 _REPORT_LINE = re.compile(
-    r"\s*(?:[-*•├└│|+✓✗]|\d{1,3}[.)]\s|(?:[A-Z][\w/()-]{0,20} ?){1,4}:(?:\s|$)"
+    r"\s*(?:[-*•├└│|+✓✗]|\d{1,3}[.)]\s|[A-Z][\w/()-]{0,20}(?: [\w/()-]{1,20}){0,3}:(?:\s|$)"
     r"|[=~_]{4}|\[[\d:T.-]{5,})"
 )
 _MAX_ITEMS = 0.3
@@ -110,7 +110,7 @@ class Block(NamedTuple):
 
 def read_unlabelled(code: str) -> list[Fact]:
     """Return what code does in the languages that it may be written in, other than shell."""
-    facts = [*read_as_settings(code)]
+    facts = [*read_as_settings(code), *shown_dependencies(code)]
     code = _without_reports(code)
     if code.strip():
         facts += [*_in_any_language(code), *code_signs(code), *read_here_documents(code)]
