@@ -96,7 +96,7 @@ def test_a_scan_with_a_policy_shows_but_does_not_count(platform: Platform, tmp_p
     without = platform.run("scan", "tidy-notes", "--fail-on", "review")
 
     assert (with_it.code, without.code) == (0, 1)
-    assert with_it.out.startswith("✔ PASS  tidy-notes  score 0/100")
+    assert with_it.out.startswith("✔ PASS  tidy-notes  risk 0/100")
     assert "until 9999-12-31: our own build host" in with_it.out
 
 

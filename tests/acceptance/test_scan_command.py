@@ -45,7 +45,7 @@ def test_a_good_skill_passes_and_nothing_is_stored(platform: Platform, tmp_path:
     done = platform.run("scan", "tidy-notes", "--fail-on", "review")
 
     assert done.code == 0
-    assert done.out.startswith("✔ PASS  tidy-notes  score 0/100")
+    assert done.out.startswith("✔ PASS  tidy-notes  risk 0/100")
     assert done.err == ""
     assert not platform.database.exists()
 

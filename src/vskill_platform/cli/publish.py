@@ -17,7 +17,7 @@ from vskill_platform.errors import NotFound, RegistryError
 
 _CLI = "vskill_platform.cli"
 _MAX_FILES = 40
-#: A scan whose score is lower is rejected; `scan` says the same.
+#: The verdict of a local scan with which nothing is sent.
 _BLOCK = "block"
 
 

@@ -101,7 +101,7 @@ def _contents(skills: list[Scanned]) -> str:
     )
     return (
         '<nav aria-label="Skills"><table><thead><tr><th>verdict</th><th>skill</th>'
-        f'<th class="number">score</th><th class="number">findings</th></tr></thead><tbody>{rows}'
+        f'<th class="number">risk</th><th class="number">findings</th></tr></thead><tbody>{rows}'
         "</tbody></table></nav>"
     )
 
@@ -136,7 +136,7 @@ def _measures(result: ScanResult) -> str:
     count = _suppressed(result)
     suppressed = f"<div><dt>suppressed</dt><dd>{count:,}</dd></div>" if count else ""
     return (
-        f'<dl class="measures"><div><dt>score</dt><dd>{score}</dd></div>'
+        f'<dl class="measures"><div><dt>risk</dt><dd>{score}</dd></div>'
         f"<div><dt>files</dt><dd>{result.files:,}</dd></div>"
         f"<div><dt>time</dt><dd>{result.duration_ms:,.0f} ms</dd></div>{suppressed}</dl>"
     )

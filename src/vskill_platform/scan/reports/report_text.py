@@ -84,12 +84,12 @@ def _verdict_line(mark: tuple[str, str], word: str, one: Scanned) -> Text:
 
 
 def _measures(result: ScanResult) -> str:
-    """Return the score and, unless a registry scanned it, the files and the time."""
+    """Return the risk score and, unless a registry scanned it, the files and the time."""
     files = f" · {count_of(result.files, 'file')}" if result.files else ""
     took = f" · {result.duration_ms:.0f} ms" if result.duration_ms else ""
     suppressed = sum(finding.is_suppressed for finding in result.findings)
     also = f" · {suppressed} suppressed" if suppressed else ""
-    score = "no score" if failures_in(result.findings) else f"score {result.score}/100"
+    score = "no risk score" if failures_in(result.findings) else f"risk {result.score}/100"
     return f"{score}{files}{took}{also}"
 
 

@@ -108,7 +108,7 @@ def test_a_skill_that_is_not_valid_has_no_score_and_is_no_pass(skill: Path) -> N
 
     assert "INVALID" in text
     assert "PASS" not in text
-    assert "no score" in text
+    assert "no risk score" in text
     assert "No security problems were found" not in html
     assert "It cannot be published as it is." in html
     assert line["score"] is None
@@ -144,7 +144,7 @@ def test_json_keeps_the_values_while_it_escapes_them(evil: list[Scanned]) -> Non
 def test_text_shows_the_lines_around_and_marks_the_one(skill: Path) -> None:
     text = written(write_text, a_scanned(skill, a_finding()))
 
-    assert "✖ BLOCK  skills/tidy-notes  score 100/100 · 1 file · 2 ms" in text
+    assert "✖ BLOCK  skills/tidy-notes  risk 100/100 · 1 file · 2 ms" in text
     assert f"critical  {RULE.id}  SKILL.md:3" in text
     assert "  1 │ first" in text
     assert "▶ 3 │ third" in text
