@@ -20,7 +20,7 @@ from vskill_platform.scan.collect.unlabelled_code import (
     read_unlabelled,
 )
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
-from vskill_platform.scan.facts.hidden_text import visible, without_escapes
+from vskill_platform.scan.facts.hidden_text import visible, without_escapes, without_namespaces
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import (
@@ -120,7 +120,7 @@ class _AnyText:
             text = self._text
             if "\\" in text:  # as a table writes line ends, and letters that are not ASCII
                 text = visible(without_escapes(text))
-            part = Paragraphs(text, 1)
+            part = Paragraphs(without_namespaces(text), 1)
             self._told = read_prose(part) + told_commands(
                 part, is_obeyed=self._file.role is Role.INSTRUCTION
             )

@@ -127,6 +127,8 @@ def _lines(text: str, raw: bytes) -> Iterator[_Coded]:
     lines = text.split("\n")
     if "\\" in text:  # as settings write line ends and quotes
         lines = [without_escapes(line) for line in lines]
+    if "''" in text:  # as YAML writes an apostrophe
+        lines = [line.replace("''", "'") for line in lines]
     start, rotated, reversed_ = 0, 0, 0
     for number, line in enumerate(lines, start=1):
         rotated = _REACH if number in speak_of_rot13 else rotated - 1

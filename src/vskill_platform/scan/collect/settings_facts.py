@@ -1,6 +1,5 @@
 """Find commands, tool servers and texts in settings files and in fences that show settings."""
 
-import re
 from collections.abc import Iterator
 
 import msgspec
@@ -13,7 +12,7 @@ from vskill_platform.scan.collect.told_commands import told_commands
 from vskill_platform.scan.collect.unlabelled_code import may_be_code, read_unlabelled
 from vskill_platform.scan.facts.commands_in_prose import is_disguised
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
-from vskill_platform.scan.facts.hidden_text import visible
+from vskill_platform.scan.facts.hidden_text import visible, without_namespaces
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import read_prose
 from vskill_platform.scan.languages.dispatch import read_python
@@ -31,8 +30,6 @@ _BY_NAME = {
     ".npmrc": "ini",
     ".condarc": "yaml",
 }
-#: Names of XML, which look like addresses.
-_NAMESPACE = re.compile(r"\bxmlns(?::\w{1,20})?=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')")
 #: A fence without any of these has nothing to find here.
 _FENCE_HINT = re2.compile(r"(?i)mcp|permissions|command|\brun\b|script|hooks|exec")
 #: Every fence with settings begins like this; most texts have none and need not be split.
@@ -129,7 +126,7 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
     """Read all texts in one pass, each as its own paragraph."""
     lines, parts = [], []
     for line, text in texts:
-        part = _NAMESPACE.sub("", visible(text)).rstrip(
+        part = without_namespaces(visible(text)).rstrip(
             "\n"
         )  # escapes hide characters from the view of the whole file
         parts.append(part)

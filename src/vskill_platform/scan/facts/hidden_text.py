@@ -84,6 +84,8 @@ _ESCAPED_BLANK = re.compile(r"(?<![\\:])\\[nrt]")
 #: The first half of what a Unicode tag is written as.
 _ESCAPED_TAG = re.compile(r"\\u[dD][bB]40\\u|\\U000[eE]0")
 
+_NAMESPACE = re.compile(r"\bxmlns(?::\w{1,20})?=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')")
+
 
 def without_escapes(text: str) -> str:
     """Return the text with escaped letters and line ends decoded, each on the line it is on."""
@@ -183,3 +185,8 @@ def _lines_with(pattern: re.Pattern[str], text: str) -> list[int]:
 def _is_no_flag(text: str) -> bool:
     """Tell tags that say something from those of a regional flag, which hide nothing."""
     return bool(_TAGS.search(_REGIONAL_FLAG.sub("", text)))
+
+
+def without_namespaces(text: str) -> str:
+    """Return a text without the names of XML, which look like addresses."""
+    return _NAMESPACE.sub("", text) if "xmlns" in text else text
