@@ -19,6 +19,8 @@ class Network:
         self.is_cut = False
         #: Set once a connection was refused.
         self.refused = asyncio.Event()
+        #: Set once the server has done that whose answer is lost.
+        self.lost = asyncio.Event()
         self._flows = asyncio.Event()
         self._flows.set()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -58,6 +60,7 @@ class Network:
                     server_writer.write(piece)
                     await server_writer.drain()
                     await server_reader.read(_PIECE)  # it answers only after the commit
+                    self.lost.set()
                     break
                 server_writer.write(piece)
                 await server_writer.drain()

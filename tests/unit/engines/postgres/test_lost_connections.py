@@ -89,6 +89,7 @@ async def test_an_outcome_that_nobody_can_ask_for_is_said_to_be_unknown(
     with pytest.raises(OutcomeUnknown, match="whether it was applied is unknown"):
         await engine.commit([Put("sub:1", b"one")])
 
+    await network.lost.wait()  # the server begins after the client has given up
     network.mend()
     assert await value_of(engine, "sub:1") == b"one"
     await engine.close()
