@@ -9,9 +9,9 @@ WORKDIR /src
 COPY requirements/runtime.lock requirements/build.lock requirements/
 # Without --upgrade-deps: pip checks every file against its hash in the lock files.
 RUN python -m venv /opt/vskill \
- && /opt/vskill/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.lock \
+ && /opt/vskill/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/runtime.lock \
  && python -m venv /opt/build \
- && /opt/build/bin/pip install --no-cache-dir --require-hashes -r requirements/build.lock
+ && /opt/build/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/build.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \

@@ -65,11 +65,11 @@ format: $(READY)
 	$(BIN)/python docs/modules.py
 
 bench: $(READY)  ## every number that we claim, compared with others
-	$(INSTALL) --require-hashes -r requirements/bench.lock
+	$(INSTALL) --no-deps --require-hashes -r requirements/bench.lock
 	set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
 
 bench-quick: $(READY)  ## every number that we claim in one table, in about five minutes
-	$(INSTALL) --require-hashes -r requirements/bench.lock
+	$(INSTALL) --no-deps --require-hashes -r requirements/bench.lock
 	$(BIN)/python benchmarks/quick.py $(ARGS)
 
 bench-scan: $(READY)  ## what the scanner flags and passes, and its speed, compared with Cisco's
@@ -79,7 +79,7 @@ bench-evasion: $(READY)  ## how many disguised attacks the scanner flags, and ho
 	$(BIN)/python benchmarks/scan_evasion.py $(ARGS)
 
 fuzz: $(READY)  ## hostile input for each part of the scanner, SECONDS each; reports what was found
-	$(INSTALL) --require-hashes -r requirements/fuzz.lock
+	$(INSTALL) --no-deps --require-hashes -r requirements/fuzz.lock
 	$(BIN)/pytest -q --timeout=0 --hypothesis-profile=fuzz tests/unit/scan/test_fuzz_targets.py
 	$(BIN)/python fuzz/run.py --seconds $(SECONDS) $(ARGS)
 
@@ -97,18 +97,18 @@ $(RUNTIME): requirements/runtime.lock requirements/build.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vskill-platform needs Python 3.11 or newer: make PYTHON=python3.12 …")'
 	@echo "Creating $(VENV) and installing the packages of requirements/runtime.lock (once, about half a minute) …"
 	@$(PYTHON) -m venv $(VENV)
-	@$(INSTALL) --require-hashes -r requirements/runtime.lock -r requirements/build.lock
+	@$(INSTALL) --no-deps --require-hashes -r requirements/runtime.lock -r requirements/build.lock
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(READY): $(RUNTIME) requirements/dev.lock
 	@echo "Installing the tools for tests of requirements/dev.lock (once) …"
-	@$(INSTALL) --require-hashes -r requirements/dev.lock
+	@$(INSTALL) --no-deps --require-hashes -r requirements/dev.lock
 	@touch $@
 
 $(DEPLOY): $(READY) requirements/deploy.lock
 	@echo "Installing the tools of requirements/deploy.lock (once) …"
-	@$(INSTALL) --require-hashes -r requirements/deploy.lock
+	@$(INSTALL) --no-deps --require-hashes -r requirements/deploy.lock
 	@touch $@
 
 # Not `npm ci`: it refuses a lock file without the optional packages of other systems, which are not
@@ -118,7 +118,7 @@ $(CLIENTS): tests/clients/package.json tests/clients/package-lock.json requireme
 	@echo "Installing the clients of tests/clients/package-lock.json and requirements/clients.lock (once, about 3 minutes) …"
 	@mkdir -p .clients
 	@$(PYTHON) -m venv .clients/venv
-	@.clients/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/clients.lock
+	@.clients/venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/clients.lock
 	@cp tests/clients/package.json tests/clients/package-lock.json .clients
 	@if command -v npm >/dev/null; then cd .clients && npm install --no-save --no-audit --no-fund --ignore-scripts --omit=optional --loglevel=error; fi
 	@touch $@

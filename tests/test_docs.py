@@ -323,6 +323,16 @@ def test_operators_install_nothing_without_a_hash() -> None:
         assert (ROOT / lock).is_file()
 
 
+def test_lock_files_are_installed_as_they_are() -> None:
+    """Without --no-deps, pip looks for extras by itself and refuses the lock once a newer release is out."""
+    places = ("Makefile", "Dockerfile", "docs/operations.md")
+    lines = [line for place in places for line in (ROOT / place).read_text().splitlines()]
+    installs = [line for line in lines if "--require-hashes" in line]
+
+    assert len(installs) > 8
+    assert [line for line in installs if "--no-deps" not in line] == []
+
+
 def test_every_fault_that_operators_read_about_has_its_test() -> None:
     text = (ROOT / "docs/operations.md").read_text()
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
