@@ -324,7 +324,7 @@ def test_operators_install_nothing_without_a_hash() -> None:
 
 
 def test_lock_files_are_installed_as_they_are() -> None:
-    """Without --no-deps, pip looks for extras by itself and refuses the lock once a newer release is out."""
+    """Without --no-deps, pip resolves extras itself and refuses the lock after a newer release."""
     places = ("Makefile", "Dockerfile", "docs/operations.md")
     lines = [line for place in places for line in (ROOT / place).read_text().splitlines()]
     installs = [line for line in lines if "--require-hashes" in line]
