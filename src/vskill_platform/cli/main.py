@@ -65,6 +65,7 @@ SECTIONS = {
         "reviews": f"{_MODERATION}:reviews",
         "block": f"{_MODERATION}:block",
         "appeals": f"{_HERE}.appeals:appeals",
+        "reports": f"{_HERE}.reports:reports",
     },
     "Run a registry": {
         "serve": f"{_HERE}.serve:serve",

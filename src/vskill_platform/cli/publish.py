@@ -234,7 +234,7 @@ def _show_end(registry: Any, found: Any, folder: Path) -> None:
     if found["state"] == "PUBLISHED":
         echo(f"Published as {slug}: {registry.page(f'/skills/{slug}')}")
         return
-    show_scan = load(f"{_CLI}.remote_reports:show_scan")
+    show_scan = load(f"{_CLI}.show_scan_report:show_scan")
     show_scan(found.get("scanResult"), found["skillName"], folder=folder)
     if found["state"] == "NEEDS_REVIEW":
         reason = found["reason"].removeprefix("needs review: ")

@@ -3,8 +3,8 @@
 from vskill_platform.cli.tables import show_table
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.client.addresses import segment
+from vskill_platform.client.case_shapes import Appeal, Appeals
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.shapes import Appeal, Appeals
 
 _APPEALS = "/api/v1/appeals"
 

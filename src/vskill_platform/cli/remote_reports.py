@@ -1,37 +1,65 @@
-"""Print a report of a registry as `scan` prints its own."""
+"""`reports` on a registry."""
 
-import sys
-from pathlib import Path
+from typing import Any
 
-from vskill_platform.client.answers import check_shape
-from vskill_platform.client.shapes import ScanReport
-from vskill_platform.model.skill import Capabilities
-from vskill_platform.model.unknown_fields import split_unknown
-from vskill_platform.model.verdict import Finding, Verdict
-from vskill_platform.scan.reports.report_text import write_text
-from vskill_platform.scan.scan_many import Scanned, Target
-from vskill_platform.scan.scan_skill import ScanResult
+from vskill_platform.cli.tables import show_table
+from vskill_platform.cli.terminal import echo, print_json
+from vskill_platform.client.addresses import segment
+from vskill_platform.client.case_shapes import UserReport, UserReportMade, UserReports
+from vskill_platform.client.registry import Registry
 
-#: Nothing is there: lines of code are shown only if the files are on this machine.
-NO_FILES = Path("/nonexistent")
+_REPORTS = "/api/v1/reports"
 
 
-def show_scan(report: ScanReport | None, name: str, *, folder: Path = NO_FILES) -> None:
-    """Print verdict and findings of a submission, as the API describes it."""
-    if report is None:
+def add(registry: Registry, *, skill: str, reason: str, as_json: bool) -> None:
+    slug, version = split_version(skill)
+    body = {"slug": slug, "version": version, "reason": reason}
+    made: UserReportMade = registry.post_json(_REPORTS, body, UserReportMade)
+    show_report(made["report"], as_json=as_json, under="report")
+
+
+def list_all(registry: Registry, *, status: str, problems: bool, as_json: bool) -> None:
+    found: UserReports
+    if status == "mine":
+        found = registry.get_json(f"{_REPORTS}/mine", UserReports)
+    else:
+        kind = "problem" if problems else "skill"
+        found = registry.get_json(_REPORTS, UserReports, status=status, kind=kind)
+    show_reports(found, as_json=as_json)
+
+
+def close(registry: Registry, *, report_id: str, answer: str, as_json: bool) -> None:
+    path = f"{_REPORTS}/{segment(report_id)}/close"
+    closed: UserReport = registry.post_json(path, {"answer": answer}, UserReport)
+    show_report(closed, as_json=as_json)
+
+
+def split_version(skill: str) -> tuple[str, str]:
+    """Return slug and version; the slug of an upload starts with @, too."""
+    slug, _, version = skill.rpartition("@")
+    return (slug, version) if slug else (skill, "")
+
+
+def show_report(report: UserReport, *, as_json: bool, under: str = "") -> None:
+    """Print one report; with *under*, the JSON has it in this field, as the API does."""
+    if as_json:
+        print_json({under: report} if under else report)
         return
-    # A newer registry may send more about a finding.
-    known, _ = split_unknown(report["findings"], tuple[Finding, ...])
-    result = ScanResult(
-        verdict=Verdict(report["verdict"]),
-        score=report["score"] or 0,
-        findings=check_shape(known, tuple[Finding, ...]),
-        capabilities=check_shape(report["capabilities"], Capabilities),
-        manifest=None,
-        files=0,
-        duration_ms=0,
-        scanner=report["scanner"],
-        ruleset=report["ruleset"],
+    echo(f"{report['id']}: {report['status']}")
+
+
+def show_reports(found: UserReports, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    show_table(
+        ("id", "created (UTC)", "user", "target", "reason", "status", "answer"),
+        [_row(one) for one in found["reports"]],
+        keys=("id",),
     )
-    target = Target(path=name, folder=folder)
-    write_text([Scanned(target=target, result=result)], sys.stdout)
+
+
+def _row(one: UserReport) -> tuple[Any, ...]:
+    target = f"{one['subject']} {one['version']}".strip() or "the registry"
+    at = one["createdAt"][:16].replace("T", " ")
+    return one["id"], at, one["by"], target, one["reason"], one["status"], one["answer"] or ""

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from vskill_platform.cli.remote_reports import show_scan
 from vskill_platform.cli.remote_submissions import mark
+from vskill_platform.cli.show_scan_report import show_scan
 from vskill_platform.cli.tables import show_table
 from vskill_platform.cli.terminal import (
     Console,

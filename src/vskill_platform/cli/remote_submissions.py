@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from vskill_platform.base.clock import SystemClock
 from vskill_platform.base.show_text import count_of
 from vskill_platform.cli.local_or_remote import EXIT_NOT_DONE
-from vskill_platform.cli.remote_reports import show_scan
+from vskill_platform.cli.show_scan_report import show_scan
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.cli.transfer_bar import transfer_bar

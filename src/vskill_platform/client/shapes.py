@@ -371,27 +371,3 @@ class WebhookDeliveries(TypedDict):
 
 class Replayed(TypedDict):
     replayed: int
-
-
-class AppealMessage(TypedDict):
-    by: str
-    at: str
-    text: str
-    isStaff: bool
-
-
-class Appeal(TypedDict):
-    id: str
-    subject: str
-    name: str
-    verdict: str
-    decidedBy: str
-    reason: str
-    by: str
-    createdAt: str
-    state: str
-    messages: list[AppealMessage]
-
-
-class Appeals(TypedDict):
-    appeals: list[Appeal]

@@ -138,9 +138,11 @@ async def _of_skill(
 
 def _of_report(key: str, audit: AuditRecord) -> Event:
     is_closed = audit.action == "report close"
+    slug, _, version = audit.subject.partition(" ") if audit.action == "report" else ("", "", "")
     data = EventData(
         report=audit.subject if is_closed else audit.outcome,
-        skill=audit.subject if audit.action == "report" else "",
+        skill=slug,
+        version=version,
         actor=audit.actor,
         reason=audit.reason,
         url=f"{base_url(get_settings())}/admin/reports",

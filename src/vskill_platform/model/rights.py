@@ -10,6 +10,7 @@ from vskill_platform.model.user import Namespace, Role, Scope, User
 from vskill_platform.settings import Settings
 
 __all__ = [
+    "ANONYMOUS",
     "RIGHTS",
     "SCOPES_OF",
     "SCOPE_RIGHTS",
@@ -22,6 +23,10 @@ __all__ = [
 ]
 
 
+#: Begins the names of visitors without an account; names of users have no @.
+ANONYMOUS = "anonymous@"
+
+
 class Right(StrEnum):
     #: No sign-in required: public pages, the sign-in form, health, static files.
     ANYONE = "anyone"
@@ -29,7 +34,7 @@ class Right(StrEnum):
     SUBMIT = "submit"
     #: Yank, hide and show skills in own namespaces, for signed-in users who may submit.
     MANAGE = "manage"
-    #: Report a skill or a problem to the staff.
+    #: Report a skill or a problem to the staff: everybody, and every token that can write.
     REPORT = "report"
     #: One's own account and tokens.
     ACCOUNT = "account"
@@ -43,7 +48,8 @@ class Right(StrEnum):
     ADMINISTER = "administer"
 
 
-_FOR_ALL = frozenset({Right.ANYONE, Right.ACCOUNT, Right.REPORT})
+_WITHOUT_ACCOUNT = frozenset({Right.ANYONE, Right.REPORT})
+_FOR_ALL = _WITHOUT_ACCOUNT | {Right.ACCOUNT}
 _FOR_PUBLISHERS = _FOR_ALL | {Right.SUBMIT, Right.MANAGE}
 _FOR_REVIEWERS = _FOR_PUBLISHERS | {Right.REVIEW, Right.OPERATE, Right.BLOCK}
 #: The rights of each role, independent of the settings.
@@ -102,13 +108,13 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """Return the name for histories and the audit log; IP addresses are truncated."""
-        return self.user.name if self.user else f"anonymous@{_label(self.address)}"
+        return self.user.name if self.user else f"{ANONYMOUS}{_label(self.address)}"
 
     def may(self, right: Right, settings: Settings) -> bool:
         if self.only_in and right not in _IN_NAMESPACE:
             return False
         if self.user is None:
-            return right is Right.ANYONE or (
+            return right in _WITHOUT_ACCOUNT or (
                 right is Right.SUBMIT and settings.submit_by == "anyone"
             )
         if self.via == "token" and not any(right in SCOPE_RIGHTS[item] for item in self.scopes):

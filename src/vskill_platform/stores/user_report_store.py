@@ -8,6 +8,7 @@ import msgspec
 
 from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
 from vskill_platform.model.record import Reasoned, Record
+from vskill_platform.model.rights import ANONYMOUS
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_each
 
@@ -15,6 +16,8 @@ _REPORT = "user-report:"
 #: Prefixes of the marks under which the reports of a user, and the open ones, are found.
 _BY_USER = "user-report-by "
 _OPEN = "user-report-open "
+#: Ends the mark of open reports by visitors without an account.
+_ANONYMOUS = "anonymous"
 #: The latest report of a user.
 _MARK = "user-reports-mark:"
 #: How long a closed report is kept; an open one is kept until it is closed.
@@ -33,6 +36,8 @@ class UserReport(Reasoned, Record, frozen=True, kw_only=True):
     kind: ReportKind
     #: The slug of the skill, or the page that a problem is about; may be empty.
     subject: str
+    #: The version of the skill; empty if the report names none.
+    version: str = ""
     reason: str
     by: str
     at: datetime
@@ -81,6 +86,12 @@ async def count_open_by(user_name: str, *, limit: int) -> int:
     return len(keys)
 
 
+async def count_open_anonymous(*, limit: int) -> int:
+    """Return how many open reports visitors without an account have, counted up to *limit*."""
+    (keys,) = await get_kv().find_marked([_OPEN + _ANONYMOUS], limit=limit)
+    return len(keys)
+
+
 async def get_reports_mark(user_name: str) -> int:
     """Return the revision of the record that every new report of a user writes."""
     stored = await get_record(_MARK + user_name, str)
@@ -93,7 +104,9 @@ def write_reports_mark(report: UserReport, *, expected: int) -> Operation:
 
 
 def write_user_report(report: UserReport, *, expected: int) -> Operation:
-    opened = (_OPEN + report.kind, _OPEN + _BY_USER + report.by) if report.is_open else ()
+    opened = [_OPEN + report.kind, _OPEN + _BY_USER + report.by] if report.is_open else []
+    if opened and report.by.startswith(ANONYMOUS):
+        opened.append(_OPEN + _ANONYMOUS)
     return Put(
         _REPORT + report.id,
         encode(report),

@@ -38,6 +38,7 @@ from vskill_platform.web.registry import (
     policy_api,
     probes,
     queue_health_api,
+    report_page,
     reports,
     rescan,
     retention,
@@ -93,6 +94,8 @@ PAGES = [Route(*row) for row in (
     ("GET", "/feeds/new.xml", ANYONE, feeds.new_skills),
     ("GET", "/feeds/blocked.xml", ANYONE, feeds.blocked_skills),
     ("GET", "/trust", ANYONE, trust_page.trust_page),
+    ("GET", "/report", REPORT, report_page.report_page),
+    ("POST", "/report", REPORT, report_page.report_form),
     # submissions and the queue
     ("GET", "/queue", ANYONE, queue_page.queue_page),
     ("GET", "/sets/{set_id:str}", ANYONE, set_page.set_page),
@@ -290,6 +293,7 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
     ),
     "Reports": (
         ("GET", "/api/v1/reports", REVIEW, reports.list_reports),
+        ("GET", "/api/v1/reports/mine", ANYONE, reports.list_own_reports),
         ("POST", "/api/v1/reports", REPORT, reports.report_over_api),
         ("POST", "/api/v1/reports/{report_id:str}/close", REVIEW, reports.close_over_api),
         ("POST", "/api/v1/problem-reports", REPORT, reports.report_problem_over_api),

@@ -72,6 +72,10 @@ APPEAL = {
     "reason": HOSTILE, "by": HOSTILE, "createdAt": MOMENT, "state": HOSTILE,
     "messages": [{"by": HOSTILE, "at": MOMENT, "text": HOSTILE, "isStaff": True}],
 }  # fmt: skip
+REPORT = {
+    "id": HOSTILE, "kind": HOSTILE, "subject": HOSTILE, "version": HOSTILE, "reason": HOSTILE,
+    "by": HOSTILE, "status": HOSTILE, "createdAt": MOMENT, "answer": HOSTILE,
+}  # fmt: skip
 DELETION = {
     "slug": HOSTILE, "versions": [HOSTILE], "isWholeSkill": True, "aliases": [HOSTILE],
     "installs": 1, "bytes": 1, "refused": None,
@@ -103,6 +107,9 @@ ANSWERS: dict[tuple[str, ...], Any] = {
     ("appeals", "show", "x"): APPEAL,
     ("appeals", "open", "x", "--text", "y"): APPEAL,
     ("appeals", "decide", "x", "granted", "--text", "y"): APPEAL,
+    ("reports", "add", "@a/b@1.0.0", "--reason", "y"): {"report": REPORT},
+    ("reports", "list"): {"reports": [REPORT]},
+    ("reports", "close", "x", "--answer", "y"): REPORT,
     ("follow", "a/b"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "--list"): {"followed": [FOLLOWED], "nextCursor": None},
     ("follow", "a/b", "--stop"): {"followed": [FOLLOWED], "nextCursor": None},

@@ -18,7 +18,7 @@ _FOR_PUBLISHERS = {R.ANYONE, R.REPORT, R.SUBMIT, R.MANAGE, R.ACCOUNT}
 _FOR_REVIEWERS = _FOR_PUBLISHERS | {R.REVIEW, R.OPERATE, R.BLOCK}
 #: With a session, if everybody may submit.
 TABLE: dict[Role | None, set[Right]] = {
-    None: {R.ANYONE, R.SUBMIT},
+    None: {R.ANYONE, R.REPORT, R.SUBMIT},
     Role.READER: _FOR_PUBLISHERS,
     Role.PUBLISHER: _FOR_PUBLISHERS,
     Role.REVIEWER: _FOR_REVIEWERS,

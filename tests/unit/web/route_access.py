@@ -23,7 +23,7 @@ WHO = {
     Right.SUBMIT: EVERYBODY - {"token:read", "token:manage", "token:review", "token:operate"},
     Right.MANAGE: _ACCOUNTS | {"token:manage", "token:review"},
     # Every token that can write something.
-    Right.REPORT: EVERYBODY - {"anonymous", "token:read"},
+    Right.REPORT: EVERYBODY - {"token:read"},
     Right.ACCOUNT: _ACCOUNTS,
     Right.REVIEW: _REVIEWERS,
     Right.OPERATE: frozenset({"reviewer", "admin", "token:operate", "token:admin"}),
@@ -43,6 +43,7 @@ ROUTES: dict[str, frozenset[str]] = {
     "DELETE /api/v1/account/token": frozenset(who for who in EVERYBODY if who.startswith("token:")),
     "GET /clawhub/api/v1/whoami": EVERYBODY - {"anonymous"},
     "GET /api/v1/problem-reports/mine": EVERYBODY - {"anonymous"},
+    "GET /api/v1/reports/mine": EVERYBODY - {"anonymous"},
     "GET /api/v1/followed-repos": EVERYBODY - {"anonymous"},
     # Somebody must have asked for it.
     "DELETE /api/v1/skills/{slug:str}/register-tracking": WHO[Right.SUBMIT] - {"anonymous"},

@@ -6,6 +6,7 @@ import msgspec
 
 from vskill_platform.engines.ports import ABSENT
 from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound, TooMany
+from vskill_platform.model.rights import ANONYMOUS
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
@@ -13,6 +14,7 @@ from vskill_platform.stores.mail_address_store import mail_to_user
 from vskill_platform.stores.user_report_store import (
     ReportKind,
     UserReport,
+    count_open_anonymous,
     count_open_by,
     get_reports_mark,
     get_user_report,
@@ -23,17 +25,22 @@ from vskill_platform.stores.user_report_store import (
 
 #: Open reports of one user; more would only hide those of others.
 MAX_OPEN = 50
+#: The same for visitors without an account: of one network, and of all together.
+MAX_OPEN_ANONYMOUS, MAX_ALL_ANONYMOUS = 5, 200
 _RETRY_AFTER = timedelta(hours=1)
 
 
-async def report_skill(slug: str, *, reason: str, actor: str) -> UserReport:
-    """Store a report about a skill, for staff; it changes nothing else."""
-    return await _store(ReportKind.SKILL, slug, reason, actor, action="report")
+async def report_skill(slug: str, *, version: str = "", reason: str, actor: str) -> UserReport:
+    """Store a report about a skill, or one version of it, for staff; it changes nothing else."""
+    report = _new(ReportKind.SKILL, slug, reason, actor)
+    report = msgspec.structs.replace(report, version=version)
+    return await _store(report, f"{slug} {version}".strip(), action="report")
 
 
 async def report_problem(subject: str, *, reason: str, actor: str) -> UserReport:
     """Store a report about the registry; *subject* is the page that it is about, if any."""
-    return await _store(ReportKind.PROBLEM, subject, reason, actor, action="report problem")
+    report = _new(ReportKind.PROBLEM, subject, reason, actor)
+    return await _store(report, subject or report.id, action="report problem")
 
 
 async def close_report(report_id: str, *, answer: str, actor: str) -> UserReport:
@@ -62,31 +69,44 @@ async def close_report(report_id: str, *, answer: str, actor: str) -> UserReport
 
 def _mail_fields(closed: UserReport) -> dict[str, str]:
     return {
-        "subject": closed.subject or "the registry",
+        "subject": f"{closed.subject} {closed.version}".strip() or "the registry",
         "reason": closed.reason,
         "answer": closed.answer,
         "by": closed.closed_by,
     }
 
 
-async def _store(
-    kind: ReportKind, subject: str, reason: str, actor: str, *, action: str
-) -> UserReport:
+def _new(kind: ReportKind, subject: str, reason: str, actor: str) -> UserReport:
     now = get_now()
-    report = UserReport(
+    return UserReport(
         id=new_report_id(now), kind=kind, subject=subject, reason=reason, by=actor, at=now
     )
-    audit = write_audit(action, subject or report.id, actor=actor, reason=reason, outcome=report.id)
+
+
+async def _store(report: UserReport, about: str, *, action: str) -> UserReport:
+    audit = write_audit(action, about, actor=report.by, reason=report.reason, outcome=report.id)
 
     async def plan() -> PlannedChange[UserReport]:
-        mark = await get_reports_mark(actor)  # before counting, to detect concurrent ones
-        if await count_open_by(actor, limit=MAX_OPEN) >= MAX_OPEN:
-            raise TooMany(
-                f"you have {MAX_OPEN} open reports; wait until some of them are handled",
-                retry_after=_RETRY_AFTER,
-            )
+        mark = await get_reports_mark(report.by)  # before counting, to detect concurrent ones
+        await _check_maximum(report.by)
         counted = write_reports_mark(report, expected=mark)
         operations = [counted, write_user_report(report, expected=ABSENT), audit]
         return PlannedChange(operations=operations, result=report)
 
-    return await change(f"the reports of {actor}", plan)
+    return await change(f"the reports of {report.by}", plan)
+
+
+async def _check_maximum(actor: str) -> None:
+    is_anonymous = actor.startswith(ANONYMOUS)
+    most = MAX_OPEN_ANONYMOUS if is_anonymous else MAX_OPEN
+    if await count_open_by(actor, limit=most) >= most:
+        whose = "your network has" if is_anonymous else "you have"
+        raise TooMany(
+            f"{whose} {most} open reports; wait until some of them are handled",
+            retry_after=_RETRY_AFTER,
+        )
+    if is_anonymous and await count_open_anonymous(limit=MAX_ALL_ANONYMOUS) >= MAX_ALL_ANONYMOUS:
+        raise TooMany(
+            "visitors without an account have too many open reports; sign in to report it",
+            retry_after=_RETRY_AFTER,
+        )

@@ -26,7 +26,7 @@ from vskill_platform.web.html.avatars import avatar
 from vskill_platform.web.html.findings import group_findings
 from vskill_platform.web.html.matched_words import mark_words
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
-from vskill_platform.web.http.urls import line_url, publisher_url, skill_url
+from vskill_platform.web.http.urls import line_url, publisher_url, skill_url, with_query
 from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -108,6 +108,7 @@ def build_templates() -> JinjaTemplateEngine:
         "without_state": lambda text: text.removeprefix("needs review: "),
         "places": lambda finding: [*finding.evidence[:1], *other_places(finding)],
         "skill_url": skill_url,
+        "with_query": with_query,
         "line_url": line_url,
         "publisher_url": publisher_url,
         "public_source": public_source,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from vskill_platform.catalogue.query import SkillQuery
-from vskill_platform.errors import InvalidInput, NotFound, NotSignedIn, VskillError
+from vskill_platform.errors import InvalidInput, NotFound, VskillError
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.rights import Right
 from vskill_platform.model.skill import PublishedSkill
@@ -154,8 +154,6 @@ async def _inspect(request: WebRequest, given: InspectArguments) -> dict[str, An
 
 async def _report(request: WebRequest, given: ReportArguments) -> dict[str, Any]:
     visitor = visitor_of(request)
-    if visitor.user is None:
-        raise NotSignedIn("reporting a skill needs a token: Authorization: Bearer vsk_…")
     require_right(visitor, Right.REPORT)
     limits_of(request).take(
         "write", quota_key(visitor), per_minute=get_settings().writes_per_minute, now=get_now()
@@ -223,7 +221,7 @@ _TOOLS = {
     "report_skill": _Tool(
         ReportArguments,
         _report,
-        "Report a skill as harmful or broken to the reviewers of the registry. Needs a token.",
+        "Report a skill as harmful or broken to the reviewers of the registry.",
         is_read_only=False,
     ),
 }

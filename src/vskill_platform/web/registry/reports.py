@@ -16,6 +16,7 @@ from vskill_platform.publish.moderation.user_reports import (
     report_problem,
     report_skill,
 )
+from vskill_platform.publish.versions.find_version import open_version
 from vskill_platform.stores.user_report_store import (
     ReportKind,
     UserReport,
@@ -49,6 +50,8 @@ _Long = Annotated[str, msgspec.Meta(max_length=10_000)]
 class ReportRequest(Shape, frozen=True, kw_only=True):
     skill_name: Text = ""
     slug: Text = ""
+    #: A version of the skill; empty for the skill as a whole.
+    version: Text = ""
     reason: _Long = ""
     description: _Long = ""
 
@@ -71,6 +74,8 @@ class ReportItem(Shape, frozen=True, kw_only=True):
     kind: str
     #: The slug of the skill, or the page that a problem is about.
     subject: str
+    #: The version of the skill; empty if the report names none.
+    version: str
     reason: str
     by: str
     #: open or closed
@@ -92,6 +97,10 @@ class ReportList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
+class OwnReports(Shape, frozen=True, kw_only=True):
+    reports: list[ReportItem]
+
+
 class ProblemReports(Shape, frozen=True, kw_only=True):
     reports: list[ReportItem]
     #: The same list, under the other name that clients read.
@@ -105,15 +114,23 @@ class Closing(Shape, frozen=True, kw_only=True):
 
 @operation(status=HTTP_201_CREATED, also=(404,))
 async def report_over_api(request: WebRequest, data: JSONBody[ReportRequest]) -> ReportMade:
-    """Report a skill to the reviewers."""
+    """Report a skill, or one version of it, to the reviewers; no account is needed."""
     name, reason = data.slug or data.skill_name, (data.reason or data.description).strip()
     if not name or not reason:
         raise InvalidInput("give the slug of a skill and a reason")
+    made = await report_visible(request, name, version=data.version, reason=reason)
+    return ReportMade(id=made.id, report=report_item(made))
+
+
+async def report_visible(
+    request: WebRequest, name: str, *, version: str, reason: str
+) -> UserReport:
+    """Report a skill that this visitor can see; raise if it has no such version."""
     skill = await find_skill(request, name)
-    made = await report_skill(
-        skill.slug, reason=reason[:MAX_REASON], actor=visitor_of(request).name
-    )
-    return ReportMade(id=made.id, report=_item(made))
+    if version:
+        await open_version(skill, version)
+    actor = visitor_of(request).name
+    return await report_skill(skill.slug, version=version, reason=reason[:MAX_REASON], actor=actor)
 
 
 @operation(status=HTTP_201_CREATED)
@@ -128,15 +145,22 @@ async def report_problem_over_api(
     made = await report_problem(
         (data.url or data.page).strip(), reason=reason, actor=visitor_of(request).name
     )
-    return ReportMade(id=made.id, report=_item(made))
+    return ReportMade(id=made.id, report=report_item(made))
 
 
 @operation(also=(403,))
 async def list_own_problems(request: WebRequest) -> ProblemReports:
     """List the problems that you have reported, with the answers; at most 100."""
     found = await list_reports_by(_signed_in(request).name, limit=_MAX_ROWS)
-    items = [_item(one) for one in found if one.kind is ReportKind.PROBLEM]
+    items = [report_item(one) for one in found if one.kind is ReportKind.PROBLEM]
     return ProblemReports(reports=items, problem_reports=items, total=len(items))
+
+
+@operation(also=(403,))
+async def list_own_reports(request: WebRequest) -> OwnReports:
+    """List what you have reported, with the answers; at most 100."""
+    found = await list_reports_by(_signed_in(request).name, limit=_MAX_ROWS)
+    return OwnReports(reports=[report_item(one) for one in found])
 
 
 async def list_reports(
@@ -152,7 +176,7 @@ async def list_reports(
     else:
         page = await list_user_reports(after=read_key(cursor), limit=size)
         found, following = page.reports, key_cursor(page.cursor)
-    answer = ReportList(reports=[_item(one) for one in found], next_cursor=following)
+    answer = ReportList(reports=[report_item(one) for one in found], next_cursor=following)
     return Response(answer, headers=headers)
 
 
@@ -161,7 +185,7 @@ async def close_over_api(
 ) -> ReportItem:
     """Close a report; its author sees the answer."""
     actor = visitor_of(request).name
-    return _item(await close_report(report_id, answer=data.answer, actor=actor))
+    return report_item(await close_report(report_id, answer=data.answer, actor=actor))
 
 
 async def reports_page(request: WebRequest) -> Template:
@@ -190,11 +214,12 @@ async def close_report_form(request: WebRequest, report_id: FromPath[str]) -> Re
     return await act(_HERE, work)
 
 
-def _item(one: UserReport) -> ReportItem:
+def report_item(one: UserReport) -> ReportItem:
     return ReportItem(
         id=one.id,
         kind=one.kind,
         subject=one.subject,
+        version=one.version,
         reason=one.reason,
         by=one.by,
         status="open" if one.is_open else "closed",

@@ -29,7 +29,7 @@ _PAGES = ("/", "/skills", "/trust", "/api")
 #: Not for search engines: pages of an account, and addresses for programs.
 _DISALLOWED = (
     "/account", "/admin", "/api/", "/clawhub/", "/device", "/git/", "/live/", "/mcp", "/sign-in",
-    "/submissions/", "/submit", "/welcome",
+    "/report", "/submissions/", "/submit", "/welcome",
 )  # fmt: skip
 _ROBOTS, _XML, _RSS = "text/plain", "application/xml", "application/rss+xml"
 

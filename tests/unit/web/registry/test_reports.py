@@ -55,13 +55,72 @@ async def test_a_token_that_only_reads_cannot_report(registry: Registry, path: s
     reading = await token_of(Role.PUBLISHER, Scope.READ)
     body = REPORT if path.endswith("/reports") else PROBLEM
 
-    anonymous = await registry.post(path, json={**REPORT, **PROBLEM})
     refused = await registry.post(path, json=body, headers=reading)
 
-    assert anonymous.status_code == 401
     assert refused.status_code == 403
     assert "it needs the scope submit" in refused.json()["detail"]
     assert [item for item in await all_audited() if item.action.startswith("report")] == []
+
+
+async def test_anybody_reports_a_version_without_an_account(registry: Registry) -> None:
+    rae = await token_of(Role.REVIEWER)
+
+    made = await registry.post("/api/v1/reports", json={**REPORT, "version": "1.0.0"})
+    unknown = await registry.post("/api/v1/reports", json={**REPORT, "version": "9.9.9"})
+    listed = (await registry.json("/reports", headers=rae))["reports"]
+    page = await registry.get("/admin/reports", headers=await browser_of(Role.ADMIN))
+
+    assert (made.status_code, unknown.status_code) == (201, 404)
+    assert [(one["version"], one["by"]) for one in listed] == [("1.0.0", "anonymous@127.0.0.x")]
+    assert "/skills/ada/notes/tidy?version=1.0.0" in page.text
+
+
+async def test_visitors_without_an_account_cannot_fill_the_list_of_reports(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(user_reports, "MAX_OPEN_ANONYMOUS", 1)
+    ben = await token_of(Role.READER, name="ben")
+
+    codes = [(await registry.post("/api/v1/reports", json=REPORT)).status_code for _ in range(2)]
+    monkeypatch.setattr(user_reports, "MAX_OPEN_ANONYMOUS", 9)
+    monkeypatch.setattr(user_reports, "MAX_ALL_ANONYMOUS", 1)
+    all_of_them = await registry.post("/api/v1/reports", json=REPORT)
+    signed_in = await registry.post("/api/v1/reports", json=REPORT, headers=ben)
+
+    assert codes == [201, 429]
+    assert all_of_them.status_code == 429
+    assert "sign in" in all_of_them.json()["detail"]
+    assert signed_in.status_code == 201
+
+
+async def test_a_form_reports_a_version_and_shows_the_answer(registry: Registry) -> None:
+    ben, rae = await browser_of(Role.READER), await token_of(Role.REVIEWER)
+    fields = {"skill": "ada/notes/tidy", "version": "1.0.0", "reason": "it <b>steals</b>"}
+
+    skill = await registry.get("/skills/ada/notes/tidy")
+    form = await registry.get("/report?skill=ada/notes/tidy&version=1.0.0")
+    empty = await registry.post("/report", data={**fields, "reason": " "}, headers=ben)
+    sent = await registry.post("/report", data=fields, headers=ben)
+    (one,) = (await registry.json("/reports", headers=rae))["reports"]
+    answer = {"answer": "We blocked it."}
+    await registry.post(f"/api/v1/reports/{one['id']}/close", json=answer, headers=rae)
+    mine = await registry.get("/report", headers=ben)
+    (own,) = (await registry.json("/reports/mine", headers=ben))["reports"]
+    stranger = await registry.get("/report")
+
+    assert 'href="/report?skill=ada%2Fnotes%2Ftidy&amp;version=1.0.0"' in skill.text
+    assert 'value="1.0.0"' in form.text
+    assert (empty.headers["location"], sent.headers["location"]) == (
+        "/report?skill=ada%2Fnotes%2Ftidy&version=1.0.0", "/report"
+    )  # fmt: skip
+    assert "it &lt;b&gt;steals&lt;/b&gt;" in mine.text
+    assert "We blocked it." in mine.text
+    assert own["answer"] == "We blocked it."
+    assert "We blocked it." not in stranger.text
+
+
+async def test_a_form_about_a_skill_that_nobody_may_see_is_not_found(registry: Registry) -> None:
+    assert (await registry.get("/report?skill=no/such/skill")).status_code == 404
 
 
 async def test_reports_are_for_staff_alone(registry: Registry) -> None:
