@@ -16,7 +16,8 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from tests.missing import skip_without
-from vskill_platform.engines.postgres.connection import prepare_schema, read_url
+from vskill_platform.engines.postgres.connection import read_url
+from vskill_platform.engines.postgres.migrate import prepare_schema
 
 _numbers = itertools.count(1)
 #: Everything but the tables and functions themselves, as after the first start. To truncate a table

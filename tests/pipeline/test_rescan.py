@@ -14,15 +14,10 @@ from anyio import CapacityLimiter
 from tests.casts import a_skill_folder
 from tests.clocks import NOON, ManualClock, TickingClock
 from tests.pipeline.conftest import Process
-from vskill_platform.cron import schedule, send_background
-from vskill_platform.cron.schedule import (
-    RESCAN,
-    Job,
-    ask_for_one_rescan,
-    ask_for_rescan,
-    run_due_jobs,
-    run_job_now,
-)
+from vskill_platform.cron import send_background
+from vskill_platform.cron.ask_for_runs import ask_for_one_rescan, ask_for_rescan
+from vskill_platform.cron.run_lease import LEASE
+from vskill_platform.cron.schedule import RESCAN, Job, run_due_jobs, run_job_now
 from vskill_platform.engines.ports import Put
 from vskill_platform.errors import Overtaken, ScanError
 from vskill_platform.model.decision import Outcome
@@ -457,11 +452,13 @@ async def test_a_requested_rescan_does_not_wait_for_the_schedule(
 async def test_a_requested_rescan_leaves_a_running_one_alone_until_its_lease_ends(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
-    await put_cron_run(CronRun(job="rescan", node="node-2", started_at=clock.now()))
+    now = clock.now()
+    await put_cron_run(CronRun(job="rescan", node="node-2", started_at=now, renewed_at=now))
 
+    clock.advance(seconds=LEASE.total_seconds())
     with pytest.raises(Overtaken, match="another rescan has been running"):
         await run_job_now(RESCAN)
-    clock.advance(seconds=schedule.RESCAN.budget.total_seconds())
+    clock.advance(seconds=1)
     ended = await run_job_now(RESCAN)
 
     assert ended.node == "node-1"

@@ -15,7 +15,8 @@ from tests.torture.audit import find_mistakes
 from tests.torture.conftest import StartNodes
 from tests.torture.nodes import Nodes
 from tests.torture.skills import make_skills
-from vskill_platform.cron.schedule import RESCAN, ask_for_rescan, ask_for_run
+from vskill_platform.cron.ask_for_runs import ask_for_rescan, ask_for_run
+from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.errors import Overtaken
 from vskill_platform.publish.moderation.current_policy import run_with_current_policy
 from vskill_platform.publish.moderation.edit_policy import PolicyDraft, save_policy
@@ -33,8 +34,8 @@ _KILLS = 4
 _SKILLS = 12
 #: A worker is killed up to this long after it has begun a rescan.
 _LONGEST_SECONDS = 0.3
-#: The job of a killed node is taken over after nine minutes.
-_PATIENCE_SECONDS = 1500.0
+#: On a busy machine, with a job that is taken over a minute after each kill.
+_PATIENCE_SECONDS = 900.0
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

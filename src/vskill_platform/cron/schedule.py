@@ -6,7 +6,6 @@ abandoned after the stop grace, which is safe because every job can be repeated.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -24,36 +23,20 @@ from vskill_platform.cron.prune import prune
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
 from vskill_platform.cron.remind_reviews import remind_reviews
 from vskill_platform.cron.rescan import send_rescans
+from vskill_platform.cron.run_lease import RunLease, is_running, refuse_if_running
 from vskill_platform.cron.sweep_blobs import sweep_unused_blobs
-from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.events.deliver import has_events_to_send, send_events
 from vskill_platform.events.send_mail import has_due_mails, send_due_mails
 from vskill_platform.publish.moderation.current_policy import run_with_current_policy
 from vskill_platform.publish.moderation.newest_rules import has_newest_rules
-from vskill_platform.publish.moderation.rescan_skills import (
-    new_one_rescan_request,
-    write_rescan_request,
-)
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.setting_values import format_duration
-from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.background_store import JOB_OF, RescanMessage, SimilarityMessage
-from vskill_platform.stores.change import PlannedChange, change
-from vskill_platform.stores.cron_store import (
-    CronRun,
-    expect_no_cron_run,
-    get_cron_run,
-    put_cron_run,
-)
-from vskill_platform.stores.db import commit, get_now, get_settings
+from vskill_platform.stores.cron_store import CronRun, get_cron_run
+from vskill_platform.stores.db import get_now
 from vskill_platform.stores.external_scan_dispatch import release_dead_external_scans
-from vskill_platform.stores.rescan_store import (
-    OneRescanRequest,
-    get_one_rescan_request,
-    put_one_rescan_request,
-)
 
 log = get_logger(__name__)
 
@@ -61,16 +44,13 @@ log = get_logger(__name__)
 LOOK_EVERY_SECONDS = 5.0
 #: How long a job may clean up after its budget, before it is reported as still running.
 CLEAN_UP_SECONDS = 5.0
-#: How long after its budget another node takes a job over.
-_TAKEN_OVER_AFTER = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     name: str
     every: timedelta
-    #: A job that takes longer is cancelled. It is also the lease: after this time other nodes
-    #: consider an unfinished run dead.
+    #: A job that takes longer is cancelled.
     budget: timedelta
     run: Callable[[], Coroutine[Any, Any, str]]
     #: Whether only nodes with the newest rules and policy run it.
@@ -190,20 +170,18 @@ async def _run_loop(env: WorkerEnv, job: Job) -> None:
 
 async def _run_if_due(job: Job) -> _Ended | None:
     try:
-        claimed = await _claim(job)
-        if claimed is None:
+        lease = await _claim(job)
+        if lease is None:
             return None
-        started, revision = claimed
         try:
-            ended = await _run(job, started)
+            ended = await _run(job, lease)
         except asyncio.CancelledError:
             # The next node that checks starts it again.
-            stopped = _end(started, "stopped with its server; it will be restarted")
-            asked = msgspec.structs.replace(stopped, asked_at=stopped.ended_at)
-            await put_cron_run(asked, expected=revision)
+            stopped = _end(lease.run, "stopped with its server; it will be restarted")
+            await lease.end(msgspec.structs.replace(stopped, asked_at=stopped.ended_at))
             raise
         _measure(ended.record)
-        await put_cron_run(ended.record, expected=revision)
+        await lease.end(ended.record)
     except EngineError as error:
         log.error(
             "cron job not recorded, the database does not answer", job=job.name, error=str(error)
@@ -214,101 +192,50 @@ async def _run_if_due(job: Job) -> _Ended | None:
 
 async def run_job_now(job: Job) -> CronRun:
     """Run a job that is not due; if it is already running anywhere, let it continue."""
-    now, last = get_now(), await get_cron_run(job.name)
-    if last and last.record.ended_at is None and abs(now - last.record.started_at) < job.budget:
-        raise _is_running(last.record, job)
-    started = CronRun(job=job.name, node=get_settings().node, started_at=now)
-    revision = await put_cron_run(started, expected=last.revision if last else ABSENT)
-    if revision is None:
-        raise _is_running(started, job)
+    last = await get_cron_run(job.name)
+    if last:
+        refuse_if_running(last.record, job.budget)
+    lease = await RunLease.take(job.name, last)
+    if lease is None:
+        raise Overtaken(f"another {job.name} has just been started; wait for it")
     try:
-        record = (await _run(job, started)).record
+        record = (await _run(job, lease)).record
     except asyncio.CancelledError:
-        await put_cron_run(_end(started, "interrupted"), expected=revision)
+        await lease.end(_end(lease.run, "interrupted"))
         raise
-    await put_cron_run(record, expected=revision)
+    await lease.end(record)
     return record
 
 
-async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -> None:
-    """Make a job due, so that the next node that checks runs it; the audit log has the actor."""
-    await _make_due(job, [write_audit(job.name, "all", actor=actor, reason=""), *also])
-
-
-async def _make_due(job: Job, operations: Sequence[Operation] = ()) -> None:
-    now, last = get_now(), await get_cron_run(job.name)
-    if last is None:  # then it is due anyway
-        is_asked = await commit([expect_no_cron_run(job.name), *operations])
-    elif last.record.ended_at is None and abs(now - last.record.started_at) < job.budget:
-        raise _is_running(last.record, job)
-    else:
-        asked = msgspec.structs.replace(last.record, asked_at=now)
-        is_asked = await put_cron_run(asked, expected=last.revision, also=operations)
-    if is_asked is None:
-        raise Overtaken(f"{job.name} has just been started; wait for it")
-
-
-async def ask_to_follow_repos() -> None:
-    """Check the followed repositories that are due soon, not at the next interval."""
-    with suppress(Overtaken):  # the next run is at most two minutes away
-        await _make_due(FOLLOW_REPOS)
-
-
-async def ask_for_rescan(*, actor: str) -> None:
-    """Make the next run check everything again; a running job must finish first."""
-    # In the same commit that makes the job due: a run between two commits would drop the request.
-    await ask_for_run(RESCAN, actor=actor, also=[write_rescan_request(actor)])
-
-
-async def ask_for_one_rescan(slug: str, *, actor: str) -> OneRescanRequest:
-    """Have one skill checked again soon; while a request for it is open, return that one."""
-
-    async def plan() -> PlannedChange[OneRescanRequest]:
-        if stored := await get_one_rescan_request(slug):
-            return PlannedChange(result=stored.record)
-        asked = new_one_rescan_request(slug, actor)
-        audit = write_audit(RESCAN.name, slug, actor=actor, reason="", outcome=asked.id)
-        return PlannedChange(operations=[put_one_rescan_request(asked), audit], result=asked)
-
-    asked = await change(f"the rescan of {slug}", plan)
-    with suppress(Overtaken):  # the run after the current one sees the request
-        await _make_due(RESCAN)
-    return asked
-
-
-def _is_running(run: CronRun, job: Job) -> Overtaken:
-    until = run.started_at + job.budget
-    return Overtaken(
-        f"another {job.name} has been running since {run.started_at:%H:%M:%S} UTC; wait for it, or "
-        f"until {until:%H:%M:%S} UTC if it was killed"
-    )
-
-
-async def _claim(job: Job) -> tuple[CronRun, int] | None:
+async def _claim(job: Job) -> RunLease | None:
     """Start a run if it is due; of several nodes only one succeeds."""
-    now = get_now()
     last = await get_cron_run(job.name)
-    # The absolute difference: after the clock jumped back, the last start is in the future.
-    since = abs(now - last.record.started_at) if last else job.every
-    # A run that has neither ended nor been cancelled by then died with its node.
-    is_dead = last and last.record.ended_at is None and since > job.budget + _TAKEN_OVER_AFTER
-    if last and since < job.every and not (last.record.asked_at or is_dead):
-        has_ended = last.record.ended_at is not None
-        if not (has_ended and job.has_work and await job.has_work()):
-            return None
+    if last and not await _is_due(job, last.record):
+        return None
     # Before the claim, so that the node with the newest rules need not wait for the next interval.
     if job.needs_newest_rules and not await has_newest_rules():
         return None
-    run = CronRun(job=job.name, node=get_settings().node, started_at=now)
-    revision = await put_cron_run(run, expected=last.revision if last else ABSENT)
-    return (run, revision) if revision is not None else None
+    return await RunLease.take(job.name, last)
 
 
-async def _run(job: Job, started: CronRun) -> _Ended:
+async def _is_due(job: Job, last: CronRun) -> bool:
+    # The absolute difference: after the clock jumped back, the last start is in the future.
+    if last.asked_at or abs(get_now() - last.started_at) >= job.every:
+        return True
+    if last.ended_at is None:
+        return not is_running(last, job.budget)
+    return job.has_work is not None and await job.has_work()
+
+
+async def _run(job: Job, lease: RunLease) -> _Ended:
     """Run the job within its budget; wait only briefly if it ignores its cancellation."""
-    work = asyncio.ensure_future(job.run())
+    work, keeping = asyncio.ensure_future(job.run()), asyncio.ensure_future(lease.keep())
     try:
-        await asyncio.wait([work], timeout=job.budget.total_seconds())
+        await asyncio.wait(
+            [work, keeping],
+            timeout=job.budget.total_seconds(),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
         is_late = not work.done()
         if is_late:
             work.cancel()
@@ -317,19 +244,30 @@ async def _run(job: Job, started: CronRun) -> _Ended:
         work.cancel()
         await asyncio.wait([work])  # a shutdown waits for this until the grace period ends
         raise
+    finally:
+        is_lost = keeping.done()
+        keeping.cancel()
+    if is_lost:
+        keeping.result()  # an unexpected error ends the cron
     if is_late:
-        outcome, is_failure = _late(job, is_running=not work.done()), True
-        log.error("cron job failed", job=job.name, error=outcome)
-    elif work.cancelled():
-        outcome, is_failure = "it was cancelled", True
+        outcome, is_failure = _late(job, is_lost=is_lost, is_running=not work.done()), True
         log.error("cron job failed", job=job.name, error=outcome)
     else:
-        try:
-            outcome, is_failure = work.result(), False
-        except Exception as error:
-            outcome, is_failure = f"{type(error).__name__}: {error}", True
-            log.error("cron job failed", job=job.name, error=outcome, exc_info=error)
-    return _Ended(_end(started, outcome, is_failure=is_failure), work)
+        outcome, is_failure = _read_result(job, work)
+    return _Ended(_end(lease.run, outcome, is_failure=is_failure), work)
+
+
+def _read_result(job: Job, work: asyncio.Future[str]) -> tuple[str, bool]:
+    """Return the outcome of a job that has ended, and whether it is a failure."""
+    if work.cancelled():
+        log.error("cron job failed", job=job.name, error="it was cancelled")
+        return "it was cancelled", True
+    try:
+        return work.result(), False
+    except Exception as error:
+        outcome = f"{type(error).__name__}: {error}"
+        log.error("cron job failed", job=job.name, error=outcome, exc_info=error)
+        return outcome, True
 
 
 def _measure(run: CronRun) -> None:
@@ -344,6 +282,8 @@ def _end(started: CronRun, outcome: str, *, is_failure: bool = False) -> CronRun
     )
 
 
-def _late(job: Job, *, is_running: bool) -> str:
+def _late(job: Job, *, is_lost: bool, is_running: bool) -> str:
     still = "; it was cancelled but is still running" if is_running else ""
+    if is_lost:
+        return f"stopped: its node could not report for too long, another one may run it{still}"
     return f"not finished within its budget of {format_duration(job.budget)}{still}"

@@ -32,6 +32,8 @@ class CronRun(Record, frozen=True, kw_only=True):
     job: str
     node: str
     started_at: datetime
+    #: When its node last reported that the job is still running there.
+    renewed_at: datetime | None = None
     ended_at: datetime | None = None
     #: The result in words, or the error.
     outcome: str = ""

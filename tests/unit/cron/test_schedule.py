@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -10,21 +11,28 @@ import msgspec
 import pytest
 
 from tests.clocks import ManualClock
-from vskill_platform.cron import schedule
+from vskill_platform.cron import run_lease, schedule
+from vskill_platform.cron.ask_for_runs import ask_for_run
+from vskill_platform.cron.run_lease import LEASE
 from vskill_platform.cron.schedule import (
     JOBS,
     Job,
-    ask_for_run,
     run_cron,
     run_due_jobs,
     run_job_now,
 )
-from vskill_platform.engines.ports import Delete, Put
-from vskill_platform.errors import EngineError, FeedTrimmed, Overtaken
+from vskill_platform.engines.ports import Delete, Operation, Put
+from vskill_platform.errors import EngineError, FeedTrimmed, OutcomeUnknown, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env
 from vskill_platform.stores.audit_store import list_audit
-from vskill_platform.stores.cron_store import CronRun, get_cron_runs, get_cursor, put_cron_run
+from vskill_platform.stores.cron_store import (
+    CronRun,
+    get_cron_run,
+    get_cron_runs,
+    get_cursor,
+    put_cron_run,
+)
 
 
 def a_job(name: str, run: Any, *, budget: timedelta = timedelta(minutes=1)) -> Job:
@@ -67,19 +75,126 @@ async def test_of_two_nodes_one_runs_the_job(env: WorkerEnv) -> None:
     assert sum(len(run) for run in runs) == 1
 
 
-async def test_a_job_that_died_with_its_node_is_taken_over_after_its_budget(
+HALF_AN_HOUR = timedelta(minutes=30)
+
+
+async def test_a_job_whose_node_was_killed_is_taken_over_when_its_lease_ends(
     env: WorkerEnv, bound: WorkerEnv, clock: ManualClock
 ) -> None:
-    job = Job("a", timedelta(hours=6), timedelta(minutes=10), done)
-    await put_cron_run(CronRun(job="a", node="killed", started_at=clock.now()))
+    job, now = Job("a", timedelta(hours=6), HALF_AN_HOUR, done), clock.now()
+    await put_cron_run(CronRun(job="a", node="killed", started_at=now, renewed_at=now))
 
-    clock.advance(minutes=10)
+    clock.advance(seconds=LEASE.total_seconds())
     while_it_may_run = await run_due_jobs(env, jobs=(job,))
-    clock.advance(seconds=11)
+    clock.advance(seconds=1)
     runs = await asyncio.gather(*(run_due_jobs(env, jobs=(job,)) for _ in range(2)))
 
     assert while_it_may_run == []
     assert sorted(len(run) for run in runs) == [0, 1]
+
+
+@pytest.mark.parametrize("renewed_minutes_before", [None, 1])
+async def test_a_job_of_the_release_before_is_taken_over_after_its_budget(
+    env: WorkerEnv, bound: WorkerEnv, clock: ManualClock, renewed_minutes_before: int | None
+) -> None:
+    job, now = Job("a", timedelta(hours=6), HALF_AN_HOUR, done), clock.now()
+    # It renews nothing, but keeps the field of the run before, which it does not know.
+    kept = renewed_minutes_before and now - timedelta(minutes=renewed_minutes_before)
+    await put_cron_run(CronRun(job="a", node="older", started_at=now, renewed_at=kept))
+
+    clock.advance(seconds=HALF_AN_HOUR.total_seconds())
+    while_it_may_run = await run_due_jobs(env, jobs=(job,))
+    clock.advance(seconds=11)
+
+    assert while_it_may_run == []
+    assert len(await run_due_jobs(env, jobs=(job,))) == 1
+
+
+async def test_a_job_that_takes_long_is_left_to_its_node(
+    bound: WorkerEnv, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_lease, "RENEW_EVERY_SECONDS", 0.001)
+    others: list[list[CronRun]] = []
+
+    async def long() -> str:
+        for _ in range(3):
+            clock.advance(seconds=LEASE.total_seconds())
+            while (await get_cron_runs())[0].renewed_at != clock.now():
+                await asyncio.sleep(0.001)
+            others.append(await run_due_jobs(bound, jobs=(job,)))
+        return "done"
+
+    job = Job("a", timedelta(hours=6), HALF_AN_HOUR, long)
+
+    (run,) = await run_due_jobs(bound, jobs=(job,))
+
+    assert run.outcome == "done"
+    assert others == [[], [], []]
+    assert (await get_cron_runs())[0].ended_at == clock.now()
+
+
+async def test_a_job_that_another_node_has_taken_over_is_stopped(
+    bound: WorkerEnv, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_lease, "RENEW_EVERY_SECONDS", 0.001)
+    theirs = CronRun(job="a", node="node-2", started_at=clock.now() + timedelta(minutes=1))
+
+    async def overtaken() -> str:
+        last = await get_cron_run("a")
+        assert last
+        await put_cron_run(theirs, expected=last.revision)
+        return await endless()
+
+    (run,) = await run_due_jobs(bound, jobs=(a_job("a", overtaken),))
+
+    assert run.outcome.startswith("stopped: its node could not report for too long")
+    assert await get_cron_runs() == [theirs]
+
+
+async def test_a_renewal_whose_answer_was_lost_does_not_stop_the_job(
+    bound: WorkerEnv, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_lease, "RENEW_EVERY_SECONDS", 0.001)
+    commit, is_renewed = bound.engine.commit, asyncio.Event()
+    renewals = 0
+
+    async def losing(operations: Sequence[Operation]) -> int | None:
+        nonlocal renewals
+        revision = await commit(operations)
+        renewals += 1
+        if renewals == 1:
+            raise OutcomeUnknown("lost")
+        is_renewed.set()
+        return revision
+
+    async def long() -> str:
+        monkeypatch.setattr(bound.engine, "commit", losing)
+        await is_renewed.wait()
+        return "done"
+
+    (run,) = await run_due_jobs(bound, jobs=(a_job("a", long),))
+
+    assert run.outcome == "done"
+    assert (await get_cron_runs())[0].outcome == "done"
+
+
+async def test_a_job_whose_node_cannot_renew_its_lease_is_stopped_before_it_ends(
+    bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_lease, "RENEW_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(run_lease, "LEASE", timedelta(seconds=0.01))
+
+    async def down(_: object) -> None:
+        raise EngineError("down")
+
+    async def long() -> str:
+        with monkeypatch.context() as outage:
+            outage.setattr(bound.engine, "commit", down)
+            return await endless()
+
+    (run,) = await run_due_jobs(bound, jobs=(a_job("a", long),))
+
+    assert run.outcome.startswith("stopped: its node could not report for too long")
 
 
 async def test_a_job_that_fails_or_hangs_does_not_touch_the_others(bound: WorkerEnv) -> None:
@@ -305,15 +420,15 @@ async def test_a_job_that_somebody_asks_for_is_due_at_once(
     assert [(one.actor, one.action) for one in (await list_audit()).records] == [("cyd", "a")] * 2
 
 
-async def test_a_job_that_runs_is_not_asked_for_until_its_budget_is_over(
+async def test_a_job_that_runs_is_not_asked_for_until_its_lease_has_ended(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
-    job = a_job("a", done)
-    await put_cron_run(CronRun(job="a", node="node-2", started_at=clock.now()))
+    job, now = a_job("a", done), clock.now()
+    await put_cron_run(CronRun(job="a", node="node-2", started_at=now, renewed_at=now))
 
-    with pytest.raises(Overtaken, match="has been running"):
+    with pytest.raises(Overtaken, match=r"has been running since .*, or until 12:00:45 UTC if it"):
         await ask_for_run(job, actor="cyd")
-    clock.advance(minutes=1)  # it was killed
+    clock.advance(seconds=46)  # it was killed
     await ask_for_run(job, actor="cyd")
 
     assert len(await run_due_jobs(bound, jobs=(job,))) == 1

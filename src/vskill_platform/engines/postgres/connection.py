@@ -1,8 +1,9 @@
-"""Connections to PostgreSQL: the URL, the pool, the schema, and translation of its errors."""
+"""Connections to PostgreSQL: the URL, the pool, and the translation of its errors."""
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+import ssl
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ import asyncpg
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.sql_file import load_migrations, load_queries
+from vskill_platform.engines.sql_file import load_queries
 from vskill_platform.errors import ConfigError, EngineError
 from vskill_platform.secret_settings import check_server_url
 
@@ -21,17 +22,11 @@ log = get_logger(__name__)
 Connection: TypeAlias = "asyncpg.Connection[Any] | asyncpg.pool.PoolConnectionProxy[Any]"
 
 _QUERIES = load_queries("vskill_platform.engines.postgres", "queries.sql")
-_MIGRATIONS = load_migrations("vskill_platform.engines.postgres", "schema")
 #: The schema in the SQL files; a URL may name another one.
 DEFAULT_SCHEMA = "vskill"
 _POOLERS = ("none", "transaction")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 _IN_SQL = re.compile(rf"\b{DEFAULT_SCHEMA}\b(?=\.)|(?<='){DEFAULT_SCHEMA}(?='::regnamespace)")
-_USABLE_FROM = re.compile(r"-- usable from (\d+)\n")
-#: The oldest release with every feature that the schema uses, and that still gets fixes.
-_OLDEST_SERVER = 14
-#: Locks of migrations, by the name of the schema.
-_MIGRATION_LOCK = 0x76736B6C  # "vskl"
 CONNECT_SECONDS = 10
 #: No statement of ours takes long; one that does holds up everybody behind it.
 _STATEMENT_SECONDS = 30
@@ -49,6 +44,10 @@ _KEEPALIVE = {
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
 }
+#: Only with this isolation, a check after a lock sees what the lock has waited for. The role or the
+#: database may have another default.
+ISOLATION = "read_committed"
+_ISOLATION = {"default_transaction_isolation": "read committed"}
 #: Every query uses an index. The statistics of a queue are always out of date, and with them the
 #: server prefers to read the whole table, or plans the statements of a function on every call.
 _PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
@@ -60,15 +59,22 @@ LOST = (
     asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError, asyncpg.IdleSessionTimeoutError, asyncpg.TooManyConnectionsError,
 )  # fmt: skip
+_FORGOTTEN_POOLER = "a pooler is in between: add ?pooler=transaction to the database URL"
 _ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.DiskFullError, "the disk of the database server is full"),
     (asyncpg.TooManyConnectionsError, "the database server has no free connections"),
     (asyncpg.InsufficientPrivilegeError, "the user of the database URL lacks permissions"),
     (asyncpg.InvalidAuthorizationSpecificationError, "the database server refused the sign-in"),
     (asyncpg.InvalidCatalogNameError, "the database does not exist; create it first"),
-    (asyncpg.ReadOnlySQLTransactionError, "the database server is a read-only standby"),
+    (
+        asyncpg.ReadOnlySQLTransactionError,
+        "the database server is a read-only standby, or default_transaction_read_only is on",
+    ),
     (asyncpg.QueryCanceledError, "the database took too long"),
     (asyncpg.LockNotAvailableError, "another transaction holds a lock for too long"),
+    (ssl.SSLError, "no TLS connection to the database server; check sslmode and sslrootcert"),
+    (asyncpg.InvalidSQLStatementNameError, _FORGOTTEN_POOLER),
+    (asyncpg.DuplicatePreparedStatementError, _FORGOTTEN_POOLER),
     (asyncpg.UndefinedTableError, "the tables are missing; was the database replaced?"),
 )
 
@@ -125,17 +131,19 @@ def read_url(url: str) -> Place:
 
 
 def queries_for(schema: str) -> dict[str, str]:
-    return {name: _for_schema(query, schema) for name, query in _QUERIES.items()}
+    return {name: for_schema(query, schema) for name, query in _QUERIES.items()}
 
 
-def _for_schema(text: str, schema: str) -> str:
+def for_schema(text: str, schema: str) -> str:
     return text if schema == DEFAULT_SCHEMA else _IN_SQL.sub(schema, text)
 
 
 def translate(error: BaseException, place: Place) -> EngineError:
     advice = next((words for kind, words in _ADVICE if isinstance(error, kind)), "")
     if "unsupported startup parameter" in str(error):
-        advice = "a pooler is in between: add ?pooler=transaction to the database URL"
+        advice = _FORGOTTEN_POOLER
+    if "rejected SSL upgrade" in str(error):
+        advice = "the database server offers no TLS, but sslmode in the database URL asks for it"
     if not advice and isinstance(error, LOST):
         advice = "the database server does not answer"
     why = str(error) or type(error).__name__
@@ -163,6 +171,8 @@ async def connect(place: Place, *, timeout_seconds: float = CONNECT_SECONDS) -> 
             command_timeout=_STATEMENT_SECONDS + 5,
             **_session_options(place, timeouts={}),
         )
+    except asyncpg.ClientConfigurationError as error:
+        raise ConfigError(f"{place.shown}: {error}; correct the database URL") from error
     except LOST as error:
         raise not_connected(error, place) from error
     return connection
@@ -194,118 +204,7 @@ def _session_options(place: Place, *, timeouts: dict[str, str]) -> dict[str, Any
     name = {"application_name": place.application_name}
     if place.is_pooled:  # a pooler refuses other parameters
         return {"server_settings": name, "statement_cache_size": 0}
-    return {"server_settings": name | _KEEPALIVE | _PLANS | timeouts}
-
-
-async def prepare_schema(place: Place, *, create: bool, migrate: bool = True) -> None:
-    """Create or upgrade the tables; one node at a time, the others wait and find it done."""
-    with errors_translated(place):
-        connection = await connect(place)
-        try:
-            # One transaction: behind a pooler, the next one may have another session.
-            async with connection.transaction():
-                await _check_server(connection, place)
-                if migrate:
-                    await connection.execute(
-                        "SELECT pg_advisory_xact_lock($1, hashtext($2))",
-                        _MIGRATION_LOCK,
-                        place.schema,
-                    )
-                await _migrate(connection, place, create=create, migrate=migrate)
-        finally:
-            await connection.close()
-
-
-async def _check_server(connection: Connection, place: Place) -> None:
-    version = connection.get_server_version()
-    if version.major < _OLDEST_SERVER:
-        raise ConfigError(
-            f"{place.shown}: PostgreSQL {version.major} is too old; {_OLDEST_SERVER} or newer is "
-            "needed"
-        )
-    encoding = await connection.fetchval("SHOW server_encoding")
-    if encoding != "UTF8":
-        raise ConfigError(
-            f"{place.shown}: the database has the encoding {encoding}; create it with ENCODING "
-            "'UTF8'"
-        )
-
-
-async def _migrate(connection: Connection, place: Place, *, create: bool, migrate: bool) -> None:
-    schema = place.schema
-    found = await read_schema_version(connection, schema)
-    version = found.version if found else None
-    if version is None and not create:
-        raise ConfigError(
-            f"{place.shown}: there is no registry in schema {schema} yet. Start one with "
-            "`vskill-platform serve`, or name the right database in VSKILL_DATABASE_URL."
-        )
-    if found and found.is_newer_but_usable:
-        log.info("database has the schema of a newer release", version=version)
-        return
-    if (version or 0) > len(_MIGRATIONS):
-        raise ConfigError(
-            f"{place.shown}: the database has schema version {version}, this release knows "
-            f"{len(_MIGRATIONS)}; use the newer release"
-        )
-    if version == len(_MIGRATIONS):
-        return
-    if not migrate:
-        raise ConfigError(
-            f"{place.shown}: the database has schema version {version}, this release needs "
-            f"{len(_MIGRATIONS)}; start `serve` or `work` once to upgrade it"
-        )
-    async with connection.transaction():
-        if version is None:
-            await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-            await connection.execute(f"CREATE TABLE {schema}.schema_version (version int NOT NULL)")
-        await connection.execute(
-            f"ALTER TABLE {schema}.schema_version ADD COLUMN IF NOT EXISTS usable_from int"
-        )
-        for script in _MIGRATIONS[version or 0 :]:
-            await connection.execute(_for_schema(script, schema))
-        await connection.execute(f"TRUNCATE {schema}.schema_version")
-        await connection.copy_records_to_table(
-            "schema_version",
-            schema_name=schema,
-            columns=["version", "usable_from"],
-            records=[(len(_MIGRATIONS), _usable_from(_MIGRATIONS))],
-        )
-    log.info("database schema upgraded", before=version or 0, after=len(_MIGRATIONS))
-
-
-class SchemaVersion(msgspec.Struct, frozen=True):
-    version: int
-    #: The oldest version whose release can use this schema, too.
-    usable_from: int
-
-    @property
-    def is_newer_but_usable(self) -> bool:
-        return self.version > len(_MIGRATIONS) >= self.usable_from
-
-
-def _usable_from(migrations: Sequence[str]) -> int:
-    """Return the oldest version whose release can use the schema that these scripts lead to.
-
-    A script can be used by the release of its own version, unless its first line says that older
-    ones can do so, too, because it only adds something: `-- usable from 2`.
-    """
-    found = [_USABLE_FROM.match(script) for script in migrations]
-    return max(int(one[1]) if one else number for number, one in enumerate(found, 1))
-
-
-async def read_schema_version(connection: Connection, schema: str) -> SchemaVersion | None:
-    table = f"{schema}.schema_version"
-    if await connection.fetchval("SELECT to_regclass($1)", table) is None:
-        return None
-    # As JSON: the first databases have no column `usable_from`.
-    row = msgspec.json.decode(
-        await connection.fetchval(f"SELECT to_jsonb(found)::text FROM {table} AS found")  # noqa: S608 - checked name
-    )
-    return SchemaVersion(row["version"], row.get("usable_from") or row["version"])
-
-
-CURRENT_VERSION = len(_MIGRATIONS)
+    return {"server_settings": name | _KEEPALIVE | _ISOLATION | _PLANS | timeouts}
 
 
 async def close_pool(pool: "asyncpg.Pool[Any]") -> None:

@@ -12,6 +12,7 @@ import asyncpg
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.postgres.connection import (
     CONNECT_SECONDS,
+    ISOLATION,
     LOST,
     Connection,
     NotConnected,
@@ -78,7 +79,7 @@ class Database:
                 return
             # The driver sends a statement and its arguments one after the other; only within a
             # transaction do both reach the same session.
-            async with connection.transaction():
+            async with connection.transaction(isolation=ISOLATION):
                 yield connection
         except asyncpg.ReadOnlySQLTransactionError:
             # The server has become a standby: look for the new primary from now on.
@@ -93,9 +94,19 @@ class Database:
             try:
                 return await self._pool.acquire(timeout=CONNECT_SECONDS)
             except (asyncpg.PostgresError, *LOST) as error:
+                if isinstance(error, TimeoutError) and self._are_all_busy():
+                    raise NotConnected(
+                        f"{self.place.shown}: all {self._pool.get_max_size()} connections of this "
+                        "process are busy; look for slow queries, or raise "
+                        "VSKILL_DATABASE_POOL_SIZE"
+                    ) from error
                 if monotonic() >= give_up_at:
                     raise not_connected(error, self.place) from error
                 await asyncio.sleep(_RECONNECT_SECONDS)
+
+    def _are_all_busy(self) -> bool:
+        pool = self._pool
+        return pool.get_size() - pool.get_idle_size() >= pool.get_max_size()
 
     async def rows(self, query: str, *arguments: Any) -> list[Any]:
         """Return all rows of the named query; a lost connection is replaced once."""

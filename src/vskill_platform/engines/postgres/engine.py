@@ -37,19 +37,21 @@ from vskill_platform.engines.ports import (
 )
 from vskill_platform.engines.postgres.commit import Writer
 from vskill_platform.engines.postgres.connection import (
-    CURRENT_VERSION,
     Place,
     close_pool,
     connect,
     errors_translated,
     is_lost,
     open_pool,
-    prepare_schema,
-    read_schema_version,
     read_url,
 )
 from vskill_platform.engines.postgres.database import Database
 from vskill_platform.engines.postgres.kv import PostgresKeyValueStore
+from vskill_platform.engines.postgres.migrate import (
+    CURRENT_VERSION,
+    prepare_schema,
+    read_schema_version,
+)
 from vskill_platform.engines.postgres.notifications import Notifications
 from vskill_platform.engines.postgres.queue import PostgresMessageQueue
 from vskill_platform.engines.postgres.transfer import (

@@ -15,6 +15,7 @@ from vskill_platform.engines.postgres.connection import (
     connect,
 )
 from vskill_platform.engines.wakeup import Wakeup
+from vskill_platform.errors import ConfigError
 
 log = get_logger(__name__)
 
@@ -70,7 +71,7 @@ class Notifications:
             try:
                 await self._listen_once()
                 pause = _FIRST_PAUSE_SECONDS
-            except (asyncpg.PostgresError, NotConnected, *LOST) as error:
+            except (asyncpg.PostgresError, ConfigError, NotConnected, *LOST) as error:
                 log.warning("no notifications from the database", error=str(error))
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)

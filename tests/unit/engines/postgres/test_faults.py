@@ -10,10 +10,10 @@ from tests.contracts.asking import LEASE, list_all, value_of
 from tests.postgres import server_url
 from tests.unit.engines.postgres.network import Network
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Acknowledge, Put, Send
+from vskill_platform.engines.ports import Acknowledge, Engine, Put, Send
 from vskill_platform.engines.postgres import commit as commits
 from vskill_platform.engines.postgres import connection as connections
-from vskill_platform.engines.postgres import notifications
+from vskill_platform.engines.postgres import database, notifications
 from vskill_platform.engines.postgres.connection import read_url
 from vskill_platform.engines.server_options import ServerOptions
 from vskill_platform.errors import EngineError, HistoryChanged, OutcomeUnknown
@@ -34,6 +34,48 @@ async def test_a_statement_that_takes_too_long_is_an_error_and_is_not_repeated(
 
     assert await value_of(engine, "sub:1") is None
     await other.close()
+    await engine.close()
+
+
+@pytest.mark.parametrize("pooler", ["none", "transaction"])
+async def test_commits_at_once_are_applied_whatever_isolation_the_database_prefers(
+    url: str, pooler: str
+) -> None:
+    prefers = f"{url}&pooler={pooler}&default_transaction_isolation=serializable"
+    engines = [await open_engine(prefers) for _ in range(3)]
+    shown = [await _isolation(engine) for engine in engines]
+
+    revisions = await asyncio.gather(
+        *(
+            engine.commit([Put(f"sub:{n}:{number}", b"", marks=("word",)), Send(b"job")])
+            for n in range(10)
+            for number, engine in enumerate(engines)
+        )
+    )
+
+    assert shown == ["read committed"] * 3
+    assert len(set(revisions) - {None}) == 30
+    for engine in engines:
+        await engine.close()
+
+
+async def _isolation(engine: Engine) -> str:
+    async with engine._database.acquired() as connection:  # type: ignore[attr-defined]
+        return str(await connection.fetchval("SHOW transaction_isolation"))
+
+
+async def test_a_process_that_uses_all_its_connections_is_told_so(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "CONNECT_SECONDS", 0.05)
+    engine = await open_engine(url, options=ServerOptions(pool_size=1))
+    async with engine._database.acquired():  # type: ignore[attr-defined]
+        with pytest.raises(EngineError, match="all 1 connections of this process are busy"):
+            await engine.kv.get("sub:1")
+        with pytest.raises(EngineError, match="or raise VSKILL_DATABASE_POOL_SIZE"):
+            await engine.commit([Put("sub:1", b"")])
+
+    assert await value_of(engine, "sub:1") is None
     await engine.close()
 
 

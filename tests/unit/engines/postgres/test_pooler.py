@@ -1,5 +1,8 @@
 """Behind a pooler, each transaction may have another session, so nothing is kept in one."""
 
+import ssl
+
+import asyncpg
 import pytest
 
 from tests.clocks import ManualClock
@@ -44,9 +47,29 @@ async def test_timeouts_hold_whenever_a_connection_is_used_again() -> None:
     assert found == ["30s", "30s"]
 
 
-def test_an_unknown_pooler_is_refused_and_a_forgotten_one_is_explained() -> None:
+def test_an_unknown_pooler_is_refused() -> None:
     with pytest.raises(ConfigError, match="pooler=session is unknown: choose one of none, trans"):
         read_url("postgresql://db/skills?pooler=session")
 
-    error = OSError("unsupported startup parameter: statement_timeout")
-    assert "add ?pooler=transaction" in str(translate(error, read_url("postgresql://db/skills")))
+
+def test_what_the_server_or_the_driver_says_is_explained() -> None:
+    place = read_url("postgresql://db/skills")
+    told = {
+        OSError("unsupported startup parameter: jit"): "add ?pooler=transaction",
+        asyncpg.InvalidSQLStatementNameError("no such"): "add ?pooler=transaction",
+        ConnectionError(
+            'server at "db:5432" rejected SSL upgrade'
+        ): "the database server offers no",
+        ssl.SSLCertVerificationError("self-signed"): "check sslmode and sslrootcert",
+        asyncpg.InvalidPasswordError("ada"): "the database server refused the sign-in",
+        asyncpg.ReadOnlySQLTransactionError("no"): "a read-only standby, or default_transaction_re",
+    }
+
+    found = {str(error): str(translate(error, place)) for error in told}
+
+    assert [words for error, words in told.items() if words not in found[str(error)]] == []
+
+
+async def test_a_wrong_option_of_the_url_is_refused_at_once() -> None:
+    with pytest.raises(ConfigError, match=r"sslmode.*must be one of.*; correct the database URL"):
+        await connect(read_url("postgresql://127.0.0.1:1/skills?sslmode=always"))

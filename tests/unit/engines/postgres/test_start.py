@@ -19,7 +19,7 @@ from vskill_platform.engines.ports import (
     Put,
     Send,
 )
-from vskill_platform.engines.postgres import connection, database
+from vskill_platform.engines.postgres import database, migrate
 from vskill_platform.engines.postgres.connection import queries_for, read_url
 from vskill_platform.engines.sql_file import load_migrations
 from vskill_platform.engines.timestamps import to_micros
@@ -59,12 +59,12 @@ async def test_a_database_of_a_newer_release_is_refused() -> None:
 async def test_two_releases_run_side_by_side_if_the_newer_schema_only_adds_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ours = connection._MIGRATIONS
+    ours = migrate._MIGRATIONS
     adds = f"-- usable from {len(ours)}\nALTER TABLE vskill.kv ADD COLUMN note text;"
     async with an_empty_schema() as url:
         old = await open_engine(url)
         with monkeypatch.context() as upgraded:
-            upgraded.setattr(connection, "_MIGRATIONS", [*ours, adds])
+            upgraded.setattr(migrate, "_MIGRATIONS", [*ours, adds])
             new = await open_engine(url)
         restarted = await open_engine(url)
         engines = [old, new, restarted]
@@ -86,7 +86,7 @@ async def test_nodes_of_the_release_before_receive_no_background_messages(
 ) -> None:
     async with an_empty_schema() as url:
         with monkeypatch.context() as before:
-            before.setattr(connection, "_MIGRATIONS", connection._MIGRATIONS[:2])
+            before.setattr(migrate, "_MIGRATIONS", migrate._MIGRATIONS[:2])
             old = await open_engine(url)
             await old.commit([Send(b"sent before", key="a")])
         new = await open_engine(url)
@@ -116,6 +116,16 @@ async def _receive_like_the_release_before(schema: str) -> list[bytes]:
         await server.close()
 
 
+async def test_a_migration_may_take_longer_than_queries_of_its_role(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow = "SELECT pg_sleep(0.1);"
+    monkeypatch.setattr(migrate, "_MIGRATIONS", [*migrate._MIGRATIONS, slow])
+    async with an_empty_schema() as url:
+        # As if the role had it.
+        await migrate.prepare_schema(read_url(f"{url}&statement_timeout=50ms"), create=True)
+
+
 async def test_a_running_node_reports_a_schema_that_it_cannot_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -123,7 +133,7 @@ async def test_a_running_node_reports_a_schema_that_it_cannot_use(
     async with an_empty_schema() as url:
         old = await open_engine(url)
         with monkeypatch.context() as upgraded:
-            upgraded.setattr(connection, "_MIGRATIONS", [*connection._MIGRATIONS, changes])
+            upgraded.setattr(migrate, "_MIGRATIONS", [*migrate._MIGRATIONS, changes])
             await (await open_engine(url)).close()
 
         with pytest.raises(EngineError, match="use the newer release"):

@@ -1,0 +1,69 @@
+"""Make a scheduled job run soon, for people and webhooks that ask for it."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from vskill_platform.cron.run_lease import refuse_if_running
+from vskill_platform.cron.schedule import FOLLOW_REPOS, RESCAN, Job
+from vskill_platform.engines.ports import Operation
+from vskill_platform.errors import Overtaken
+from vskill_platform.publish.moderation.rescan_skills import (
+    new_one_rescan_request,
+    write_rescan_request,
+)
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.change import PlannedChange, change
+from vskill_platform.stores.cron_store import expect_no_cron_run, get_cron_run, put_cron_run
+from vskill_platform.stores.db import commit, get_now
+from vskill_platform.stores.rescan_store import (
+    OneRescanRequest,
+    get_one_rescan_request,
+    put_one_rescan_request,
+)
+
+
+async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -> None:
+    """Make a job due, so that the next node that checks runs it; the audit log has the actor."""
+    await _make_due(job, [write_audit(job.name, "all", actor=actor, reason=""), *also])
+
+
+async def _make_due(job: Job, operations: Sequence[Operation] = ()) -> None:
+    now, last = get_now(), await get_cron_run(job.name)
+    if last is None:  # then it is due anyway
+        is_asked = await commit([expect_no_cron_run(job.name), *operations])
+    else:
+        refuse_if_running(last.record, job.budget)
+        asked = msgspec.structs.replace(last.record, asked_at=now)
+        is_asked = await put_cron_run(asked, expected=last.revision, also=operations)
+    if is_asked is None:
+        raise Overtaken(f"{job.name} has just been started; wait for it")
+
+
+async def ask_to_follow_repos() -> None:
+    """Check the followed repositories that are due soon, not at the next interval."""
+    with suppress(Overtaken):  # the next run is at most two minutes away
+        await _make_due(FOLLOW_REPOS)
+
+
+async def ask_for_rescan(*, actor: str) -> None:
+    """Make the next run check everything again; a running job must finish first."""
+    # In the same commit that makes the job due: a run between two commits would drop the request.
+    await ask_for_run(RESCAN, actor=actor, also=[write_rescan_request(actor)])
+
+
+async def ask_for_one_rescan(slug: str, *, actor: str) -> OneRescanRequest:
+    """Have one skill checked again soon; while a request for it is open, return that one."""
+
+    async def plan() -> PlannedChange[OneRescanRequest]:
+        if stored := await get_one_rescan_request(slug):
+            return PlannedChange(result=stored.record)
+        asked = new_one_rescan_request(slug, actor)
+        audit = write_audit(RESCAN.name, slug, actor=actor, reason="", outcome=asked.id)
+        return PlannedChange(operations=[put_one_rescan_request(asked), audit], result=asked)
+
+    asked = await change(f"the rescan of {slug}", plan)
+    with suppress(Overtaken):  # the run after the current one sees the request
+        await _make_due(RESCAN)
+    return asked
