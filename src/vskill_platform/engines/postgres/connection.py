@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
@@ -46,7 +46,7 @@ _KEEPALIVE = {
 }
 #: Only with this isolation, a check after a lock sees what the lock has waited for. The role or the
 #: database may have another default.
-ISOLATION = "read_committed"
+ISOLATION: Final = "read_committed"
 _ISOLATION = {"default_transaction_isolation": "read committed"}
 #: Every query uses an index. The statistics of a queue are always out of date, and with them the
 #: server prefers to read the whole table, or plans the statements of a function on every call.
