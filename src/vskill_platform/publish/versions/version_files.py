@@ -115,7 +115,9 @@ def unpack_all(archive: bytes) -> Iterator[tuple[str, bytes, bool]]:
 
     Only the format that `fetch/pack.py` writes is read, in a third of the time of `tarfile`.
     """
-    tar = zlib.decompress(archive, wbits=zlib.MAX_WBITS | 16)
+    # A gzip file ends with its unpacked size: with room for all of it, nothing is copied.
+    room = int.from_bytes(archive[-4:], "little")
+    tar = zlib.decompress(archive, wbits=zlib.MAX_WBITS | 16, bufsize=room or zlib.DEF_BUF_SIZE)
     start, long_path = 0, ""
     while tar[start : start + 1] not in {b"", b"\0"}:
         header = tar[start : start + tarfile.BLOCKSIZE]

@@ -11,15 +11,16 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 import msgspec
 
-from vskill_platform.base.off_loop import work_in_thread
+from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed, VskillError
 from vskill_platform.fetch.private_folder import new_workspace
@@ -30,7 +31,7 @@ from vskill_platform.publish.versions.artifact_digests import (
     deleted_before,
     git_version,
 )
-from vskill_platform.publish.versions.git_objects import PackWriter
+from vskill_platform.publish.versions.git_objects import GitObject, PackWriter, pack_objects
 from vskill_platform.runtime.cache_folder import cache_path
 from vskill_platform.settings import Settings
 from vskill_platform.stores.block_store import get_blocks
@@ -57,10 +58,14 @@ _CONFIG = """\
 """
 #: How many repositories are built before the request that needs them.
 _MAX_AHEAD = 4
-#: How many archives are in memory at once.
-_AT_ONCE = 8
+#: How many versions are in memory at once, and how many bytes of files unless one has more.
+_AT_ONCE, _AT_ONCE_BYTES = 8, 16 * 1024 * 1024
 #: A folder that was used in the last minutes may be in use.
 _IN_USE_SECONDS = 300
+
+
+#: A version, and the commit before it.
+_Placed = tuple[SkillVersion, str | None]
 
 
 class RepoState(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,13 +183,24 @@ async def _build(state: RepoState, folder: Path) -> None:
         undo.push_async_callback(work_in_thread, shutil.rmtree, made, ignore_errors=True)
         with (made / PACK).open("w+b") as file:
             writer = PackWriter(file)
-            for at in range(0, len(state.versions), _AT_ONCE):
-                versions = state.versions[at : at + _AT_ONCE]
-                archives = await asyncio.gather(*map(_archive_of, versions))
-                parents = state.parents[at : at + _AT_ONCE]
-                await work_in_thread(_add_versions, writer, versions, archives, parents)
+            for versions in _batches(zip(state.versions, state.parents, strict=True)):
+                await _add_versions(writer, versions)
             if await work_in_thread(_finish, writer, state, made, folder):
                 undo.pop_all()
+
+
+def _batches(versions: Iterable[_Placed]) -> Iterator[list[_Placed]]:
+    """Yield the versions in groups whose files fit into memory."""
+    batch: list[_Placed] = []
+    room = _AT_ONCE_BYTES
+    for placed in versions:
+        size = sum(file.size for file in placed[0].files)
+        if batch and (size > room or len(batch) == _AT_ONCE):
+            yield batch
+            batch, room = [], _AT_ONCE_BYTES
+        batch.append(placed)
+        room -= size
+    yield batch
 
 
 async def _archive_of(version: SkillVersion) -> bytes:
@@ -194,21 +210,23 @@ async def _archive_of(version: SkillVersion) -> bytes:
     return archive
 
 
-def _add_versions(
-    writer: PackWriter,
-    versions: Sequence[SkillVersion],
-    archives: Sequence[bytes],
-    parents: Sequence[str | None],
-) -> None:
-    for version, archive, parent in zip(versions, archives, parents, strict=True):
-        made = git_version(version, archive, parent=parent)
-        if (made.commit, made.plugin_commit) != (version.git_commit, version.plugin_commit):
-            raise RecordMalformed(
-                f"the commit of {version.slug} {version.version} is {made.commit}, not "
-                f"{version.git_commit}"
-            )
-        for item in made.objects:
-            writer.add(item)
+async def _add_versions(writer: PackWriter, versions: Sequence[_Placed]) -> None:
+    found = await asyncio.gather(*(_objects_of(*placed) for placed in versions))
+    new = writer.find_new(chain.from_iterable(found))
+    halves = new[::2], new[1::2]
+    packed = await asyncio.gather(*(in_few_threads(pack_objects, half) for half in halves))
+    await work_in_thread(writer.write, chain.from_iterable(packed))
+
+
+async def _objects_of(version: SkillVersion, parent: str | None) -> list[GitObject]:
+    archive = await _archive_of(version)
+    made = await in_few_threads(partial(git_version, version, archive, parent=parent))
+    if (made.commit, made.plugin_commit) != (version.git_commit, version.plugin_commit):
+        raise RecordMalformed(
+            f"the commit of {version.slug} {version.version} is {made.commit}, not "
+            f"{version.git_commit}"
+        )
+    return made.objects
 
 
 def _finish(writer: PackWriter, state: RepoState, made: Path, folder: Path) -> bool:
