@@ -145,7 +145,7 @@ def _searching() -> tuple[float, float]:
 
 def _searching_few() -> tuple[float, float]:
     patterns = prose._lexicon().patterns
-    places = prose._places_of(prose.TOLD_BY_CODE)
+    places = prose._places_of(prose.ACTS_OF_WORDS_IN_CODE)
     possible = [(code, places & patterns.possible_in(code)) for code in _CODE]
 
     def one_by_one() -> None:

@@ -23,7 +23,7 @@ from vskill_platform.engines.ports import NEVER, Put
 from vskill_platform.fetch import fetch_source
 from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
 from vskill_platform.fetch.workspace import open_workspace
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.model.block import BlockKind, BlockSubject
@@ -339,11 +339,11 @@ class Builder:
     async def submit(self, folder: Path, sample: Sample, version: str) -> Submission:
         if sample.publisher.startswith("@"):
             upload = await take_folder(folder, namespace=sample.publisher)
-            offer = Offer(source=upload.source, upload=upload.content, version=version)
+            offer = SubmissionRequest(source=upload.source, upload=upload.content, version=version)
         else:
             source = sample.source()
             self._repos[source.key] = folder
-            offer = Offer(source=source, tree_sha=_sha(folder), version=version)
+            offer = SubmissionRequest(source=source, tree_sha=_sha(folder), version=version)
         submitter = "ada" if sample.publisher == "@ada" else sample.publisher.strip("@")
         taken = await submit(offer, submitter=submitter)
         await self._process()

@@ -52,7 +52,7 @@ from vskill_platform.scan.reports.report_html import write_html
 from vskill_platform.scan.reports.report_json import write_json, write_jsonl
 from vskill_platform.scan.reports.report_sarif import write_sarif
 from vskill_platform.scan.reports.report_text import write_text
-from vskill_platform.scan.scan_many import Scanned, Target
+from vskill_platform.scan.scan_many import Scanned, ScanTarget
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 Check = Callable[[bytes], None]
@@ -320,7 +320,7 @@ def _smuggled(raw: bytes) -> None:
 def _reports(raw: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        target = Target(path="notes", folder=place)
+        target = ScanTarget(path="notes", folder=place)
         scanned = [Scanned(target=target, result=_scan(place, raw))]
         for write in (write_text, write_html, write_json, write_jsonl, write_sarif):
             out = io.StringIO()

@@ -13,7 +13,7 @@ import msgspec
 from anyio import CapacityLimiter
 
 from tests.local_server import local_server
-from vskill_platform.scan.judge.ask_judge import Question, prepare_question
+from vskill_platform.scan.judge.ask_judge import JudgeQuestion, prepare_question
 from vskill_platform.settings import Settings
 from vskill_platform.stores.judge_store import JudgeDay
 from vskill_platform.stores.records import get_record
@@ -144,7 +144,7 @@ async def hanging_up(_: Request, writer: asyncio.StreamWriter) -> None:
     await writer.drain()
 
 
-async def a_question(folder: Path, *, max_chars: int = 120_000) -> Question:
+async def a_question(folder: Path, *, max_chars: int = 120_000) -> JudgeQuestion:
     return await prepare_question(folder, max_chars=max_chars, slots=CapacityLimiter(1))
 
 

@@ -11,7 +11,6 @@ from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.exported import Export, Stored
 from vskill_platform.engines.ports import (
     Acknowledge,
-    Change,
     ChangesPage,
     Compacted,
     Engine,
@@ -20,6 +19,7 @@ from vskill_platform.engines.ports import (
     MessageQueue,
     Operation,
     Page,
+    RecordChange,
 )
 
 
@@ -87,7 +87,7 @@ class ProbingEngine:
         self.before_commit(operations)
         return await self._engine.commit(operations)
 
-    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
+    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[RecordChange]:
         return self._engine.changes(after=after, prefixes=prefixes)
 
     async def read_changes(

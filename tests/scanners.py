@@ -16,7 +16,7 @@ import msgspec
 from tests.local_server import local_server
 from vskill_platform.model.scanner import (
     LocalScanner,
-    Reading,
+    OutputFormat,
     RemoteScanner,
     ScannerInUse,
     ScannerRule,
@@ -26,7 +26,7 @@ from vskill_platform.scan.external.signature import SIGNATURE_HEADER, TIMESTAMP_
 from vskill_platform.secret_settings import Secret
 
 KEY = Secret("a-common-key-of-both-sides")
-SARIF = Reading(format="sarif")
+SARIF = OutputFormat(format="sarif")
 #: Begins every program: its last argument is the folder that it scans.
 _HEAD = "import json, os, sys, time\nfolder = sys.argv[-1]\n"
 

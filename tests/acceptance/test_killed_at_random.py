@@ -16,7 +16,7 @@ from tests.acceptance.records import (
     wait_until_all_ended,
 )
 from tests.casts import a_skill_folder
-from vskill_platform.engines.ports import Change
+from vskill_platform.engines.ports import RecordChange
 from vskill_platform.model.submission import SubmissionState
 
 _SUBMISSIONS = 200
@@ -34,7 +34,7 @@ _SETTINGS = {
 }
 
 
-async def _follow(changes: AsyncIterator[Change], steps: int) -> None:
+async def _follow(changes: AsyncIterator[RecordChange], steps: int) -> None:
     """Wait until submissions have made so many steps."""
     while steps > 0:
         change = await anext(changes)

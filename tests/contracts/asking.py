@@ -4,7 +4,7 @@ import asyncio
 import inspect
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import ABSENT, Change, Delivery, Engine, Put
+from vskill_platform.engines.ports import ABSENT, Delivery, Engine, Put, RecordChange
 from vskill_platform.engines.wakeup import Wakeup
 
 LEASE = timedelta(minutes=1)
@@ -77,10 +77,10 @@ def _is_asleep(receive: asyncio.Task[list[Delivery]]) -> bool:
     return False
 
 
-async def changes_until_now(engine: Engine, *, after: int = 0) -> list[Change]:
+async def changes_until_now(engine: Engine, *, after: int = 0) -> list[RecordChange]:
     """Return what the feed tells, up to a mark that is committed now."""
     await engine.commit([Put(_END_OF_FEED, b"")])
-    told: list[Change] = []
+    told: list[RecordChange] = []
     async with asyncio.timeout(GUARD_SECONDS):
         async for change in engine.changes(after=after):
             if _END_OF_FEED in change.keys:

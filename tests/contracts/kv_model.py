@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Change, Delete, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Put, RecordChange
 
 _THIS_COMMIT = -1
 
@@ -88,13 +88,13 @@ class RecordsModel:
             if word in record.marks and record.is_there(now)
         )
 
-    def changes(self, after: int) -> list[Change]:
+    def changes(self, after: int) -> list[RecordChange]:
         keys: defaultdict[int, list[str]] = defaultdict(list)
         for told in (self.records, self.tombstones):
             for key, trace in told.items():
                 keys[trace.revision].append(key)
         return [
-            Change(revision, tuple(sorted(keys[revision])))
+            RecordChange(revision, tuple(sorted(keys[revision])))
             for revision in sorted(keys)
             if revision > after
         ]

@@ -14,8 +14,8 @@ from vskill_platform.engines.ports import (
     Delivery,
     Engine,
     Release,
+    Requeue,
     Retry,
-    Revive,
     Send,
 )
 
@@ -161,7 +161,7 @@ async def test_a_background_message_is_buried_and_revived_in_its_line(engine: En
     (delivery,) = await receive_background(engine)
     await engine.commit([Bury(delivery, "broken")])
     buried = await engine.queue.stats()
-    await engine.commit([Revive(delivery.message_id)])
+    await engine.commit([Requeue(delivery.message_id)])
 
     assert await engine.queue.receive(10, lease=LEASE) == []
     (revived,) = await receive_background(engine)

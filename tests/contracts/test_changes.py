@@ -7,7 +7,7 @@ import pytest
 
 from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import GUARD_SECONDS, changes_until_now
-from vskill_platform.engines.ports import ABSENT, Change, Delete, Engine, Put, Send
+from vskill_platform.engines.ports import ABSENT, Delete, Engine, Put, RecordChange, Send
 from vskill_platform.errors import FeedTrimmed
 
 
@@ -24,8 +24,8 @@ async def test_changes_are_told_in_commit_order_with_the_keys_of_one_commit_toge
     second = await committed(engine, Put("é", b""), Put("c", b""))
 
     assert await changes_until_now(engine) == [
-        Change(first, ("a", "b")),
-        Change(second, ("c", "é")),
+        RecordChange(first, ("a", "b")),
+        RecordChange(second, ("c", "é")),
     ]
 
 
@@ -33,7 +33,7 @@ async def test_a_deletion_is_told(engine: Engine) -> None:
     await committed(engine, Put("a", b""), Put("b", b""))
     deleted = await committed(engine, Delete("a"), Put("c", b""))
 
-    assert (await changes_until_now(engine))[-1] == Change(deleted, ("a", "c"))
+    assert (await changes_until_now(engine))[-1] == RecordChange(deleted, ("a", "c"))
 
 
 async def test_a_key_that_changed_again_is_told_at_its_latest_revision_only(
@@ -46,7 +46,7 @@ async def test_a_key_that_changed_again_is_told_at_its_latest_revision_only(
 
     told = await changes_until_now(engine)
 
-    assert told == [Change(third, ("a", "c")), Change(fourth, ("b",))]
+    assert told == [RecordChange(third, ("a", "c")), RecordChange(fourth, ("b",))]
     assert first < third
 
 
@@ -54,7 +54,10 @@ async def test_a_key_written_twice_in_one_commit_is_told_once(engine: Engine) ->
     revision = await committed(engine, Put("a", b""), Delete("a"), Put("a", b""))
     gone = await committed(engine, Put("b", b""), Delete("b"))
 
-    assert await changes_until_now(engine) == [Change(revision, ("a",)), Change(gone, ("b",))]
+    assert await changes_until_now(engine) == [
+        RecordChange(revision, ("a",)),
+        RecordChange(gone, ("b",)),
+    ]
 
 
 async def test_following_goes_on_behind_the_revision_it_is_given(engine: Engine) -> None:
@@ -87,7 +90,7 @@ async def test_a_follower_that_has_caught_up_waits_for_what_comes(engine: Engine
         revision = await committed(engine, Put(key, b""))
 
         async with asyncio.timeout(GUARD_SECONDS):
-            assert await following == Change(revision, (key,))
+            assert await following == RecordChange(revision, (key,))
 
 
 async def test_a_prune_reports_the_removed_keys_as_changes(
@@ -122,7 +125,7 @@ async def test_many_changes_are_all_told(engine: Engine) -> None:
 
     told = await changes_until_now(engine)
 
-    assert told == [Change(r, (key,)) for r, key in sorted(zip(revisions, keys, strict=True))]
+    assert told == [RecordChange(r, (key,)) for r, key in sorted(zip(revisions, keys, strict=True))]
 
 
 @pytest.mark.parametrize("before", [0, 1, 998, 999, 1000])
@@ -136,7 +139,7 @@ async def test_a_commit_of_very_many_keys_is_told_whole(engine: Engine, before: 
     told = await changes_until_now(engine)
 
     assert len(told) == before + 2
-    assert told[-2:] == [Change(deleted, keys), Change(last, ("z",))]
+    assert told[-2:] == [RecordChange(deleted, keys), RecordChange(last, ("z",))]
 
 
 async def test_a_reader_that_would_miss_a_trimmed_deletion_must_start_over(
@@ -153,7 +156,7 @@ async def test_a_reader_that_would_miss_a_trimmed_deletion_must_start_over(
     for missed in (0, first, between):
         with pytest.raises(FeedTrimmed, match=str(second)):
             await anext(engine.changes(after=missed))
-    assert await changes_until_now(engine, after=second) == [Change(last, ("d",))]
+    assert await changes_until_now(engine, after=second) == [RecordChange(last, ("d",))]
 
 
 async def test_a_deletion_younger_than_the_prune_asks_for_is_kept(
@@ -166,7 +169,7 @@ async def test_a_deletion_younger_than_the_prune_asks_for_is_kept(
 
     assert await engine.prune(deleted_before=clock.now() - timedelta(days=1)) == 0
 
-    assert await changes_until_now(engine) == [Change(deleted, ("a",))]
+    assert await changes_until_now(engine) == [RecordChange(deleted, ("a",))]
 
 
 async def test_a_follower_that_has_heard_the_deletion_is_not_disturbed_by_its_trim(
@@ -176,14 +179,14 @@ async def test_a_follower_that_has_heard_the_deletion_is_not_disturbed_by_its_tr
     feed = engine.changes(after=0)
     await anext(feed)
     deleted = await committed(engine, Delete("a"))
-    assert await anext(feed) == Change(deleted, ("a",))
+    assert await anext(feed) == RecordChange(deleted, ("a",))
 
     clock.advance(days=1)
     await engine.prune(deleted_before=clock.now())
     last = await committed(engine, Put("b", b""))
 
     async with asyncio.timeout(GUARD_SECONDS):
-        assert await anext(feed) == Change(last, ("b",))
+        assert await anext(feed) == RecordChange(last, ("b",))
 
 
 async def test_only_keys_with_a_wanted_prefix_are_told(engine: Engine) -> None:
@@ -193,7 +196,7 @@ async def test_only_keys_with_a_wanted_prefix_are_told(engine: Engine) -> None:
 
     page = await engine.read_changes(after=0, prefixes=("a:", "é:", "c:"))
 
-    assert page.changes == [Change(first, ("a:1",)), Change(third, ("c:1", "é:1"))]
+    assert page.changes == [RecordChange(first, ("a:1",)), RecordChange(third, ("c:1", "é:1"))]
     assert (page.through, page.is_last) == (third, True)
 
 
@@ -202,7 +205,7 @@ async def test_a_prefix_is_no_pattern(engine: Engine) -> None:
 
     page = await engine.read_changes(after=0, prefixes=("a%_",))
 
-    assert page.changes == [Change(revision, ("a%_b",))]
+    assert page.changes == [RecordChange(revision, ("a%_b",))]
 
 
 async def test_a_follower_passes_many_commits_without_a_wanted_key(engine: Engine) -> None:
@@ -213,7 +216,7 @@ async def test_a_follower_passes_many_commits_without_a_wanted_key(engine: Engin
     async with asyncio.timeout(GUARD_SECONDS):
         change = await anext(engine.changes(after=0, prefixes=("wanted:",)))
 
-    assert change == Change(last, ("wanted:1",))
+    assert change == RecordChange(last, ("wanted:1",))
 
 
 async def test_a_follower_waits_for_the_next_wanted_key(engine: Engine) -> None:
@@ -223,4 +226,4 @@ async def test_a_follower_waits_for_the_next_wanted_key(engine: Engine) -> None:
     wanted = await committed(engine, Put("wanted:1", b""))
 
     async with asyncio.timeout(GUARD_SECONDS):
-        assert await follower == Change(wanted, ("wanted:1",))
+        assert await follower == RecordChange(wanted, ("wanted:1",))

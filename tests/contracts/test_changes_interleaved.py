@@ -4,7 +4,7 @@ import asyncio
 from random import Random
 
 from tests.contracts.asking import GUARD_SECONDS
-from vskill_platform.engines.ports import Change, Delete, Engine, Put
+from vskill_platform.engines.ports import Delete, Engine, Put, RecordChange
 
 COMMITTERS = 12
 COMMITS = 25
@@ -20,8 +20,8 @@ async def commit_on_and_on(engine: Engine, name: str, revisions: dict[int, set[s
         revisions[revision] = keys
 
 
-async def follow(engine: Engine, *, until: str) -> list[Change]:
-    told: list[Change] = []
+async def follow(engine: Engine, *, until: str) -> list[RecordChange]:
+    told: list[RecordChange] = []
     async for change in engine.changes(after=0):
         told.append(change)
         if until in change.keys:

@@ -20,8 +20,8 @@ from vskill_platform.engines.ports import (
     Operation,
     Put,
     Release,
+    Requeue,
     Retry,
-    Revive,
     Send,
 )
 from vskill_platform.errors import InvalidInput
@@ -36,7 +36,7 @@ REFUSED: dict[str, Callable[[Delivery], Operation]] = {
     "retry": lambda delivery: Retry(delivery, MINUTE, "busy"),
     "release": Release,
     "bury": lambda delivery: Bury(delivery, "broken"),
-    "revive": lambda delivery: Revive(delivery.message_id),
+    "revive": lambda delivery: Requeue(delivery.message_id),
     "drop": lambda delivery: Drop(delivery.message_id),
 }
 
@@ -155,7 +155,7 @@ async def test_concurrent_commits_stand_or_fall_alone(engine: Engine) -> None:
     [
         Put("sub:1", b"", due=datetime(2026, 3, 14)),  # noqa: DTZ001 - the mistake it is about
         Put("sub:1", b"", expires_at=datetime(2026, 3, 14)),  # noqa: DTZ001 - the same
-        Revive(2**70),
+        Requeue(2**70),
         Put("", b""),
     ],
     ids=["naive due", "naive expiry", "endless id", "no key"],

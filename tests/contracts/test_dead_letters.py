@@ -12,7 +12,7 @@ from vskill_platform.engines.ports import (
     DeadLetter,
     Drop,
     Engine,
-    Revive,
+    Requeue,
     Send,
 )
 from vskill_platform.errors import InvalidInput
@@ -89,7 +89,7 @@ async def test_a_revived_message_is_a_new_one_with_all_its_attempts_before_it(
 ) -> None:
     (dead,) = await buried(engine, Send(b"job", key="sub:1"))
 
-    assert await engine.commit([Revive(dead)])
+    assert await engine.commit([Requeue(dead)])
 
     delivery = await receive_one(engine)
     assert delivery.message_id > dead
@@ -103,7 +103,7 @@ async def test_reviving_while_a_message_with_its_key_waits_drops_the_dead_letter
     (dead,) = await buried(engine, Send(b"dead", key="sub:1"))
     await engine.commit([Send(b"waiting", key="sub:1")])
 
-    assert await engine.commit([Revive(dead)])
+    assert await engine.commit([Requeue(dead)])
 
     assert await engine.queue.dead_letters() == []
     assert await receive_bodies(engine) == [b"waiting"]
@@ -118,9 +118,9 @@ async def test_a_dropped_dead_letter_is_gone(engine: Engine) -> None:
     assert await receive_bodies(engine) == []
 
 
-@pytest.mark.parametrize("operation", [Revive, Drop])
+@pytest.mark.parametrize("operation", [Requeue, Drop])
 async def test_an_id_that_is_no_dead_letter_is_refused(
-    engine: Engine, operation: type[Revive | Drop]
+    engine: Engine, operation: type[Requeue | Drop]
 ) -> None:
     (dead,) = await buried(engine, Send(b"one"))
     await engine.commit([Send(b"alive")])
@@ -135,7 +135,7 @@ async def test_an_id_that_is_no_dead_letter_is_refused(
 
 async def test_the_same_message_can_die_again(engine: Engine) -> None:
     (first,) = await buried(engine, Send(b"job", key="sub:1"))
-    await engine.commit([Revive(first)])
+    await engine.commit([Requeue(first)])
 
     await engine.commit([Bury(await receive_one(engine), "still broken")])
 
@@ -147,5 +147,5 @@ async def test_two_dead_letters_may_have_the_same_key(engine: Engine) -> None:
     ids = [(await buried(engine, Send(b"%d" % n, key="sub:1")))[0] for n in range(2)]
 
     assert [letter.message_id for letter in await engine.queue.dead_letters()] == ids
-    assert await engine.commit([Revive(ids[0]), Revive(ids[1])])
+    assert await engine.commit([Requeue(ids[0]), Requeue(ids[1])])
     assert await receive_bodies(engine) == [b"0"]

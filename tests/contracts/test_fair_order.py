@@ -22,8 +22,8 @@ from vskill_platform.engines.ports import (
     Engine,
     Extend,
     Release,
+    Requeue,
     Retry,
-    Revive,
     Send,
 )
 from vskill_platform.errors import InvalidInput
@@ -139,7 +139,7 @@ async def test_a_revived_dead_letter_is_of_its_old_group(engine: Engine) -> None
     await engine.commit(of("ada", "a1", resource="git.example"))
     dead = await receive_one(engine)
     await engine.commit([Bury(dead, "broken")])
-    await engine.commit([Revive(dead.message_id)])
+    await engine.commit([Requeue(dead.message_id)])
 
     revived = await receive_one(engine)
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 from tests.contracts.asking import GUARD_SECONDS, list_all
 from tests.contracts.kv_model import RecordsModel
 from tests.contracts.machine import EngineMachine, steps_for
-from vskill_platform.engines.ports import ABSENT, NEVER, Change, Delete, Engine, Entry, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Engine, Entry, Put, RecordChange
 from vskill_platform.errors import FeedTrimmed
 
 KEYS = ["a", "a%", "a:1", "a:2", "a_", "b", "é", "a\ud7ff", "a\U0010ffff", "\U0010ffffz"]
@@ -142,7 +142,7 @@ async def found_under(engine: Engine, word: str, limit: int, *, last_first: bool
     return keys
 
 
-async def first_changes(engine: Engine, after: int, count: int) -> list[Change]:
+async def first_changes(engine: Engine, after: int, count: int) -> list[RecordChange]:
     feed = engine.changes(after=after)
     async with asyncio.timeout(GUARD_SECONDS):
         return [await anext(feed) for _ in range(count)]

@@ -26,8 +26,8 @@ from vskill_platform.engines.ports import (
     Operation,
     QueueStats,
     Release,
+    Requeue,
     Retry,
-    Revive,
     Send,
 )
 
@@ -120,7 +120,7 @@ class QueueMachine(EngineMachine):
     @rule(message_id=graves)
     def revive(self, message_id: int) -> None:
         grave = self.model.dead.pop(message_id, None)
-        assert self._commit(Revive(message_id)) == (grave is not None)
+        assert self._commit(Requeue(message_id)) == (grave is not None)
         if grave:
             self.model.send(grave.body, grave.key, self.now, self.now, grave.group)
 

@@ -11,8 +11,8 @@ from vskill_platform.engines.ports import (
     Engine,
     QueueStats,
     Release,
+    Requeue,
     Retry,
-    Revive,
     Send,
 )
 
@@ -60,7 +60,7 @@ async def test_a_message_is_counted_in_the_state_it_is_in(
     assert await counts(engine) == (0, 0, 0, 1)
 
     (letter,) = await engine.queue.dead_letters()
-    await engine.commit([Revive(letter.message_id)])
+    await engine.commit([Requeue(letter.message_id)])
     assert await counts(engine) == (1, 0, 0, 0)
 
     await engine.commit([Acknowledge(await receive_one(engine))])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import changes_until_now
-from vskill_platform.engines.ports import Change, ChangesPage, Delete, Engine, Put, Send
+from vskill_platform.engines.ports import ChangesPage, Delete, Engine, Put, RecordChange, Send
 from vskill_platform.errors import FeedTrimmed
 
 
@@ -18,7 +18,7 @@ async def test_a_page_has_what_the_feed_has(engine: Engine) -> None:
     page = await engine.read_changes(after=0)
 
     assert page.changes == await changes_until_now(engine)
-    assert page.changes == [Change(first or 0, ("a",)), Change(second or 0, ("b",))]
+    assert page.changes == [RecordChange(first or 0, ("a",)), RecordChange(second or 0, ("b",))]
 
 
 async def test_a_page_reaches_beyond_commits_that_changed_no_record(engine: Engine) -> None:

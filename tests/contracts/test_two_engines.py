@@ -13,7 +13,15 @@ from tests.contracts.asking import (
     start_waiting,
     value_of,
 )
-from vskill_platform.engines.ports import ABSENT, Acknowledge, Change, Engine, Expect, Put, Send
+from vskill_platform.engines.ports import (
+    ABSENT,
+    Acknowledge,
+    Engine,
+    Expect,
+    Put,
+    RecordChange,
+    Send,
+)
 
 
 async def test_one_engine_reads_what_another_committed(
@@ -60,7 +68,7 @@ async def test_a_follower_hears_what_another_engine_commits(
 
     assert revision is not None
     async with asyncio.timeout(GUARD_SECONDS):
-        assert await following == Change(revision, ("sub:1",))
+        assert await following == RecordChange(revision, ("sub:1",))
 
 
 async def test_a_message_leased_by_one_engine_is_not_given_to_another(

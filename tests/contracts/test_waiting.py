@@ -12,7 +12,7 @@ from tests.contracts.asking import (
     receive_one,
     start_waiting,
 )
-from vskill_platform.engines.ports import Bury, Engine, Release, Retry, Revive, Send
+from vskill_platform.engines.ports import Bury, Engine, Release, Requeue, Retry, Send
 
 SOON = timedelta(milliseconds=50)
 
@@ -162,7 +162,7 @@ async def test_a_revived_message_wakes_the_receive_that_waits(engine: Engine) ->
     await engine.commit([Bury(delivery, "broken")])
     waiting = await start_waiting(engine)
 
-    await engine.commit([Revive(delivery.message_id)])
+    await engine.commit([Requeue(delivery.message_id)])
 
     async with asyncio.timeout(GUARD_SECONDS):
         assert [again.body for again in await waiting] == [b"job"]

@@ -14,7 +14,7 @@ from tests.casts import a_skill_folder
 from tests.clocks import ManualClock
 from vskill_platform.engines.blobs.folder_blobs import FolderBlobs
 from vskill_platform.errors import BlobsUnavailable, RecordMalformed
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.model.submission import Submission, SubmissionState
@@ -40,13 +40,13 @@ def env(env: WorkerEnv) -> WorkerEnv:
 
 
 @pytest.fixture
-async def offer(tmp_path: Path) -> Offer:
+async def offer(tmp_path: Path) -> SubmissionRequest:
     upload = await take_folder(a_skill_folder(tmp_path))
-    return Offer(source=upload.source, upload=upload.content)
+    return SubmissionRequest(source=upload.source, upload=upload.content)
 
 
 async def test_an_upload_that_cannot_be_stored_is_refused_and_can_be_sent_again(
-    store: Path, offer: Offer
+    store: Path, offer: SubmissionRequest
 ) -> None:
     away = _away(store)
 
@@ -62,7 +62,7 @@ async def test_an_upload_that_cannot_be_stored_is_refused_and_can_be_sent_again(
 
 @pytest.mark.parametrize("fault", ["store is down", "upload is missing"])
 async def test_a_submission_is_retried_until_its_files_can_be_read(
-    bound: WorkerEnv, clock: ManualClock, store: Path, offer: Offer, fault: str
+    bound: WorkerEnv, clock: ManualClock, store: Path, offer: SubmissionRequest, fault: str
 ) -> None:
     submission = (await submit(offer, submitter="ada")).submission
     lost = store if fault == "store is down" else _only_file(store)
@@ -83,7 +83,7 @@ async def test_a_submission_is_retried_until_its_files_can_be_read(
 
 
 async def test_an_outage_of_the_store_never_ends_a_submission(
-    bound: WorkerEnv, clock: ManualClock, store: Path, offer: Offer
+    bound: WorkerEnv, clock: ManualClock, store: Path, offer: SubmissionRequest
 ) -> None:
     submission = (await submit(offer, submitter="ada")).submission
     away = _away(store)
@@ -99,7 +99,7 @@ async def test_an_outage_of_the_store_never_ends_a_submission(
 
 
 async def test_files_that_were_changed_are_never_published(
-    bound: WorkerEnv, clock: ManualClock, store: Path, offer: Offer
+    bound: WorkerEnv, clock: ManualClock, store: Path, offer: SubmissionRequest
 ) -> None:
     submission = (await submit(offer, submitter="ada")).submission
     _only_file(store).write_bytes(b"other files")
@@ -111,7 +111,7 @@ async def test_files_that_were_changed_are_never_published(
 
 
 async def test_a_publication_waits_for_a_store_that_cannot_be_written(
-    bound: WorkerEnv, clock: ManualClock, tmp_path: Path, offer: Offer
+    bound: WorkerEnv, clock: ManualClock, tmp_path: Path, offer: SubmissionRequest
 ) -> None:
     """The upload is in its record, from before the store was chosen; the archive goes to it."""
     submission = (await submit(offer, submitter="ada")).submission
@@ -130,7 +130,7 @@ async def test_a_publication_waits_for_a_store_that_cannot_be_written(
 
 
 async def test_a_changed_archive_is_not_served(
-    bound: WorkerEnv, clock: ManualClock, store: Path, offer: Offer
+    bound: WorkerEnv, clock: ManualClock, store: Path, offer: SubmissionRequest
 ) -> None:
     submission = (await submit(offer, submitter="ada")).submission
     published = await _process(bound, clock, submission)

@@ -8,7 +8,7 @@ import pytest
 from tests.casts import a_published_skill, a_skill_folder
 from tests.pipeline.conftest import Process
 from vskill_platform.model.decision import Outcome
-from vskill_platform.model.policy import Level, Limits, Policy, Thresholds, digest_of
+from vskill_platform.model.policy import Level, Policy, PolicyLimits, Thresholds, digest_of
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.review_skill import Ruling, approve
@@ -73,7 +73,7 @@ async def test_limits_are_tried_by_the_sizes_that_are_known(
 ) -> None:
     await process(folder_source(str(a_skill_folder(tmp_path, more_dot_md="more"))))
 
-    result = await try_policy(Policy(limits=Limits(max_files=1)))
+    result = await try_policy(Policy(limits=PolicyLimits(max_files=1)))
 
     assert ways(result) == {"@local/tidy-notes": (Outcome.PUBLISH, Outcome.REJECT)}
     assert "LIM-002" in result.changes[0].clause

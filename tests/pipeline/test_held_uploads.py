@@ -7,8 +7,8 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.pipeline.conftest import Journey, Process
 from vskill_platform.engines.blobs.folder_blobs import FolderBlobs
-from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.requeue import retry
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.intake.withdraw import withdraw
@@ -34,9 +34,9 @@ def folder(tmp_path: Path) -> Path:
     return a_skill_folder(tmp_path, run_dot_sh=RISKY)
 
 
-async def offer_of(folder: Path, *, namespace: str = "@local") -> Offer:
+async def offer_of(folder: Path, *, namespace: str = "@local") -> SubmissionRequest:
     upload = await take_folder(folder, namespace=namespace)
-    return Offer(source=upload.source, upload=upload.content)
+    return SubmissionRequest(source=upload.source, upload=upload.content)
 
 
 async def waiting(process: Process, folder: Path) -> Journey:

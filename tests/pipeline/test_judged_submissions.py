@@ -38,7 +38,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.secret_settings import Secret
 from vskill_platform.stores.db import commit, get_now
-from vskill_platform.stores.judge_store import SAID_TTL
+from vskill_platform.stores.judge_store import JUDGEMENT_TTL
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.skill_store import get_skill
@@ -337,7 +337,7 @@ async def test_a_change_of_anything_the_answer_depends_on_asks_again(
     if change == "content":
         (folder / "description.md").write_text("What else it is for.")
     elif change == "time":
-        clock.advance(seconds=SAID_TTL.total_seconds())
+        clock.advance(seconds=JUDGEMENT_TTL.total_seconds())
     ended = await process_judged(folder, judge_model="other" if change == "model" else "test-model")
 
     assert (ended.state, len(judge.requests)) == (S.PUBLISHED, 2)

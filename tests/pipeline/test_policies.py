@@ -9,9 +9,9 @@ from tests.casts import a_skill_folder
 from tests.pipeline.conftest import Process
 from vskill_platform.model.policy import (
     Level,
-    Limits,
     NamespacePolicy,
     Policy,
+    PolicyLimits,
     Thresholds,
     Trust,
     digest_of,
@@ -47,7 +47,7 @@ def risky(tmp_path: Path) -> Source:
             Policy(namespaces=(NamespacePolicy(match="acme/*", policy=STRICT),)),
             SubmissionState.NEEDS_REVIEW,
         ),
-        (Policy(limits=Limits(max_files=1)), SubmissionState.TIER1_FAILED),
+        (Policy(limits=PolicyLimits(max_files=1)), SubmissionState.TIER1_FAILED),
     ],
     ids=["none", "strict", "lenient", "trusting", "namespace", "another's namespace", "limits"],
 )
@@ -117,7 +117,7 @@ async def test_a_skill_above_the_limits_of_the_policy_says_so(
     bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     source = folder_source(str(a_skill_folder(tmp_path, more_dot_md="more")))
-    policy = Policy(limits=Limits(max_files=1))
+    policy = Policy(limits=PolicyLimits(max_files=1))
 
     ended = await process(source, env=replace(bound, policy=policy))
 

@@ -12,7 +12,7 @@ from tests.repos import a_repo, commit_all, git
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.cron.index_similarity import send_missing_skills
 from vskill_platform.errors import NotAllowed, NotFound
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.model.source import git_source
@@ -40,7 +40,7 @@ async def publish_upload(
     process: Process, folder: Path, *, is_private: bool, to: str = "@ada"
 ) -> Journey:
     upload = await take_folder(folder, namespace=to)
-    offer = Offer(source=upload.source, upload=upload.content, is_private=is_private)
+    offer = SubmissionRequest(source=upload.source, upload=upload.content, is_private=is_private)
     journey = await process(offer)
     assert journey.submission.state is SubmissionState.PUBLISHED
     return journey
@@ -153,7 +153,7 @@ async def two_refs(
         change(folder, f"This is {tag}.")
         commit_all(folder)
         git(folder, "tag", tag)
-        offer = Offer(source=git_source(url, ref=tag), is_private=tag in private)
+        offer = SubmissionRequest(source=git_source(url, ref=tag), is_private=tag in private)
         assert (await process(offer)).submission.state is SubmissionState.PUBLISHED
     return url
 

@@ -16,7 +16,7 @@ from tests.pipeline.conftest import Journey, Process
 from tests.unit.web.route_access import EVERYBODY, ROUTES
 from vskill_platform.access.namespaces import add_member
 from vskill_platform.catalogue.catalogue import open_catalogue
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
@@ -58,7 +58,8 @@ _CHANGING = re.compile(r'req_[0-9a-f]{20}|name="csrf_token" value="[0-9a-f]{64}"
 async def published(process: Process, folder: Path, *, is_private: bool) -> Journey:
     upload = await take_folder(folder, namespace="@ada")
     journey = await process(
-        Offer(source=upload.source, upload=upload.content, is_private=is_private), submitter="ada"
+        SubmissionRequest(source=upload.source, upload=upload.content, is_private=is_private),
+        submitter="ada",
     )
     assert journey.submission.state is SubmissionState.PUBLISHED
     return journey

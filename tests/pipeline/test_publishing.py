@@ -191,5 +191,5 @@ async def trust_of(slug: str) -> TrustScore:
 
 
 async def latest_marks(skill: PublishedSkill) -> dict[str, VersionMark]:
-    assert skill.offered
-    return await read_version_marks({skill.slug: skill.offered})
+    assert skill.latest_number
+    return await read_version_marks({skill.slug: skill.latest_number})

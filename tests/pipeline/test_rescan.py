@@ -17,7 +17,7 @@ from tests.pipeline.conftest import Process
 from vskill_platform.cron import send_background
 from vskill_platform.cron.ask_for_runs import ask_for_one_rescan, ask_for_rescan
 from vskill_platform.cron.run_lease import LEASE
-from vskill_platform.cron.schedule import RESCAN, Job, run_due_jobs, run_job_now
+from vskill_platform.cron.schedule import RESCAN, CronJob, run_due_jobs, run_job_now
 from vskill_platform.engines.ports import Put
 from vskill_platform.errors import Overtaken, ScanError
 from vskill_platform.model.decision import Outcome
@@ -86,7 +86,7 @@ async def rescan_by_queue(env: WorkerEnv) -> list[str]:
     return outcomes
 
 
-def replace_every(job: Job) -> Job:
+def replace_every(job: CronJob) -> CronJob:
     """Return the job, due at once."""
     return replace(job, every=timedelta(0))
 

@@ -92,16 +92,9 @@ class Nodes:
     """Two web nodes, which users take in turns, and any number of workers."""
 
     def __init__(
-        self,
-        folder: Path,
-        database_url: str,
-        *,
-        workers: int = 1,
-        prefix: Sequence[str] = (),
-        **settings: str,
+        self, folder: Path, database_url: str, *, workers: int = 1, prefix: Sequence[str] = ()
     ) -> None:
-        settings = {**_SETTINGS, **settings, "database_url": database_url}
-        self.platform = Platform(folder, **settings)
+        self.platform = Platform(folder, **{**_SETTINGS, "database_url": database_url})
         self._prefix = prefix
         self.token = self._create_token("ada", "admin", "read", "submit")
         #: Nobody reviews what they have submitted.

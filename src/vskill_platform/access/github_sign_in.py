@@ -58,7 +58,7 @@ async def link_github_account(user: User, github_token: str) -> GithubLink:
         if same:
             return PlannedChange(result=same.record)
         audit = write_audit(
-            "github link", user.name, actor=user.name, reason="", outcome=_said(link)
+            "github link", user.name, actor=user.name, reason="", outcome=_shown(link)
         )
         return PlannedChange(operations=[*await write_github_link(link), audit], result=link)
 
@@ -72,7 +72,7 @@ async def unlink_github_account(user: User) -> GithubLink:
         old = await get_github_link_of(user.name)
         if old is None:
             raise NotFound(f"no GitHub account is linked to {user.name}")
-        said = _said(old.record)
+        said = _shown(old.record)
         audit = write_audit("github unlink", user.name, actor=user.name, reason="", outcome=said)
         return PlannedChange(operations=[*delete_github_link(old), audit], result=old.record)
 
@@ -112,14 +112,14 @@ async def _sign_up(found: GithubUser) -> User:
                 "account, and link it"
             )
         link = GithubLink(github_id=found.id, login=found.login, user=name, at=get_now())
-        created, user = await prepare_user(name, Role.READER, actor=name, reason=_said(link))
+        created, user = await prepare_user(name, Role.READER, actor=name, reason=_shown(link))
         operations = [*created, *await write_github_link(link), expect_namespace(space)]
         return PlannedChange(operations=operations, result=user)
 
     return await change(f"the account of {name}", plan)
 
 
-def _said(link: GithubLink) -> str:
+def _shown(link: GithubLink) -> str:
     return f"GitHub account {link.login} ({link.github_id})"
 
 

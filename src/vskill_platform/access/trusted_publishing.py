@@ -51,7 +51,7 @@ _MAX_ID, _MAX_CLAIM = 255, 1_000
 _MERGE_REQUESTS = frozenset({"merge_request_event", "external_pull_request_event"})
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class CiJob(msgspec.Struct, frozen=True, kw_only=True):
     """A CI job, as the signed token describes it."""
 
     repository: str
@@ -205,7 +205,7 @@ def describe_conditions(publisher: TrustedPublisher) -> str:
     return ", ".join(part for part in parts if part)
 
 
-async def _find_publisher(issuer: str, job: Job, namespace: str) -> TrustedPublisher:
+async def _find_publisher(issuer: str, job: CiJob, namespace: str) -> TrustedPublisher:
     fitting = [
         one
         for one in await list_trusted_publishers(namespace)
@@ -242,18 +242,18 @@ async def _find_publishing_user(publisher: TrustedPublisher) -> User:
     return stored.record
 
 
-def _read_job(kind: CiKind, claims: Mapping[str, Any]) -> Job:
+def _read_job(kind: CiKind, claims: Mapping[str, Any]) -> CiJob:
     return _github_job(claims) if kind is CiKind.GITHUB else _gitlab_job(claims)
 
 
-def _github_job(claims: Mapping[str, Any]) -> Job:
+def _github_job(claims: Mapping[str, Any]) -> CiJob:
     repository, ref = _text(claims, "repository").lower(), _text(claims, "ref")
     # owner/repo/.github/workflows/publish.yml@refs/heads/main
     folder, _, name = _text(claims, "workflow_ref").partition("@")[0].rpartition("/")
     is_own = folder.lower() == f"{repository}/.github/workflows"
     event = _text(claims, "event_name", is_needed=False)
     is_proposal = event.startswith("pull_request") or ref.startswith("refs/pull/")
-    return Job(
+    return CiJob(
         repository=repository,
         repository_id=_text(claims, "repository_id"),
         # An organization can run a workflow of another repository in this one.
@@ -265,7 +265,7 @@ def _github_job(claims: Mapping[str, Any]) -> Job:
     )
 
 
-def _gitlab_job(claims: Mapping[str, Any]) -> Job:
+def _gitlab_job(claims: Mapping[str, Any]) -> CiJob:
     repository, ref = _text(claims, "project_path").lower(), _text(claims, "ref")
     # gitlab.example/group/project//.gitlab-ci.yml@refs/heads/main
     config = _text(claims, "ci_config_ref_uri", is_needed=False).partition("@")[0]
@@ -277,7 +277,7 @@ def _gitlab_job(claims: Mapping[str, Any]) -> Job:
     is_proposal = ref.startswith("refs/merge-requests/") or (
         _text(claims, "pipeline_source", is_needed=False) in _MERGE_REQUESTS
     )
-    return Job(
+    return CiJob(
         repository=repository,
         repository_id=_text(claims, "project_id"),
         workflow=path.rpartition("/")[2] if is_own else "",

@@ -94,10 +94,10 @@ def _length_of_word(readings: tuple[str, ...], start: int, names: frozenset[str]
 def _length_of_run(text: str, start: int) -> int:
     """Return the length of a run of neighbouring or equal keys; 0 if it is too short."""
     end = start + 1
-    while end < len(text) and _goes_on(text[end - 1], text[end]):
+    while end < len(text) and _continues(text[end - 1], text[end]):
         end += 1
     return end - start if end - start >= _SHORTEST_RUN else 0
 
 
-def _goes_on(before: str, after: str) -> bool:
+def _continues(before: str, after: str) -> bool:
     return before == after or (before, after) in _NEIGHBOURS

@@ -45,10 +45,10 @@ class _Collectors(msgspec.Struct, frozen=True):
     killed: "Counter"
     blob_operations: "Counter"
     blob_bytes: "Counter"
-    exchanges: "_Exchanges"
+    exchanges: "_Outgoing"
 
 
-class _Exchanges(msgspec.Struct, frozen=True):
+class _Outgoing(msgspec.Struct, frozen=True):
     """What is sent to other servers, and asked for there."""
 
     mails: "Counter"
@@ -59,7 +59,7 @@ class _Exchanges(msgspec.Struct, frozen=True):
 _collectors: _Collectors | None = None
 
 
-class Reading(msgspec.Struct, frozen=True):
+class MetricReading(msgspec.Struct, frozen=True):
     """A value that is read when Prometheus asks, such as the length of the queue."""
 
     name: str
@@ -125,14 +125,14 @@ def start_metrics() -> None:
             "vskill_blob_operations", "Reads and writes of blobs.", ["operation", "outcome"]
         ),
         blob_bytes=Counter("vskill_blob_bytes", "Bytes of blobs.", ["operation"]),
-        exchanges=_start_exchanges(),
+        exchanges=_start_outgoing(),
     )
 
 
-def _start_exchanges() -> _Exchanges:
+def _start_outgoing() -> _Outgoing:
     from prometheus_client import Counter  # noqa: PLC0415 - see above
 
-    return _Exchanges(
+    return _Outgoing(
         mails=Counter("vskill_mails", "Attempts to send an email.", ["outcome"]),
         deliveries=Counter(
             "vskill_webhook_deliveries", "Attempts to deliver an event.", ["outcome"]
@@ -216,7 +216,7 @@ def count_mirror_fetch(mirror: str, step: str, outcome: str) -> None:
 class _Readings:
     """A collector of values that were read just now."""
 
-    def __init__(self, readings: Iterable[Reading]) -> None:
+    def __init__(self, readings: Iterable[MetricReading]) -> None:
         self._readings = tuple(readings)
 
     def collect(self) -> "Iterable[GaugeMetricFamily]":
@@ -231,7 +231,7 @@ class _Readings:
         return families.values()
 
 
-def render_metrics(readings: Iterable[Reading] = ()) -> tuple[bytes, str]:
+def render_metrics(readings: Iterable[MetricReading] = ()) -> tuple[bytes, str]:
     """Return all metrics in the text format of Prometheus, and its media type."""
     from prometheus_client import (  # noqa: PLC0415 - see above
         CONTENT_TYPE_LATEST,

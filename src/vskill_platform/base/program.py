@@ -27,7 +27,7 @@ class Streams(msgspec.Struct, frozen=True, kw_only=True):
     stderr: int | IO[bytes] = DEVNULL
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How large a file it may write, and how much memory each of its processes may have."""
 
     file_bytes: int | None = None
@@ -45,7 +45,7 @@ async def running_program(
     env: Mapping[str, str],
     cwd: Path | None = None,
     streams: Streams,
-    limits: Limits,
+    limits: ProgramLimits,
 ) -> AsyncIterator[Process]:
     """Start a program in a process group of its own; the whole group is killed at the end.
 

@@ -36,7 +36,6 @@ from vskill_platform.catalogue.query import (
     ActivityBucket,
     Bucket,
     Counts,
-    DownSkills,
     Freshness,
     ListedSkill,
     NamespaceFacts,
@@ -47,9 +46,10 @@ from vskill_platform.catalogue.query import (
     SubmissionQuery,
     SubmissionResults,
     Suggestion,
+    TakenDownSkills,
     Visible,
 )
-from vskill_platform.catalogue.relaxed_search import search_forgiving
+from vskill_platform.catalogue.relaxed_search import search_with_fallback
 from vskill_platform.catalogue.search_skills import (
     Known,
     Question,
@@ -161,7 +161,7 @@ class Catalogue:
 
     async def list_taken_down(
         self, *, offset: int = 0, limit: int = 25, visible: Visible = PUBLIC
-    ) -> DownSkills:
+    ) -> TakenDownSkills:
         """Return the skills that were taken down, most recent first."""
         return await self._ask(partial(list_down, offset=offset, limit=limit, visible=visible))
 
@@ -213,7 +213,7 @@ class Catalogue:
         return await self._follower.share_snapshot()
 
     async def _search_some(self, questions: Sequence[Question]) -> list[tuple[SkillResults, Known]]:
-        return await self._ask(partial(search_forgiving, questions=questions))
+        return await self._ask(partial(search_with_fallback, questions=questions))
 
     async def _ask(self, question: Callable[[apsw.Connection], Result]) -> Result:
         index = self._follower.ready_index()

@@ -196,7 +196,7 @@ class IndexFile:
     async def delete_events(self) -> None:
         await self.connections.write(lambda connection: connection.execute(WRITE["delete_events"]))
 
-    async def gather(self) -> None:
+    async def begin_fill(self) -> None:
         """Tune the index for filling."""
 
         def work(connection: apsw.Connection) -> None:
@@ -205,7 +205,7 @@ class IndexFile:
 
         await self.connections.write(work)
 
-    async def join(self) -> None:
+    async def finish_fill(self) -> None:
         """Merge the full-text indexes after filling, and tune them for searching."""
 
         def work(connection: apsw.Connection) -> None:

@@ -20,7 +20,7 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.index_file import IndexFile
-from vskill_platform.catalogue.query import DownSkill
+from vskill_platform.catalogue.query import TakenDownSkill
 from vskill_platform.catalogue.write_skills import SkillChanges, SkillFacts
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, SubmissionFacts
 from vskill_platform.model.failure import NO_SCANNER
@@ -93,7 +93,7 @@ async def read_skill_changes(slugs: Collection[str]) -> SkillChanges:
     # By key, so that a damaged record cannot replace another.
     skills = [msgspec.structs.replace(skill, slug=slug) for slug, skill in found.items()]
     listed = [skill for skill in skills if skill.down is None]
-    numbers = {skill.slug: skill.offered for skill in listed}
+    numbers = {skill.slug: skill.latest_number for skill in listed}
     latest = await read_version_marks({slug: n for slug, n in numbers.items() if n is not None})
     trusts = await trust_of_skills(listed, latest)
     installs = await read_installs([skill.slug for skill in listed])
@@ -155,8 +155,8 @@ def _score(report: ReportMark | None) -> int | None:
     return None if report is None or report.scanner == NO_SCANNER else report.score
 
 
-def _down(skill: PublishedSkill, down: TakenDown) -> DownSkill:
-    return DownSkill(
+def _down(skill: PublishedSkill, down: TakenDown) -> TakenDownSkill:
+    return TakenDownSkill(
         slug=skill.slug,
         name=skill.name,
         namespace=namespace_of_skill(skill),
@@ -179,12 +179,12 @@ async def fill(index: IndexFile) -> None:
     """Index all records; everything committed before the call is in the index afterwards."""
     is_new = not index.progress.is_built
     if is_new:
-        await index.gather()
+        await index.begin_fill()
     await _write_all(index, _all_submissions(index))
     await index.delete_events()
     await _write_all(index, _all_events())
     await _write_all(index, _all_skills(index))
-    await index.join()
+    await index.finish_fill()
     if is_new:
         await index.compact()
 

@@ -38,7 +38,7 @@ _LEVEL = 1
 _BUSY_MS = 5_000
 
 
-class Snapshot(Record, frozen=True, kw_only=True):
+class IndexSnapshot(Record, frozen=True, kw_only=True):
     blob: str
     #: The size of the file, and of the blob.
     size: int
@@ -55,7 +55,7 @@ async def share_snapshot(path: Path) -> str:
             return "the search index is not built yet"
         size, packed_size, sha256 = await work_in_thread(_pack, copy, packed)
         blob = await get_blobs().put(_read(packed), sha256=sha256)
-    snapshot = Snapshot(
+    snapshot = IndexSnapshot(
         blob=blob,
         size=size,
         packed_size=packed_size,
@@ -87,7 +87,7 @@ class SnapshotLoader:
             return False
 
     async def _load_shared(self, path: Path) -> bool:
-        stored = await get_record(_SNAPSHOT, Snapshot)
+        stored = await get_record(_SNAPSHOT, IndexSnapshot)
         if stored is None or not self._try(stored.record.blob):
             return False
         if stored.record.history_id != await bound_env().engine.history_id():
@@ -208,7 +208,7 @@ async def _read(path: Path) -> AsyncIterator[bytes]:
             yield piece
 
 
-async def _unpack(snapshot: Snapshot, target: Path) -> None:
+async def _unpack(snapshot: IndexSnapshot, target: Path) -> None:
     """Write the file; no more than its size, whatever the blob contains."""
     unpacker, left = zlib.decompressobj(), snapshot.size
     with target.open("wb") as file:

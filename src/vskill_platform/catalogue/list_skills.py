@@ -8,10 +8,10 @@ import apsw
 import msgspec
 
 from vskill_platform.catalogue.query import (
-    DownSkill,
     ListedSkill,
     NamespaceFacts,
     SkillHit,
+    TakenDownSkill,
     Visible,
 )
 from vskill_platform.catalogue.sql import LISTS, one_value
@@ -24,7 +24,7 @@ _MAX_DOWN = 20
 _encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])
 _LISTED = msgspec.json.Decoder(list[ListedSkill])
-_DOWN = msgspec.json.Decoder(list[DownSkill])
+_DOWN = msgspec.json.Decoder(list[TakenDownSkill])
 
 
 def list_skills(connection: apsw.Connection, *, below: str, visible: Visible) -> list[ListedSkill]:

@@ -6,22 +6,22 @@ from typing import Any
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.match import beginnings
+from vskill_platform.catalogue.match import prefixes_of
 from vskill_platform.catalogue.query import (
     MAX_LIMIT,
     ActivityBucket,
     Bucket,
     Counts,
-    DownSkill,
-    DownSkills,
     SubmissionQuery,
     SubmissionResults,
     SubmissionRow,
     SubmissionSort,
+    TakenDownSkill,
+    TakenDownSkills,
     Visible,
 )
 from vskill_platform.catalogue.sql import LISTS, SEARCH, one_value
-from vskill_platform.catalogue.words import question_words
+from vskill_platform.catalogue.words import query_words
 from vskill_platform.engines.timestamps import from_micros, to_micros
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.submission import SubmissionState
@@ -78,7 +78,7 @@ _STORED = msgspec.json.Decoder(list[_StoredRow])
 
 def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> SubmissionResults:
     bindings = _bindings(query)
-    words = question_words(query.text)
+    words = query_words(query.text)
     if query.text.strip() and not words:  # punctuation only, which matches nothing
         return SubmissionResults(rows=[], total=0)
     by_state = count_by_state(connection, query.visible)
@@ -152,13 +152,13 @@ def _bindings(query: SubmissionQuery) -> dict[str, Any]:
         "set_id": query.set_id,
         "ids": _encode(query.ids).decode() if query.ids else "",
         "namespace": query.namespace,
-        "text": beginnings(question_words(query.text)),
+        "text": prefixes_of(query_words(query.text)),
     }
     asked = {name: value for name, value in values.items() if value}
     return asked | visible_bindings(query.visible)
 
 
-_DOWN = msgspec.json.Decoder(list[DownSkill])
+_DOWN = msgspec.json.Decoder(list[TakenDownSkill])
 _NUMBERS = msgspec.json.Decoder(tuple[int, int, int])
 
 
@@ -179,13 +179,15 @@ def count_all(connection: apsw.Connection, visible: Visible, known: Counts | Non
     )
 
 
-def list_down(connection: apsw.Connection, offset: int, limit: int, visible: Visible) -> DownSkills:
+def list_down(
+    connection: apsw.Connection, offset: int, limit: int, visible: Visible
+) -> TakenDownSkills:
     bindings = visible_bindings(visible)
     page = {
         "limit": min(max(limit, 0), MAX_LIMIT),
         "offset": min(max(offset, 0), _MAX_OFFSET),
     }
-    return DownSkills(
+    return TakenDownSkills(
         skills=_DOWN.decode(one_value(connection, SEARCH["list_down"], bindings | page)),
         total=one_value(connection, SEARCH["count_down"], bindings),
     )

@@ -16,8 +16,8 @@ import msgspec
 from vskill_platform.catalogue.query import SkillQuery, Visible
 from vskill_platform.catalogue.words import (
     as_one_word,
-    question_parts,
-    question_words,
+    query_parts,
+    query_words,
     singular,
 )
 
@@ -39,7 +39,7 @@ _REMEMBERED = 20_000
 NOTHING = f'"{_FILTER}nothing"'
 
 
-class Way(StrEnum):
+class SearchMode(StrEnum):
     """The search modes, tried in order until one matches anything."""
 
     WORDS = "words"
@@ -79,7 +79,7 @@ class Expressions(msgspec.Struct, frozen=True, kw_only=True):
     #: The name and labels contain all words.
     labelled: str = NOTHING
 
-    def by(self, way: Way) -> str:
+    def by(self, way: SearchMode) -> str:
         return str(getattr(self, way))
 
 
@@ -127,7 +127,7 @@ def _both_forms(word: str, mark: str) -> str:
 
 def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expressions:
     """Return the expressions of a query; *without* one filter, to count its other values."""
-    words = question_words(query.text)
+    words = query_words(query.text)
     limits = [
         _any_of([mark(facet, value) for value in values])
         for facet, values in filters_of(query)
@@ -151,7 +151,7 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
     # Labels include the name.
     is_label = len(last) >= _OF_LABELS[0]
     labelled = _begins(last, _LABELLED, _LABELLED_START, _OF_LABELS) if is_label else named
-    parts = [_quoted(part) for part in question_parts(words)]
+    parts = [_quoted(part) for part in query_parts(words)]
     return Expressions(
         words=limited(_all_of(words, "", labelled)),
         anywhere=limited(_anywhere(words)),
@@ -186,7 +186,7 @@ def _any_word(words: list[str], limited: Callable[[str], str]) -> Expressions:
     )
 
 
-def beginnings(words: list[str]) -> str:
+def prefixes_of(words: list[str]) -> str:
     """Return an expression that matches all of these prefixes."""
     return " AND ".join(_beginning(word) for word in words)
 

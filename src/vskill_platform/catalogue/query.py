@@ -135,7 +135,7 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     tier: TrustTier
 
 
-class DownSkill(msgspec.Struct, frozen=True, kw_only=True):
+class TakenDownSkill(msgspec.Struct, frozen=True, kw_only=True):
     """A skill that was published and then taken down."""
 
     slug: str
@@ -146,8 +146,8 @@ class DownSkill(msgspec.Struct, frozen=True, kw_only=True):
     is_private: bool
 
 
-class DownSkills(msgspec.Struct, frozen=True, kw_only=True):
-    skills: list[DownSkill]
+class TakenDownSkills(msgspec.Struct, frozen=True, kw_only=True):
+    skills: list[TakenDownSkill]
     total: int
 
 
@@ -158,7 +158,7 @@ class NamespaceFacts(msgspec.Struct, frozen=True, kw_only=True):
     #: When its oldest listed skill was published; None without one.
     since: datetime | None
     #: Skills that were taken down, most recent first.
-    down: list[DownSkill]
+    down: list[TakenDownSkill]
 
 
 class SubmissionQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from vskill_platform.catalogue.search_skills import Known, Question, search_some
 from vskill_platform.catalogue.vocabulary import RelaxedText, relax_texts
 
 
-def search_forgiving(
+def search_with_fallback(
     connection: apsw.Connection, questions: Sequence[Question]
 ) -> list[tuple[SkillResults, Known]]:
     """Return a page for each query, as `search_some` does; if it is empty, of what was meant."""

@@ -9,7 +9,7 @@ import msgspec
 from vskill_platform.catalogue.match import (
     NOTHING,
     Facet,
-    Way,
+    SearchMode,
     expressions_of,
     filters_of,
     without_filters,
@@ -27,8 +27,8 @@ from vskill_platform.catalogue.sql import SEARCH, SEARCH_PARTS, one_value
 _ranked = SEARCH["first_ranked"].format
 _FIND = SEARCH["find"].format(
     by_words=SEARCH["best_fitting"],
-    by_anything=_ranked(table="skill_text", way=Way.ANYWHERE),
-    by_parts=_ranked(table="skill_part", way=Way.PARTS),
+    by_anything=_ranked(table="skill_text", way=SearchMode.ANYWHERE),
+    by_parts=_ranked(table="skill_part", way=SearchMode.PARTS),
 )
 _MAX_OFFSET = 2**31
 
@@ -36,7 +36,7 @@ _MAX_OFFSET = 2**31
 class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Cached counts of a query, valid until a skill is added, removed or reindexed."""
 
-    way: Way
+    way: SearchMode
     total: int
     facets: dict[str, list[tuple[str, int]]] | None = None
 
@@ -53,7 +53,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True, array_like=True):
-    way: Way
+    way: SearchMode
     total: int
     hits: list[SkillHit]
 
@@ -88,7 +88,9 @@ def _asked(question: Question) -> dict[str, Any]:
         return {**asked, "way": known.way, "total": known.total}
     bare = without_filters(query)
     unfiltered = expressions_of(bare) if bare != query else None
-    others = {f"{way}_unfiltered": unfiltered.by(way) if unfiltered else NOTHING for way in Way}
+    others = {
+        f"{way}_unfiltered": unfiltered.by(way) if unfiltered else NOTHING for way in SearchMode
+    }
     return {**asked, **others}
 
 
@@ -140,7 +142,7 @@ def _with_known(connection: apsw.Connection, question: Question) -> Question:
     if question.known is not None:
         return question
     total = _counted_already(connection, question.query)
-    known = Known(way=Way.WORDS, total=total) if total is not None else None
+    known = Known(way=SearchMode.WORDS, total=total) if total is not None else None
     return Question(question.query, known)
 
 
@@ -195,8 +197,8 @@ def _sorted_by(query: SkillQuery, known: Known, walked: float) -> str:
     return walk if walked * cost < known.total else "sorted"
 
 
-def _queries(way: Way) -> dict[str, str]:
-    return SEARCH_PARTS if way is Way.PARTS else SEARCH
+def _queries(way: SearchMode) -> dict[str, str]:
+    return SEARCH_PARTS if way is SearchMode.PARTS else SEARCH
 
 
 def _count_values(

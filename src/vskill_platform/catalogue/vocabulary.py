@@ -14,7 +14,7 @@ import msgspec
 
 from vskill_platform.catalogue.query import SkillHit
 from vskill_platform.catalogue.sql import SEARCH, WRITE, one_value
-from vskill_platform.catalogue.words import question_words, singular, words_of
+from vskill_platform.catalogue.words import query_words, singular, words_of
 
 #: Words that say little; they are left out if nothing contains all words of a query.
 _STOP_WORDS = frozenset(
@@ -86,7 +86,7 @@ def count_words(connection: apsw.Connection, changes: Mapping[str, int]) -> None
 
 def relax_texts(connection: apsw.Connection, texts: Sequence[str]) -> list[list[RelaxedText]]:
     """Return what to search for if nothing matches each of these texts, the closest first."""
-    asked = [question_words(text) for text in texts]
+    asked = [query_words(text) for text in texts]
     telling = [[word for word in words if word not in _STOP_WORDS] or words for words in asked]
     right = _correct(connection, {word for words in telling for word in words})
     return [

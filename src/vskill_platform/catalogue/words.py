@@ -37,7 +37,7 @@ def words_of(text: str) -> list[str]:
     return [word[:MAX_WORD] for word in _WORD.findall(text.lower())]
 
 
-def question_words(text: str) -> list[str]:
+def query_words(text: str) -> list[str]:
     """Return the words of a query; may be empty."""
     return words_of(text[:MAX_QUESTION_CHARACTERS])[:MAX_QUESTION_WORDS]
 
@@ -63,7 +63,7 @@ def name_parts(words: list[str]) -> list[str]:
     return [*_parts(whole, _PART), *_parts(whole, _PART + 1)]
 
 
-def question_parts(words: list[str]) -> list[str]:
+def query_parts(words: list[str]) -> list[str]:
     """Return the substrings of a query, of four characters if possible: they are more selective."""
     whole = as_one_word(words)
     return _parts(whole, _PART + 1) or _parts(whole, _PART)

@@ -21,7 +21,7 @@ from vskill_platform.catalogue.match import (
     name_marks,
     text_word,
 )
-from vskill_platform.catalogue.query import DownSkill, SkillHit
+from vskill_platform.catalogue.query import SkillHit, TakenDownSkill
 from vskill_platform.catalogue.rank import rank
 from vskill_platform.catalogue.sql import (
     WRITE,
@@ -81,7 +81,7 @@ class SkillRow(msgspec.Struct, frozen=True):
 
 def row_of(facts: SkillFacts) -> SkillRow:
     skill = facts.skill
-    deprecation = skill.deprecation_of(skill.offered)
+    deprecation = skill.deprecation_of(skill.latest_number)
     hit = SkillHit(
         slug=skill.slug,
         name=skill.name,
@@ -179,7 +179,7 @@ class SkillChanges(msgspec.Struct, frozen=True, kw_only=True):
     """The changes to write."""
 
     listed: Sequence[SkillFacts] = ()
-    down: Sequence[DownSkill] = ()
+    down: Sequence[TakenDownSkill] = ()
     #: Slugs that no longer exist.
     gone: Sequence[str] = ()
 
@@ -298,7 +298,7 @@ def _delete(connection: apsw.Connection, row_id: int, moved: _Moved) -> None:
     moved.forget.append(row_id)
 
 
-def _put_down(connection: apsw.Connection, skill: DownSkill) -> None:
+def _put_down(connection: apsw.Connection, skill: TakenDownSkill) -> None:
     connection.execute(
         WRITE["put_down"],
         {

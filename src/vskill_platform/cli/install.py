@@ -28,7 +28,7 @@ from vskill_platform.cli.show_installed import (
 )
 from vskill_platform.cli.terminal import echo, print_json, yes_option
 from vskill_platform.client.install_skills import Planned, remove_skills
-from vskill_platform.client.scope import Scope
+from vskill_platform.client.scope import InstallScope
 from vskill_platform.client.version_range import split_wanted
 from vskill_platform.errors import InvalidInput, VskillError
 
@@ -125,7 +125,11 @@ def remove(
 
 
 def _report(
-    scope: Scope, plans: Sequence[Planned], *, as_json: bool, errors: Sequence[VskillError] = ()
+    scope: InstallScope,
+    plans: Sequence[Planned],
+    *,
+    as_json: bool,
+    errors: Sequence[VskillError] = (),
 ) -> None:
     if as_json:
         skills = [json_of_plan(scope, plan) for plan in plans]
@@ -137,7 +141,7 @@ def _report(
         warn(str(error))
 
 
-def _say_where(scope: Scope, plans: Sequence[Planned]) -> None:
+def _say_where(scope: InstallScope, plans: Sequence[Planned]) -> None:
     if scope.kind != "folder":
         folder = plans[0].skill.folders[0].path
         echo(

@@ -14,7 +14,7 @@ from vskill_platform.client.replace_folders import (
     needs_recovery,
     sweep_leftovers,
 )
-from vskill_platform.client.scope import Scope, SkillsFolder, find_scope, skills_folders
+from vskill_platform.client.scope import InstallScope, SkillsFolder, find_scope, skills_folders
 from vskill_platform.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -55,15 +55,15 @@ def scope_options(command: Command) -> Command:
     return command
 
 
-def chosen_scope(*, user: bool, project: bool, folder: Path | None) -> Scope:
+def chosen_scope(*, user: bool, project: bool, folder: Path | None) -> InstallScope:
     return find_scope(user=user, project=project, folder=folder, environ=ENVIRON)
 
 
-def chosen_folders(scope: Scope, agents: tuple[str, ...]) -> list[SkillsFolder]:
+def chosen_folders(scope: InstallScope, agents: tuple[str, ...]) -> list[SkillsFolder]:
     return skills_folders(scope, agents, environ=ENVIRON)
 
 
-def installed_in(scope: Scope) -> dict[str, LockedSkill]:
+def installed_in(scope: InstallScope) -> dict[str, LockedSkill]:
     """Return the installed skills, after cleaning up what a killed run left."""
     if needs_recovery(scope):
         with exclusive(scope):

@@ -35,7 +35,7 @@ from vskill_platform.client.plan_installs import (
     settle_all,
 )
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.scope import Scope, SkillsFolder
+from vskill_platform.client.scope import InstallScope, SkillsFolder
 from vskill_platform.client.used_registries import remember_used_registry
 from vskill_platform.client.version_range import VersionRange
 from vskill_platform.errors import NotAllowed, NotFound, RegistryUnavailable, VskillError
@@ -45,7 +45,7 @@ class InstallRun:
     """One run of a command: where it installs, and what it asks."""
 
     def __init__(
-        self, scope: Scope, stack: ExitStack, option: str | None, *,
+        self, scope: InstallScope, stack: ExitStack, option: str | None, *,
         is_offline: bool = False, force: bool = False, quiet: bool = False,
     ) -> None:  # fmt: skip
         self.scope = scope
@@ -185,7 +185,7 @@ def _with_folders(skill: LockedSkill, folders: Iterable[SkillsFolder]) -> Locked
     return msgspec.structs.replace(skill, folders=tuple(joined[path] for path in sorted(joined)))
 
 
-def _check_distinct(scope: Scope, plans: Sequence[Planned]) -> None:
+def _check_distinct(scope: InstallScope, plans: Sequence[Planned]) -> None:
     owners: dict[Path, str] = {}
     for plan in plans:
         for place in plan.skill.places(scope):

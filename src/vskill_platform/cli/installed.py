@@ -19,7 +19,7 @@ from vskill_platform.cli.local_or_remote import json_option, registry_option
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.client.lock_file import LockedSkill
-from vskill_platform.client.scope import Scope
+from vskill_platform.client.scope import InstallScope
 from vskill_platform.client.skill_folder import FolderState, compare_folder
 from vskill_platform.errors import NotFound, VskillError
 
@@ -154,7 +154,9 @@ def verify(*, registry: str | None, offline: bool, as_json: bool, **where: Any) 
         sys.exit(1)
 
 
-def _differences(scope: Scope, skill: LockedSkill) -> list[tuple[LockedSkill, str, str, str]]:
+def _differences(
+    scope: InstallScope, skill: LockedSkill
+) -> list[tuple[LockedSkill, str, str, str]]:
     found = []
     for place, state in zip(skill.places(scope), _states(scope, skill), strict=True):
         if state.is_absent:
@@ -217,7 +219,7 @@ def _end_with(errors: list[VskillError]) -> None:
         sys.exit(1)
 
 
-def _states(scope: Scope, skill: LockedSkill) -> list[FolderState]:
+def _states(scope: InstallScope, skill: LockedSkill) -> list[FolderState]:
     return [compare_folder(place, skill.files) for place in skill.places(scope)]
 
 

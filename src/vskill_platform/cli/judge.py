@@ -20,7 +20,7 @@ from vskill_platform.fetch.snapshot import take_snapshot
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.verdict import Finding, Verdict
 from vskill_platform.scan.check_skill import check_skill
-from vskill_platform.scan.judge.ask_judge import Question, ask_judge, prepare_question
+from vskill_platform.scan.judge.ask_judge import JudgeQuestion, ask_judge, prepare_question
 from vskill_platform.scan.judge.combine import combine
 from vskill_platform.scan.judge.endpoint import endpoint_of
 from vskill_platform.scan.scan_skill import renew_verdict
@@ -63,7 +63,7 @@ def judge(*, path: Path, only_prompt: bool, as_json: bool) -> None:
         _show(trial)
 
 
-async def _question(folder: Path, settings: Settings) -> Question:
+async def _question(folder: Path, settings: Settings) -> JudgeQuestion:
     slots = CapacityLimiter(1)
     return await prepare_question(folder, max_chars=settings.judge_max_chars, slots=slots)
 

@@ -190,7 +190,7 @@ def list_command(*, as_json: bool) -> None:
 def use(*, name: str, as_json: bool) -> None:
     """Make a registry the default."""
     found = use_registry(name)
-    _said({"registry": name, "url": found.url}, f"{name} ({found.url}) is the default.", as_json)
+    _print({"registry": name, "url": found.url}, f"{name} ({found.url}) is the default.", as_json)
 
 
 @registries.command()
@@ -199,10 +199,10 @@ def use(*, name: str, as_json: bool) -> None:
 def remove(*, name: str, as_json: bool) -> None:
     """Remove a registry and its token from this machine."""
     found = forget_registry(name)
-    _said({"registry": name, "url": found.url}, f"{name} ({found.url}) is removed.", as_json)
+    _print({"registry": name, "url": found.url}, f"{name} ({found.url}) is removed.", as_json)
 
 
-def _said(record: dict[str, Any], words: str, as_json: bool) -> None:
+def _print(record: dict[str, Any], words: str, as_json: bool) -> None:
     if as_json:
         print_json(record)
     else:

@@ -155,7 +155,7 @@ def _pack(options: PublishOptions, workspace: Path) -> tuple[Any, Path]:
 
 def _scan(packed: Any, folder: Path, options: PublishOptions) -> str:
     """Scan exactly what would be sent; stop here if a registry would reject it."""
-    target = load("vskill_platform.scan.scan_many:Target")(
+    target = load("vskill_platform.scan.scan_many:ScanTarget")(
         path=str(options.path), folder=folder, folder_name=packed.name
     )
     (one,) = load("vskill_platform.scan.scan_many:scan_many")([target], jobs=1)

@@ -34,7 +34,7 @@ def outside_origin(text: str, place: Path) -> Origin:
     )
 
 
-def bring_in(origins: Sequence[Origin], *, jobs: int) -> dict[str, str]:
+def fetch_targets(origins: Sequence[Origin], *, jobs: int) -> dict[str, str]:
     """Unpack and clone; return the errors."""
     return _unpack_all(origins, jobs) | _clone_all(origins)
 

@@ -21,7 +21,7 @@ from vskill_platform.cli.scan_targets import find_targets, scan_in_place
 from vskill_platform.cli.terminal import Console
 from vskill_platform.errors import ConfigError, InvalidInput, OutOfResources
 from vskill_platform.fetch.private_folder import make_workspace
-from vskill_platform.scan.scan_many import Scanned, Target, scan_many
+from vskill_platform.scan.scan_many import Scanned, ScanTarget, scan_many
 
 _WRITERS = {
     "text": "vskill_platform.scan.reports.report_text:write_text",
@@ -147,7 +147,7 @@ def _policy(file: Path) -> Callable[[Iterable[Scanned]], Iterator[Scanned]]:
 
 def _targets(
     paths: tuple[str, ...], *, recursive: bool, workspace: Path, jobs: int
-) -> list[Target]:
+) -> list[ScanTarget]:
     try:
         return find_targets(paths, recursive=recursive, workspace=workspace, jobs=jobs)
     except InvalidInput as error:

@@ -10,7 +10,7 @@ import msgspec
 from vskill_platform.cli.lazy import load
 from vskill_platform.fetch.snapshot import list_files, take_snapshot
 from vskill_platform.scan.read.manifest import MANIFEST
-from vskill_platform.scan.scan_many import Target
+from vskill_platform.scan.scan_many import ScanTarget
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 #: Imported on demand: a scan of folders starts faster without it.
@@ -28,12 +28,12 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_targets(
     texts: Sequence[str], *, recursive: bool, workspace: Path, jobs: int
-) -> list[Target]:
+) -> list[ScanTarget]:
     """Fetch and unpack targets that are not folders into *workspace*; reject unknown ones."""
     origins = [_origin(text, workspace / str(number)) for number, text in enumerate(texts)]
     outside = [origin for origin in origins if origin.url or origin.archive]
-    failures = load(f"{_OUTSIDE}:bring_in")(outside, jobs=jobs) if outside else {}
-    targets: list[Target] = []
+    failures = load(f"{_OUTSIDE}:fetch_targets")(outside, jobs=jobs) if outside else {}
+    targets: list[ScanTarget] = []
     for origin in origins:
         if origin.text in failures:
             targets.append(_broken(origin.text, failures[origin.text]))
@@ -61,9 +61,9 @@ def _origin(text: str, place: Path) -> Origin:
     return origin
 
 
-def _single(origin: Origin) -> Target:
+def _single(origin: Origin) -> ScanTarget:
     if origin.url:
-        return Target(path=origin.text, folder=origin.folder)
+        return ScanTarget(path=origin.text, folder=origin.folder)
     folder = _root_of(origin)
     has_name = folder != origin.folder or not origin.archive
     return _target(origin.text, folder, folder.name if has_name else None)
@@ -76,14 +76,14 @@ def _root_of(origin: Origin) -> Path:
     return root
 
 
-def _skills_below(origin: Origin) -> list[Target]:
+def _skills_below(origin: Origin) -> list[ScanTarget]:
     found = list(_walk(origin))
     if not found:
         return [_broken(origin.text, f"there is no {MANIFEST} in it or in a folder below")]
     return found
 
 
-def _walk(origin: Origin) -> Iterator[Target]:
+def _walk(origin: Origin) -> Iterator[ScanTarget]:
     unreadable: list[OSError] = []
     for folder, inner, files in os.walk(origin.folder, onerror=unreadable.append):
         inner[:] = sorted(name for name in inner if name != ".git")
@@ -118,12 +118,12 @@ def _shown(origin: Origin, path: Path) -> str:
     return inside if origin.text in {".", "./"} else f"{origin.text.rstrip('/')}/{inside}"
 
 
-def _target(path: str, folder: Path, folder_name: str | None) -> Target:
-    return Target(path=_storable(path), folder=folder, folder_name=folder_name)
+def _target(path: str, folder: Path, folder_name: str | None) -> ScanTarget:
+    return ScanTarget(path=_storable(path), folder=folder, folder_name=folder_name)
 
 
-def _broken(path: str, error: str) -> Target:
-    return Target(path=_storable(path), folder=Path(), error=error)
+def _broken(path: str, error: str) -> ScanTarget:
+    return ScanTarget(path=_storable(path), folder=Path(), error=error)
 
 
 def _storable(path: str) -> str:

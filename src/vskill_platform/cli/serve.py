@@ -21,14 +21,14 @@ from vskill_platform.cli.lazy import load
 from vskill_platform.cli.run_command import current_settings, run_worker
 from vskill_platform.cli.run_parts import run_parts
 from vskill_platform.cli.stop_signals import stop_on_signals
-from vskill_platform.cli.supervise import Member, supervise
+from vskill_platform.cli.supervise import ServerProcess, supervise
 from vskill_platform.cli.terminal import echo
 from vskill_platform.cron.nodes import beat
 from vskill_platform.cron.schedule import run_cron, snapshot_job
 from vskill_platform.engines.open_engine import database_file
 from vskill_platform.errors import ConfigError, EngineError
-from vskill_platform.intake.offer import prepare_offer
 from vskill_platform.intake.read_source import LocalFiles, read_source
+from vskill_platform.intake.submission_request import prepare_request
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import Source
 from vskill_platform.queue.worker import Worker
@@ -75,7 +75,7 @@ def serve(*, folder: Path | None, no_worker: bool, no_cron: bool, processes: int
     """Run the platform: web pages, worker and cron."""
     member = _start_many(processes) if processes > 1 else None
     is_first = member is None or member.is_first
-    parts = Parts(worker=is_first and not no_worker, cron=is_first and not no_cron)
+    parts = NodeParts(worker=is_first and not no_worker, cron=is_first and not no_cron)
 
     async def run(env: WorkerEnv) -> None:
         with _bound(env.settings, is_shared=member is not None) as listener:
@@ -89,7 +89,7 @@ def serve(*, folder: Path | None, no_worker: bool, no_cron: bool, processes: int
     run_worker(run, process=member.number if member else None)
 
 
-class Parts(NamedTuple):
+class NodeParts(NamedTuple):
     """What runs in this process besides the web pages."""
 
     worker: bool
@@ -100,7 +100,7 @@ class Parts(NamedTuple):
         return ["web", *(name for name in self._fields if getattr(self, name))]
 
 
-def _start_many(processes: int) -> Member:
+def _start_many(processes: int) -> ServerProcess:
     """Return in each of the new processes; the supervisor exits here when all have ended."""
     settings = current_settings()
     with _bound(settings) as listener, _port_errors_explained(settings):
@@ -112,7 +112,7 @@ def _start_many(processes: int) -> Member:
 
 
 async def _run_platform(
-    env: WorkerEnv, listener: socket.socket, parts: Parts, member: Member | None
+    env: WorkerEnv, listener: socket.socket, parts: NodeParts, member: ServerProcess | None
 ) -> None:
     # Imported here, because no other command, nor any scan process, should load the web.
     from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415
@@ -254,6 +254,6 @@ def _skill_folders(folder: Path) -> list[Path]:
 
 async def _submit_new(places: list[Source | LocalFiles]) -> None:
     for place in places:
-        offer = await prepare_offer(place)
-        if await get_source_owner(offer.source) is None:
-            await submit(offer, submitter="serve")
+        request = await prepare_request(place)
+        if await get_source_owner(request.source) is None:
+            await submit(request, submitter="serve")

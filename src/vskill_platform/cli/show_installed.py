@@ -8,7 +8,7 @@ from typing import Any
 from vskill_platform.cli.terminal import Console, confirm, echo, is_interactive
 from vskill_platform.client.install_skills import Planned
 from vskill_platform.client.lock_file import LockedSkill
-from vskill_platform.client.scope import Scope
+from vskill_platform.client.scope import InstallScope
 from vskill_platform.errors import NotAllowed
 
 _MAX_SHOWN = 8
@@ -36,7 +36,9 @@ def warn(text: str) -> None:
     echo(f"warning: {text}", err=True)
 
 
-def confirm_plans(scope: Scope, plans: Sequence[Planned], *, yes: bool, as_json: bool) -> None:
+def confirm_plans(
+    scope: InstallScope, plans: Sequence[Planned], *, yes: bool, as_json: bool
+) -> None:
     """Show what each skill can do; ask, or without a terminal refuse what has warnings."""
     todo = [plan for plan in plans if not plan.is_current]
     for plan in todo:
@@ -77,7 +79,7 @@ def _why(plan: Planned) -> str:
     return ", ".join(reasons)
 
 
-def _show_plan(scope: Scope, plan: Planned) -> None:
+def _show_plan(scope: InstallScope, plan: Planned) -> None:
     skill, release = plan.skill, plan.release
     before = f"{plan.before.version} → " if plan.before and plan.has_new_content else ""
     echo(f"{skill.slug} {before}{skill.version}", err=True)
@@ -115,7 +117,7 @@ def capability_lines(title: str, found: Mapping[str, Sequence[str]] | None) -> l
     return lines
 
 
-def show_done(scope: Scope, plans: Sequence[Planned]) -> None:
+def show_done(scope: InstallScope, plans: Sequence[Planned]) -> None:
     for plan in plans:
         skill = plan.skill
         places = ", ".join(place_names(scope, skill))
@@ -133,7 +135,7 @@ def status_of(plan: Planned) -> str:
     return "updated" if plan.before and plan.has_new_content else "installed"
 
 
-def json_of_plan(scope: Scope, plan: Planned) -> dict[str, Any]:
+def json_of_plan(scope: InstallScope, plan: Planned) -> dict[str, Any]:
     release = plan.release
     told = {
         "author": release.author,
@@ -155,7 +157,7 @@ def json_of_plan(scope: Scope, plan: Planned) -> dict[str, Any]:
     }
 
 
-def json_of_skill(scope: Scope, skill: LockedSkill) -> dict[str, Any]:
+def json_of_skill(scope: InstallScope, skill: LockedSkill) -> dict[str, Any]:
     return {
         "slug": skill.slug,
         "name": skill.name,
@@ -174,7 +176,7 @@ def agents_of(skill: LockedSkill) -> list[str]:
     return sorted({agent for folder in skill.folders for agent in folder.agents})
 
 
-def place_names(scope: Scope, skill: LockedSkill) -> list[str]:
+def place_names(scope: InstallScope, skill: LockedSkill) -> list[str]:
     """Return the folders of a skill as the lock file names them."""
     if scope.kind == "folder":
         return [str(place) for place in skill.places(scope)]

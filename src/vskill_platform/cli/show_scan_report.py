@@ -9,7 +9,7 @@ from vskill_platform.model.skill import Capabilities
 from vskill_platform.model.unknown_fields import split_unknown
 from vskill_platform.model.verdict import Finding, Verdict
 from vskill_platform.scan.reports.report_text import write_text
-from vskill_platform.scan.scan_many import Scanned, Target
+from vskill_platform.scan.scan_many import Scanned, ScanTarget
 from vskill_platform.scan.scan_skill import ScanResult
 
 #: Nothing is there: lines of code are shown only if the files are on this machine.
@@ -33,5 +33,5 @@ def show_scan(report: ScanReport | None, name: str, *, folder: Path = NO_FILES) 
         scanner=report["scanner"],
         ruleset=report["ruleset"],
     )
-    target = Target(path=name, folder=folder)
+    target = ScanTarget(path=name, folder=folder)
     write_text([Scanned(target=target, result=result)], sys.stdout)

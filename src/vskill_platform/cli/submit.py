@@ -9,8 +9,8 @@ from vskill_platform.cli.show import exit_code, show_end, show_progress, show_re
 from vskill_platform.cli.submit_all import submit_all
 from vskill_platform.cli.terminal import print_json
 from vskill_platform.engines.ports import MAX_POSITION
-from vskill_platform.intake.offer import prepare_offer
 from vskill_platform.intake.read_source import LocalFiles, read_source
+from vskill_platform.intake.submission_request import prepare_request
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.intake.submit import submit as submit_offer
 from vskill_platform.model.source import Source
@@ -33,7 +33,7 @@ def _submit_one(place: Source | LocalFiles, *, watch: bool, as_json: bool) -> in
 
     async def work() -> tuple[SubmitResult, Submission]:
         result = await submit_offer(
-            await prepare_offer(place), submitter=getpass.getuser(), may_replace_ref=True
+            await prepare_request(place), submitter=getpass.getuser(), may_replace_ref=True
         )
         if not watch:
             return result, result.submission

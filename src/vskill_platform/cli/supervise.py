@@ -32,7 +32,7 @@ _KILL_AFTER_SECONDS = 5.0
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Member(NamedTuple):
+class ServerProcess(NamedTuple):
     """One process of several on the same port."""
 
     number: int
@@ -48,7 +48,7 @@ class Member(NamedTuple):
             self.control.send(_READY)
 
 
-def supervise(processes: int, *, grace: timedelta) -> Member:
+def supervise(processes: int, *, grace: timedelta) -> ServerProcess:
     """Fork the processes and return in each of them; in the supervisor, exit when all have ended.
 
     The first one prepares the database, so the others start when it is ready. If it fails before
@@ -86,7 +86,7 @@ class _Supervisor:
         for end in (self._wakeup, self._waker):
             end.setblocking(False)
 
-    def run(self) -> Member | None:
+    def run(self) -> ServerProcess | None:
         """Return the member in a new process, and None in the supervisor at the end."""
         self._catch_signals()
         while self._processes:
@@ -103,13 +103,13 @@ class _Supervisor:
                 self._send(signal.SIGKILL)
         return None
 
-    def _fork(self, process: _Process) -> Member | None:
+    def _fork(self, process: _Process) -> ServerProcess | None:
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
             ours.close()
             self._leave()
-            return Member(process.number, theirs)
+            return ServerProcess(process.number, theirs)
         theirs.close()
         process.pid, process.control, process.at = pid, ours, time.monotonic()
         return None
@@ -146,9 +146,9 @@ class _Supervisor:
             if key.data is None:
                 self._wakeup.recv(4096)
             else:
-                self._hear(key.data)
+                self._read_message(key.data)
 
-    def _hear(self, process: _Process) -> None:
+    def _read_message(self, process: _Process) -> None:
         """Read what a process sends: that it is ready, or nothing because it has ended."""
         if not process.control:
             return

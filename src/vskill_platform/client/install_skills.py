@@ -11,8 +11,8 @@ from vskill_platform.client.answers import Progress
 from vskill_platform.client.find_release import API, Release
 from vskill_platform.client.lock_file import LockedSkill, format_lock, place_of, read_lock
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.replace_folders import Change, exclusive, replace_folders
-from vskill_platform.client.scope import Scope, SkillsFolder
+from vskill_platform.client.replace_folders import FolderChange, exclusive, replace_folders
+from vskill_platform.client.scope import InstallScope, SkillsFolder
 from vskill_platform.client.skill_folder import compare_folder
 from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import NotAllowed, NotFound, RegistryError, SourceRefused
@@ -57,7 +57,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_skill(
-    scope: Scope,
+    scope: InstallScope,
     locked: Mapping[str, LockedSkill],
     skill: LockedSkill,
     *,
@@ -93,7 +93,7 @@ def _check_unchanged(before: LockedSkill, skill: LockedSkill) -> None:
 
 
 def _check_place(
-    scope: Scope,
+    scope: InstallScope,
     locked: Mapping[str, LockedSkill],
     place: Path,
     skill: LockedSkill,
@@ -169,7 +169,7 @@ def load_archive(
 
 
 def apply_plans(
-    scope: Scope,
+    scope: InstallScope,
     plans: Sequence[Planned],
     archives: Mapping[str, Path],
     *,
@@ -182,7 +182,7 @@ def apply_plans(
     """
     with exclusive(scope):
         before = locked = read_lock(scope)
-        changes: dict[Path, Change] = {}
+        changes: dict[Path, FolderChange] = {}
         for planned in plans:
             # Checked again: another run may have changed something since it was planned.
             now = plan_skill(scope, locked, planned.skill, force=force)
@@ -190,7 +190,9 @@ def apply_plans(
             for folder, place in zip(now.skill.folders, now.skill.places(scope), strict=True):
                 if not compare_folder(place, now.skill.files).is_clean:
                     write = partial(write_skill, archive, now.skill.files)
-                    changes[place] = Change(folder=folder.path, name=now.skill.name, write=write)
+                    changes[place] = FolderChange(
+                        folder=folder.path, name=now.skill.name, write=write
+                    )
             locked = _with_skill(scope, locked, now.skill)
         is_same = locked == before
         if keep_lock and not is_same:
@@ -200,7 +202,7 @@ def apply_plans(
 
 
 def _with_skill(
-    scope: Scope, locked: Mapping[str, LockedSkill], skill: LockedSkill
+    scope: InstallScope, locked: Mapping[str, LockedSkill], skill: LockedSkill
 ) -> dict[str, LockedSkill]:
     """Add a skill; a skill of the same name that it replaces loses those folders."""
     taken = set(skill.places(scope))
@@ -244,7 +246,7 @@ def find_installed(locked: Mapping[str, LockedSkill], name: str) -> LockedSkill:
 
 
 def remove_skills(
-    scope: Scope,
+    scope: InstallScope,
     names: Sequence[str],
     *,
     folders: Sequence[SkillsFolder] | None = None,
@@ -270,7 +272,7 @@ def remove_skills(
                         "--force to delete them"
                     )
                 if not found.is_absent:
-                    changes.append(Change(folder=folder.path, name=skill.name))
+                    changes.append(FolderChange(folder=folder.path, name=skill.name))
         rest = [_without(skill, removed.get(skill.slug)) for skill in locked.values()]
         kept = [skill for skill in rest if skill.folders]
         replace_folders(scope, changes, format_lock(kept))

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from vskill_platform.client.scope import Scope, SkillsFolder, check_folder_name
+from vskill_platform.client.scope import InstallScope, SkillsFolder, check_folder_name
 from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import ConfigError, InvalidInput, SourceRefused
 from vskill_platform.fetch.file_names import check_name
@@ -59,12 +59,12 @@ class LockedSkill(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             raise ValueError(f"{self.registry[:80]!r} is not the address of a registry")
         check_files(self.files, self.content_hash)
 
-    def places(self, scope: Scope) -> list[Path]:
+    def places(self, scope: InstallScope) -> list[Path]:
         """Return its folders on this machine."""
         return [place_of(scope, folder.path, self.name) for folder in self.folders]
 
 
-def place_of(scope: Scope, folder: str, name: str) -> Path:
+def place_of(scope: InstallScope, folder: str, name: str) -> Path:
     return scope.place(f"{folder}/{name}" if folder else name)
 
 
@@ -78,7 +78,7 @@ def check_files(files: tuple[SkillFile, ...], content_hash: str) -> None:
         raise SourceRefused("the list of files does not match the digest of the content")
 
 
-def read_lock(scope: Scope) -> dict[str, LockedSkill]:
+def read_lock(scope: InstallScope) -> dict[str, LockedSkill]:
     """Return the installed skills by slug; none if there is no lock file."""
     text = read_text(scope.lock)
     return parse_lock(text, scope) if text is not None else {}
@@ -106,7 +106,7 @@ def read_text(path: Path) -> str | None:
         raise ConfigError(f"{path} cannot be read: {error}") from error
 
 
-def parse_lock(text: str, scope: Scope) -> dict[str, LockedSkill]:
+def parse_lock(text: str, scope: InstallScope) -> dict[str, LockedSkill]:
     """Parse a lock file, strictly: it decides what is replaced and removed."""
     if _CONFLICT.search(text):
         raise ConfigError(
@@ -132,7 +132,7 @@ def parse_lock(text: str, scope: Scope) -> dict[str, LockedSkill]:
     return {skill.slug: skill for skill in skills}
 
 
-def _check_unique(skills: list[LockedSkill], scope: Scope) -> None:
+def _check_unique(skills: list[LockedSkill], scope: InstallScope) -> None:
     slugs: set[str] = set()
     owners: dict[Path, str] = {}
     for skill in skills:
@@ -145,7 +145,7 @@ def _check_unique(skills: list[LockedSkill], scope: Scope) -> None:
             owners[place] = skill.slug
 
 
-def _damaged(scope: Scope, why: object) -> ConfigError:
+def _damaged(scope: InstallScope, why: object) -> ConfigError:
     return ConfigError(
         f"{scope.lock} is damaged: {why}. Restore it, or delete it and install the skills again"
     )

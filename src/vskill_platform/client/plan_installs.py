@@ -27,7 +27,7 @@ from vskill_platform.client.find_release import (
 from vskill_platform.client.install_skills import Planned, lock_release, plan_skill
 from vskill_platform.client.lock_file import LockedSkill
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.scope import Scope, SkillsFolder
+from vskill_platform.client.scope import InstallScope, SkillsFolder
 from vskill_platform.client.used_registries import list_used_registries
 from vskill_platform.client.version_range import VersionRange, parse_range
 from vskill_platform.errors import (
@@ -98,7 +98,7 @@ class OpenRegistries:
 
 def plan_install(
     registry: Registry,
-    scope: Scope,
+    scope: InstallScope,
     locked: Mapping[str, LockedSkill],
     wanted: tuple[str, VersionRange],
     folders: Iterable[SkillsFolder],
@@ -116,7 +116,7 @@ def plan_install(
 
 def plan_update(
     registry: Registry,
-    scope: Scope,
+    scope: InstallScope,
     locked: Mapping[str, LockedSkill],
     skill: LockedSkill,
     *,

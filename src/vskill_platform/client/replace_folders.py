@@ -26,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.client.lock_file import place_of, read_text
-from vskill_platform.client.scope import STAGING, Scope, check_folder_name
+from vskill_platform.client.scope import STAGING, InstallScope, check_folder_name
 from vskill_platform.errors import Busy, ConfigError, InvalidInput
 
 _JOURNAL_SUFFIX = ".journal"
@@ -39,7 +39,7 @@ _HERE = -100
 Write = Callable[[Path], None]
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class FolderChange(msgspec.Struct, frozen=True, kw_only=True):
     """A skill's folder that is replaced, or removed if there is nothing to write."""
 
     #: The skills folder as in the lock file, and the name of the skill.
@@ -67,7 +67,7 @@ class _Journal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 @contextmanager
-def exclusive(scope: Scope, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+def exclusive(scope: InstallScope, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
     """Keep other runs from changing this scope, after undoing what a killed run left."""
     folder = scope.lock.parent
     try:
@@ -81,12 +81,14 @@ def exclusive(scope: Scope, *, on_wait: Callable[[], None] | None = None) -> Ite
         ) from error
 
 
-def needs_recovery(scope: Scope) -> bool:
+def needs_recovery(scope: InstallScope) -> bool:
     """Tell whether a run was killed while it changed folders, or is changing them now."""
     return _journal_of(scope).exists()
 
 
-def replace_folders(scope: Scope, changes: Sequence[Change], lock_text: str | None) -> None:
+def replace_folders(
+    scope: InstallScope, changes: Sequence[FolderChange], lock_text: str | None
+) -> None:
     """Make all changes and write the lock file; call it only within `exclusive`.
 
     Without *lock_text* the lock file stays as it is, byte for byte.
@@ -109,7 +111,7 @@ def replace_folders(scope: Scope, changes: Sequence[Change], lock_text: str | No
         _delete_staged(scope, journal)
 
 
-def recover(scope: Scope) -> None:
+def recover(scope: InstallScope) -> None:
     """Undo a change that was interrupted, as its journal says."""
     path = _journal_of(scope)
     for half_written in (_new_of(path), _new_of(scope.lock)):
@@ -150,7 +152,7 @@ def _new_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.new")
 
 
-def _plan(scope: Scope, changes: Sequence[Change]) -> _Journal:
+def _plan(scope: InstallScope, changes: Sequence[FolderChange]) -> _Journal:
     """Return which folders will change, which is written down before anything does."""
     moves = tuple(_Move(folder=one.folder, name=one.name) for one in changes)
     journal = _Journal(id=secrets.token_hex(8), moves=moves, lock=read_text(scope.lock))
@@ -168,7 +170,7 @@ def _plan(scope: Scope, changes: Sequence[Change]) -> _Journal:
     return journal
 
 
-def _lock_folders(scope: Scope, journal: _Journal, stack: ExitStack) -> None:
+def _lock_folders(scope: InstallScope, journal: _Journal, stack: ExitStack) -> None:
     """Lock the skills folders, too: another scope may use the same."""
     for place in _places(scope, journal):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -179,7 +181,7 @@ def _lock_folders(scope: Scope, journal: _Journal, stack: ExitStack) -> None:
         stack.enter_context(_locked(folder, None))
 
 
-def _stage(scope: Scope, journal: _Journal, changes: Sequence[Change]) -> _Journal:
+def _stage(scope: InstallScope, journal: _Journal, changes: Sequence[FolderChange]) -> _Journal:
     """Write the new folders, and note in the journal which is which."""
     moves = []
     for number, (move, change) in enumerate(zip(journal.moves, changes, strict=True)):
@@ -195,7 +197,7 @@ def _stage(scope: Scope, journal: _Journal, changes: Sequence[Change]) -> _Journ
     return journal
 
 
-def _put_in_place(scope: Scope, journal: _Journal, number: int, move: _Move) -> None:
+def _put_in_place(scope: InstallScope, journal: _Journal, number: int, move: _Move) -> None:
     place, staged = place_of(scope, move.folder, move.name), _staged(scope, journal, number)
     if not move.old:
         if move.new:
@@ -207,7 +209,7 @@ def _put_in_place(scope: Scope, journal: _Journal, number: int, move: _Move) -> 
         staged.rename(place)
 
 
-def _take_back(scope: Scope, journal: _Journal, number: int, move: _Move) -> None:
+def _take_back(scope: InstallScope, journal: _Journal, number: int, move: _Move) -> None:
     """Put the old folder back in its place, from wherever the interruption left it."""
     place, staged = place_of(scope, move.folder, move.name), _staged(scope, journal, number)
     if not move.old and not move.new:
@@ -226,7 +228,7 @@ def _take_back(scope: Scope, journal: _Journal, number: int, move: _Move) -> Non
         )
 
 
-def sweep_leftovers(scope: Scope, folders: Iterable[Path]) -> None:
+def sweep_leftovers(scope: InstallScope, folders: Iterable[Path]) -> None:
     """Delete what runs left in skills folders that were killed after their change was done."""
     for folder in sorted({folder for folder in folders if (folder / STAGING).is_dir()}):
         # A folder that cannot be written can still be listed.
@@ -246,7 +248,7 @@ def _sweep(folder: Path) -> None:
         staging.rmdir()
 
 
-def _delete_staged(scope: Scope, journal: _Journal) -> None:
+def _delete_staged(scope: InstallScope, journal: _Journal) -> None:
     for place in _places(scope, journal):
         staging = place.parent / STAGING
         _delete(staging / journal.id)
@@ -263,7 +265,7 @@ def _delete(path: Path) -> None:
             path.unlink()
 
 
-def _check(scope: Scope, journal: _Journal) -> None:
+def _check(scope: InstallScope, journal: _Journal) -> None:
     if not journal.id.isalnum() or not journal.id.isascii():
         raise InvalidInput(f"{_journal_of(scope)} is damaged; delete it and run `verify`")
     for move in journal.moves:
@@ -275,25 +277,25 @@ def _check(scope: Scope, journal: _Journal) -> None:
         scope.place(made)
 
 
-def _places(scope: Scope, journal: _Journal) -> list[Path]:
+def _places(scope: InstallScope, journal: _Journal) -> list[Path]:
     return [place_of(scope, move.folder, move.name) for move in journal.moves]
 
 
-def _staged(scope: Scope, journal: _Journal, number: int) -> Path:
+def _staged(scope: InstallScope, journal: _Journal, number: int) -> Path:
     """Return where the new folder is written; two levels deep, where no agent looks for skills."""
     move = journal.moves[number]
     return place_of(scope, move.folder, move.name).parent / STAGING / journal.id / str(number)
 
 
-def _replaced(scope: Scope, journal: _Journal, number: int) -> Path:
+def _replaced(scope: InstallScope, journal: _Journal, number: int) -> Path:
     return _staged(scope, journal, number).with_name(f"{number}.old")
 
 
-def _journal_of(scope: Scope) -> Path:
+def _journal_of(scope: InstallScope) -> Path:
     return scope.lock.with_name(scope.lock.name + _JOURNAL_SUFFIX)
 
 
-def _write_journal(scope: Scope, journal: _Journal) -> None:
+def _write_journal(scope: InstallScope, journal: _Journal) -> None:
     write_file(_journal_of(scope), msgspec.json.encode(journal).decode())
 
 

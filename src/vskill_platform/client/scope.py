@@ -35,7 +35,7 @@ class SkillsFolder(msgspec.Struct, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
+class InstallScope(msgspec.Struct, frozen=True, kw_only=True):
     kind: ScopeKind
     #: The project, the user's home or the folder. Paths of the lock file begin here.
     root: Path
@@ -91,25 +91,25 @@ def find_scope(
     project: bool = False,
     folder: Path | None = None,
     environ: Mapping[str, str],
-) -> Scope:
+) -> InstallScope:
     """Return the scope that the options choose; without any, the project around this folder."""
     if user + project + (folder is not None) > 1:
         raise InvalidInput("use only one of --user, --project and --dir")
     if folder is not None:
         root = folder.absolute()
-        return Scope(kind=ScopeKind.FOLDER, root=root, lock=root / LOCK_NAME)
+        return InstallScope(kind=ScopeKind.FOLDER, root=root, lock=root / LOCK_NAME)
     home = Path.home().resolve()  # as the current folder is
     root = Path.cwd() if user else _find_project(Path.cwd(), home)
     # The project folders of a home folder are those of the user, so one lock file covers them.
     if user or (root == home and not project):
         from vskill_platform.client.credentials import config_folder  # noqa: PLC0415 - loads HTTP
 
-        return Scope(kind=ScopeKind.USER, root=home, lock=config_folder(environ) / LOCK_NAME)
-    return Scope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
+        return InstallScope(kind=ScopeKind.USER, root=home, lock=config_folder(environ) / LOCK_NAME)
+    return InstallScope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
 
 
 def skills_folders(
-    scope: Scope, names: tuple[str, ...] = (), *, environ: Mapping[str, str]
+    scope: InstallScope, names: tuple[str, ...] = (), *, environ: Mapping[str, str]
 ) -> list[SkillsFolder]:
     """Return the skills folders of the named agents, or of those that are on this machine.
 
@@ -134,7 +134,7 @@ def skills_folders(
     return [SkillsFolder(path=path, agents=tuple(sorted(found[path]))) for path in sorted(found)]
 
 
-def _folder_of(agent: Agent, scope: Scope, agents: Agents) -> str:
+def _folder_of(agent: Agent, scope: InstallScope, agents: Agents) -> str:
     if scope.kind is ScopeKind.PROJECT:
         return agent.project_folder(scope.root)
     return scope.stored(agents.place(agent.user))

@@ -6,7 +6,7 @@ from contextlib import suppress
 import msgspec
 
 from vskill_platform.cron.run_lease import refuse_if_running
-from vskill_platform.cron.schedule import FOLLOW_REPOS, RESCAN, Job
+from vskill_platform.cron.schedule import FOLLOW_REPOS, RESCAN, CronJob
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import Overtaken
 from vskill_platform.publish.moderation.rescan_skills import (
@@ -24,12 +24,12 @@ from vskill_platform.stores.rescan_store import (
 )
 
 
-async def ask_for_run(job: Job, *, actor: str, also: Sequence[Operation] = ()) -> None:
+async def ask_for_run(job: CronJob, *, actor: str, also: Sequence[Operation] = ()) -> None:
     """Make a job due, so that the next node that checks runs it; the audit log has the actor."""
     await _make_due(job, [write_audit(job.name, "all", actor=actor, reason=""), *also])
 
 
-async def _make_due(job: Job, operations: Sequence[Operation] = ()) -> None:
+async def _make_due(job: CronJob, operations: Sequence[Operation] = ()) -> None:
     now, last = get_now(), await get_cron_run(job.name)
     if last is None:  # then it is due anyway
         is_asked = await commit([expect_no_cron_run(job.name), *operations])

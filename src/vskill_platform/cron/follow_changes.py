@@ -20,7 +20,7 @@ from vskill_platform.errors import NotAllowed, Overtaken
 from vskill_platform.fetch.probe_repo import RepoAnswer, probe_repo
 from vskill_platform.fetch.reach import Reach
 from vskill_platform.fetch.repo import Refs
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.skill import parse_version, version_of_tag
 from vskill_platform.model.source import Source
@@ -124,9 +124,9 @@ async def _take_tag(due: DueRepo, tag: str, tree_sha: str | None) -> bool | None
     # The branch may have the same content: its commit is compared after the tag was processed.
     branch = record.branch if version_of_tag(due.source.ref) else due.source.ref
     noted = msgspec.structs.replace(record, tag=tag, branch=branch)
-    offer = Offer(source=source, tree_sha=tree_sha, is_private=due.is_private)
+    request = SubmissionRequest(source=source, tree_sha=tree_sha, is_private=due.is_private)
     seen = _Seen(mark_seen(noted, record.commit_sha), _WHILE_PENDING)
-    return await _submit(followed, offer, seen, may_replace_ref=may_replace_ref)
+    return await _submit(followed, request, seen, may_replace_ref=may_replace_ref)
 
 
 async def check_commits(skills: Sequence[DueRepo], sha: str, reach: Reach) -> int:
@@ -170,9 +170,9 @@ async def _take_commit(due: DueRepo, sha: str, tree_sha: str | None) -> bool:
     except NotAllowed as error:
         await stop_following(followed, str(error))
         return False
-    offer = Offer(source=source, tree_sha=tree_sha, is_private=due.is_private)
+    request = SubmissionRequest(source=source, tree_sha=tree_sha, is_private=due.is_private)
     seen = _Seen(mark_seen(followed.record, sha))
-    return await _submit(followed, offer, seen, may_replace_ref=may_replace_ref)
+    return await _submit(followed, request, seen, may_replace_ref=may_replace_ref)
 
 
 def _sources_of(due: DueRepo) -> list[Source]:
@@ -202,7 +202,11 @@ async def _find_submission(source: Source) -> Submission | None:
 
 
 async def _submit(
-    followed: Stored[FollowedRepo], offer: Offer, seen: _Seen, *, may_replace_ref: bool
+    followed: Stored[FollowedRepo],
+    request: SubmissionRequest,
+    seen: _Seen,
+    *,
+    may_replace_ref: bool,
 ) -> bool:
     record = followed.record
 
@@ -214,7 +218,7 @@ async def _submit(
 
     try:
         result = await submit(
-            offer, submitter=record.by, may_replace_ref=may_replace_ref, also=note_commit
+            request, submitter=record.by, may_replace_ref=may_replace_ref, also=note_commit
         )
     except Overtaken:  # the other node submits it, or the user stopped following
         return False
@@ -227,7 +231,7 @@ async def _submit(
     log.info(
         "followed repo has new content",
         slug=record.slug,
-        ref=offer.source.ref,
+        ref=request.source.ref,
         commit=seen.record.commit_sha,
         result=result.kind,
     )

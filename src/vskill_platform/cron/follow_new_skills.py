@@ -76,12 +76,12 @@ async def _submit_unknown(
     )
     submitted = 0
     for skill in discovery.skills:
-        offer = await discovery.offer(skill, is_private=is_private)
-        if not skill.is_fine or offer.source.path in known:
+        request = await discovery.request_for(skill, is_private=is_private)
+        if not skill.is_fine or request.source.path in known:
             continue
-        may_replace_ref = await check_rights(record, offer.source)
+        may_replace_ref = await check_rights(record, request.source)
         try:
-            result = await submit(offer, submitter=record.by, may_replace_ref=may_replace_ref)
+            result = await submit(request, submitter=record.by, may_replace_ref=may_replace_ref)
         except NotAllowed as error:
             raise _LimitReached(str(error)) from error
         submitted += 1

@@ -11,7 +11,7 @@ import msgspec
 
 from vskill_platform.access.mail_addresses import MailTopic
 from vskill_platform.access.one_time_links import is_mail_on
-from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
+from vskill_platform.base.program import CannotStart, ProgramLimits, Streams, running_program
 from vskill_platform.base.show_text import show
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Operation
@@ -126,7 +126,7 @@ async def notify(message: Any) -> bool:
                 arguments,
                 env=environment,
                 streams=Streams(stdin=PIPE, stderr=PIPE),
-                limits=Limits(),
+                limits=ProgramLimits(),
             ) as process,
             asyncio.timeout(NOTIFY_DEADLINE.total_seconds()),
         ):

@@ -47,7 +47,7 @@ CLEAN_UP_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CronJob:
     name: str
     every: timedelta
     #: A job that takes longer is cancelled.
@@ -64,7 +64,7 @@ async def _release_external_scans() -> str:
 
 
 #: Operators can start it, too; the shared record prevents parallel runs.
-RESCAN = Job(
+RESCAN = CronJob(
     JOB_OF[RescanMessage],
     timedelta(minutes=10),
     timedelta(minutes=9),
@@ -79,47 +79,51 @@ async def _follow_repos() -> str:
 
 
 #: A push webhook starts it, too.
-FOLLOW_REPOS = Job("follow-repos", timedelta(minutes=2), timedelta(seconds=110), _follow_repos)
+FOLLOW_REPOS = CronJob("follow-repos", timedelta(minutes=2), timedelta(seconds=110), _follow_repos)
 
 JOBS = (
-    Job("recover-stuck", timedelta(minutes=1), timedelta(seconds=50), recover_stuck_submissions),
-    Job(
+    CronJob(
+        "recover-stuck", timedelta(minutes=1), timedelta(seconds=50), recover_stuck_submissions
+    ),
+    CronJob(
         "release-external-scans",
         timedelta(minutes=1),
         timedelta(seconds=50),
         _release_external_scans,
     ),
-    Job("remind-reviews", timedelta(minutes=10), timedelta(minutes=1), remind_reviews),
-    Job(
+    CronJob("remind-reviews", timedelta(minutes=10), timedelta(minutes=1), remind_reviews),
+    CronJob(
         "send-mail",
         timedelta(minutes=10),
         timedelta(minutes=5),
         send_due_mails,
         has_work=has_due_mails,
     ),
-    Job(
+    CronJob(
         "send-events",
         timedelta(minutes=10),
         timedelta(minutes=5),
         send_events,
         has_work=has_events_to_send,
     ),
-    Job("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
+    CronJob("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
     FOLLOW_REPOS,
-    Job("check-mirrors", timedelta(minutes=5), timedelta(seconds=110), check_mirrors),
-    Job("prune", timedelta(hours=1), timedelta(minutes=10), prune),
-    Job("sweep-blobs", timedelta(hours=1), timedelta(minutes=30), sweep_unused_blobs),
-    Job(JOB_OF[SimilarityMessage], timedelta(hours=1), timedelta(minutes=30), send_missing_skills),
+    CronJob("check-mirrors", timedelta(minutes=5), timedelta(seconds=110), check_mirrors),
+    CronJob("prune", timedelta(hours=1), timedelta(minutes=10), prune),
+    CronJob("sweep-blobs", timedelta(hours=1), timedelta(minutes=30), sweep_unused_blobs),
+    CronJob(
+        JOB_OF[SimilarityMessage], timedelta(hours=1), timedelta(minutes=30), send_missing_skills
+    ),
     RESCAN,
 )
 
 
-def snapshot_job(share: Callable[[], Coroutine[Any, Any, str]]) -> Job:
+def snapshot_job(share: Callable[[], Coroutine[Any, Any, str]]) -> CronJob:
     """Return the job of web nodes, which alone have a search index."""
-    return Job("snapshot-index", timedelta(hours=6), timedelta(minutes=20), share)
+    return CronJob("snapshot-index", timedelta(hours=6), timedelta(minutes=20), share)
 
 
-async def run_cron(env: WorkerEnv, stop: asyncio.Event, *, jobs: Sequence[Job] = JOBS) -> None:
+async def run_cron(env: WorkerEnv, stop: asyncio.Event, *, jobs: Sequence[CronJob] = JOBS) -> None:
     """Run each job on its own loop until *stop* is set, then cancel what is still running."""
     loops = [asyncio.create_task(_run_loop(env, job), name=f"cron {job.name}") for job in jobs]
     stopping = asyncio.create_task(stop.wait())
@@ -136,7 +140,7 @@ async def run_cron(env: WorkerEnv, stop: asyncio.Event, *, jobs: Sequence[Job] =
             loop.result()
 
 
-async def run_due_jobs(env: WorkerEnv, *, jobs: Sequence[Job] = JOBS) -> list[CronRun]:
+async def run_due_jobs(env: WorkerEnv, *, jobs: Sequence[CronJob] = JOBS) -> list[CronRun]:
     """Run every due job once, concurrently, each in its own env."""
     runs = await asyncio.gather(
         *(run_with_worker_env(env, partial(_run_if_due, job)) for job in jobs)
@@ -160,7 +164,7 @@ class _Ended(NamedTuple):
     work: asyncio.Future[str]
 
 
-async def _run_loop(env: WorkerEnv, job: Job) -> None:
+async def _run_loop(env: WorkerEnv, job: CronJob) -> None:
     while True:
         run = await run_with_worker_env(env, partial(_run_if_due, job))
         if run and not run.work.done():  # never two of the same job in one process
@@ -168,7 +172,7 @@ async def _run_loop(env: WorkerEnv, job: Job) -> None:
         await asyncio.sleep(LOOK_EVERY_SECONDS)
 
 
-async def _run_if_due(job: Job) -> _Ended | None:
+async def _run_if_due(job: CronJob) -> _Ended | None:
     try:
         lease = await _claim(job)
         if lease is None:
@@ -190,7 +194,7 @@ async def _run_if_due(job: Job) -> _Ended | None:
     return ended
 
 
-async def run_job_now(job: Job) -> CronRun:
+async def run_job_now(job: CronJob) -> CronRun:
     """Run a job that is not due; if it is already running anywhere, let it continue."""
     last = await get_cron_run(job.name)
     if last:
@@ -207,7 +211,7 @@ async def run_job_now(job: Job) -> CronRun:
     return record
 
 
-async def _claim(job: Job) -> RunLease | None:
+async def _claim(job: CronJob) -> RunLease | None:
     """Start a run if it is due; of several nodes only one succeeds."""
     last = await get_cron_run(job.name)
     if last and not await _is_due(job, last.record):
@@ -218,7 +222,7 @@ async def _claim(job: Job) -> RunLease | None:
     return await RunLease.take(job.name, last)
 
 
-async def _is_due(job: Job, last: CronRun) -> bool:
+async def _is_due(job: CronJob, last: CronRun) -> bool:
     # The absolute difference: after the clock jumped back, the last start is in the future.
     if last.asked_at or abs(get_now() - last.started_at) >= job.every:
         return True
@@ -227,7 +231,7 @@ async def _is_due(job: Job, last: CronRun) -> bool:
     return job.has_work is not None and await job.has_work()
 
 
-async def _run(job: Job, lease: RunLease) -> _Ended:
+async def _run(job: CronJob, lease: RunLease) -> _Ended:
     """Run the job within its budget; wait only briefly if it ignores its cancellation."""
     work, keeping = asyncio.ensure_future(job.run()), asyncio.ensure_future(lease.keep())
     try:
@@ -257,7 +261,7 @@ async def _run(job: Job, lease: RunLease) -> _Ended:
     return _Ended(_end(lease.run, outcome, is_failure=is_failure), work)
 
 
-def _read_result(job: Job, work: asyncio.Future[str]) -> tuple[str, bool]:
+def _read_result(job: CronJob, work: asyncio.Future[str]) -> tuple[str, bool]:
     """Return the outcome of a job that has ended, and whether it is a failure."""
     if work.cancelled():
         log.error("cron job failed", job=job.name, error="it was cancelled")
@@ -282,7 +286,7 @@ def _end(started: CronRun, outcome: str, *, is_failure: bool = False) -> CronRun
     )
 
 
-def _late(job: Job, *, is_lost: bool, is_running: bool) -> str:
+def _late(job: CronJob, *, is_lost: bool, is_running: bool) -> str:
     still = "; it was cancelled but is still running" if is_running else ""
     if is_lost:
         return f"stopped: its node could not report for too long, another one may run it{still}"

@@ -102,7 +102,7 @@ class BusyResources(msgspec.Struct, frozen=True):
 NOTHING_BUSY = BusyResources()
 
 
-class Change(msgspec.Struct, frozen=True):
+class RecordChange(msgspec.Struct, frozen=True):
     """What one commit changed. For a key that changed again since, only the latest is reported."""
 
     revision: int
@@ -110,7 +110,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class ChangesPage(msgspec.Struct, frozen=True):
-    changes: list[Change]
+    changes: list[RecordChange]
     #: Everything committed up to this revision is in this page or an earlier one. It is lower than
     #: requested if the database is older than before.
     through: int
@@ -198,7 +198,7 @@ class Bury(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Revive(msgspec.Struct, frozen=True):
+class Requeue(msgspec.Struct, frozen=True):
     """Queue a dead letter again, as a new message with all attempts left."""
 
     message_id: int
@@ -211,7 +211,7 @@ class Drop(msgspec.Struct, frozen=True):
 
 
 Operation: TypeAlias = (
-    Put | Delete | Expect | Send | Acknowledge | Retry | Release | Extend | Bury | Revive | Drop
+    Put | Delete | Expect | Send | Acknowledge | Retry | Release | Extend | Bury | Requeue | Drop
 )
 
 
@@ -336,7 +336,7 @@ class Engine(Protocol):
         """
         ...
 
-    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
+    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[RecordChange]:
         """Yield what was committed after that revision, in commit order, and keep following.
 
         With *prefixes*, only keys that begin with one of them; other commits are left out.

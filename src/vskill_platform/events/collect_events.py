@@ -14,7 +14,7 @@ from vskill_platform.model.submission import (
 from vskill_platform.stores.appeal_store import get_appeal
 from vskill_platform.stores.audit_store import AuditRecord
 from vskill_platform.stores.db import get_settings
-from vskill_platform.stores.event_feed import Happening
+from vskill_platform.stores.event_feed import FeedEntry
 from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.submission_store import get_submission
 
@@ -51,7 +51,7 @@ _ABOUT_BLOCK = {
 }
 
 
-async def collect_events(key: str, happening: Happening) -> list[Event]:
+async def collect_events(key: str, happening: FeedEntry) -> list[Event]:
     """Return the events of one record; most records of the audit log are none."""
     if isinstance(happening, StateEvent):
         stored = await get_submission(happening.submission_id)

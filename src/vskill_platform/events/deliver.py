@@ -15,7 +15,7 @@ from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.events.fan_out import fan_out, has_new_events, owner_may
 from vskill_platform.events.payloads import build_payload
-from vskill_platform.events.post_webhook import Answer, post_webhook
+from vskill_platform.events.post_webhook import ReceiverAnswer, post_webhook
 from vskill_platform.events.sign_webhook import sign_webhook
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
@@ -23,9 +23,9 @@ from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.mail_address_store import mail_to_user
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.webhook_store import (
-    Attempt,
-    Delivery,
-    Endpoint,
+    DeliveryAttempt,
+    WebhookDelivery,
+    WebhookEndpoint,
     get_delivery,
     get_endpoint,
     list_due_deliveries,
@@ -114,7 +114,9 @@ async def _deliver_to(item: tuple[str, list[str]], *, tally: _Tally) -> int:
     return claimed
 
 
-async def _claim(delivery_id: str, until: timedelta, *, is_try: bool) -> Stored[Delivery] | None:
+async def _claim(
+    delivery_id: str, until: timedelta, *, is_try: bool
+) -> Stored[WebhookDelivery] | None:
     """Keep other nodes from a delivery; None if another node was faster."""
     stored = await get_delivery(delivery_id)
     if stored is None or stored.record.state != "waiting" or stored.record.due_at > get_now():
@@ -126,13 +128,13 @@ async def _claim(delivery_id: str, until: timedelta, *, is_try: bool) -> Stored[
     return Stored(claimed, revision) if revision is not None else None
 
 
-async def _deliver(endpoint_id: str, stored: Stored[Delivery], tally: _Tally) -> bool:
+async def _deliver(endpoint_id: str, stored: Stored[WebhookDelivery], tally: _Tally) -> bool:
     """Send one delivery and record what happened; return whether it needs no other attempt."""
     endpoint = await get_endpoint(endpoint_id)
     delivery = stored.record
     if endpoint is None or not endpoint.record.is_enabled or not await owner_may(endpoint.record):
         why = "the endpoint is gone or switched off, or its owner has lost the right to it"
-        await _record(stored, Attempt(at=get_now(), answer=why), state="failed")
+        await _record(stored, DeliveryAttempt(at=get_now(), answer=why), state="failed")
         count_delivery("failed")
         return True
     settings, watch = get_settings(), Stopwatch()
@@ -143,7 +145,7 @@ async def _deliver(endpoint_id: str, stored: Stored[Delivery], tally: _Tally) ->
         **sign_webhook(endpoint.record, delivery.event.id, body, now=get_now()),
     }
     answer = await post_webhook(endpoint.record.url, body, headers, settings)
-    attempt = Attempt(
+    attempt = DeliveryAttempt(
         at=get_now(),
         status=answer.status,
         answer=answer.text,
@@ -161,12 +163,14 @@ async def _deliver(endpoint_id: str, stored: Stored[Delivery], tally: _Tally) ->
     return False
 
 
-async def _record(stored: Stored[Delivery], attempt: Attempt, *, state: str) -> None:
+async def _record(stored: Stored[WebhookDelivery], attempt: DeliveryAttempt, *, state: str) -> None:
     done = msgspec.structs.replace(stored.record, state=state, last=attempt)
     await commit([write_delivery(done, expected=stored.revision)])
 
 
-async def _retry_later(stored: Stored[Delivery], attempt: Attempt, answer: Answer) -> None:
+async def _retry_later(
+    stored: Stored[WebhookDelivery], attempt: DeliveryAttempt, answer: ReceiverAnswer
+) -> None:
     delivery = stored.record
     if delivery.attempts > len(WAITS):
         log.warning(
@@ -194,7 +198,7 @@ async def _note_success(endpoint_id: str) -> None:
     await change(f"the endpoint {endpoint_id}", plan)
 
 
-async def _note_failure(endpoint_id: str, answer: Answer) -> None:
+async def _note_failure(endpoint_id: str, answer: ReceiverAnswer) -> None:
     """Remember since when an endpoint fails; switch it off if that is too long."""
 
     async def plan() -> PlannedChange[None]:
@@ -214,7 +218,7 @@ async def _note_failure(endpoint_id: str, answer: Answer) -> None:
     await change(f"the endpoint {endpoint_id}", plan)
 
 
-def _why_off(endpoint: Endpoint, answer: Answer, now: datetime) -> str:
+def _why_off(endpoint: WebhookEndpoint, answer: ReceiverAnswer, now: datetime) -> str:
     if answer.status == _GONE:
         return "it answered 410 Gone"
     if endpoint.failing_since and now - endpoint.failing_since >= OFF_AFTER:
@@ -222,7 +226,7 @@ def _why_off(endpoint: Endpoint, answer: Answer, now: datetime) -> str:
     return ""
 
 
-async def _switch_off(stored: Stored[Endpoint], why: str) -> list[Operation]:
+async def _switch_off(stored: Stored[WebhookEndpoint], why: str) -> list[Operation]:
     endpoint = msgspec.structs.replace(stored.record, is_enabled=False, problem=why)
     log.error("webhook endpoint switched off", endpoint=endpoint.id, reason=why)
     audit = write_audit("webhook off", endpoint.id, actor="cron", reason=why)

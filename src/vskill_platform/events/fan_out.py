@@ -27,9 +27,9 @@ from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.stores.user_store import get_user
 from vskill_platform.stores.webhook_store import (
-    Attempt,
-    Delivery,
-    Endpoint,
+    DeliveryAttempt,
+    WebhookDelivery,
+    WebhookEndpoint,
     count_waiting,
     list_endpoints,
     new_delivery,
@@ -95,12 +95,12 @@ async def _deliveries(events: list[Event]) -> list[Operation]:
     return operations
 
 
-def _overflowing(delivery: Delivery) -> Operation:
-    why = Attempt(at=get_now(), answer=f"{_MAX_WAITING:,} deliveries are waiting already")
+def _overflowing(delivery: WebhookDelivery) -> Operation:
+    why = DeliveryAttempt(at=get_now(), answer=f"{_MAX_WAITING:,} deliveries are waiting already")
     return write_delivery(msgspec.structs.replace(delivery, state="failed", last=why))
 
 
-async def wants(endpoint: Endpoint, event: Event) -> bool:
+async def wants(endpoint: WebhookEndpoint, event: Event) -> bool:
     """Tell whether an endpoint gets an event: chosen, and its owner may see it now."""
     if endpoint.types and event.type not in endpoint.types:
         return False
@@ -113,7 +113,7 @@ async def wants(endpoint: Endpoint, event: Event) -> bool:
     return await owner_may(endpoint)
 
 
-async def owner_may(endpoint: Endpoint) -> bool:
+async def owner_may(endpoint: WebhookEndpoint) -> bool:
     """Tell whether the owner of an endpoint still has the right to it."""
     owner = await get_user(endpoint.owner)
     if owner is None or owner.record.is_disabled:

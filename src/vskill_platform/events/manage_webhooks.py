@@ -21,9 +21,9 @@ from vskill_platform.stores.event_feed import begin_feed
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.webhook_store import (
-    Delivery,
-    Endpoint,
     PayloadShape,
+    WebhookDelivery,
+    WebhookEndpoint,
     delete_endpoint,
     get_delivery,
     get_endpoint,
@@ -58,7 +58,7 @@ class EndpointChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
-    endpoint: Endpoint
+    endpoint: WebhookEndpoint
     #: Shown once.
     secret: str
 
@@ -70,13 +70,13 @@ async def may_manage(visitor: Visitor, namespace: str) -> bool:
     return bool(namespace) and visitor.owns((await get_namespace(namespace)).record)
 
 
-async def list_manageable(visitor: Visitor) -> list[Endpoint]:
+async def list_manageable(visitor: Visitor) -> list[WebhookEndpoint]:
     """Return the endpoints that a visitor may manage, ordered by namespace."""
     found = [one for one in await list_endpoints() if await may_manage(visitor, one.namespace)]
     return sorted(found, key=lambda one: (one.namespace, one.created_at, one.id))
 
 
-async def find_endpoint(endpoint_id: str, visitor: Visitor) -> Endpoint:
+async def find_endpoint(endpoint_id: str, visitor: Visitor) -> WebhookEndpoint:
     """Return an endpoint; one that the visitor may not manage is not found."""
     stored = await get_endpoint(endpoint_id)
     if stored is None or not await may_manage(visitor, stored.record.namespace):
@@ -91,7 +91,7 @@ async def add_endpoint(
     name = checked_namespace(namespace) if namespace else ""
     if not await may_manage(owner, name):
         raise NotFound(_no_right(name))
-    first = Endpoint(
+    first = WebhookEndpoint(
         id=new_endpoint_id(),
         url=checked_webhook_url(url, get_settings()),
         namespace=name,
@@ -130,7 +130,9 @@ def _no_right(namespace: str) -> str:
     return "only admins can add webhooks for the whole registry; name a namespace that you own"
 
 
-async def change_endpoint(endpoint_id: str, wanted: EndpointChange, *, actor: str) -> Endpoint:
+async def change_endpoint(
+    endpoint_id: str, wanted: EndpointChange, *, actor: str
+) -> WebhookEndpoint:
     return await _change(endpoint_id, "change", lambda one: _apply(one, wanted), actor=actor)
 
 
@@ -138,7 +140,7 @@ async def rotate_secret(endpoint_id: str, *, actor: str) -> NewSecret:
     """Give an endpoint a new secret; deliveries are signed with both for a day."""
     secret = new_webhook_secret()
 
-    def rotate(one: Endpoint) -> Endpoint:
+    def rotate(one: WebhookEndpoint) -> WebhookEndpoint:
         return msgspec.structs.replace(
             one, secret=secret, old_secret=one.secret, old_secret_until=get_now() + ROTATION
         )
@@ -160,7 +162,7 @@ async def remove_endpoint(endpoint_id: str, *, actor: str) -> None:
     await change(f"the webhook {endpoint_id}", plan)
 
 
-async def send_test_event(endpoint_id: str, *, actor: str) -> Delivery:
+async def send_test_event(endpoint_id: str, *, actor: str) -> WebhookDelivery:
     """Queue a test event; the delivery log shows what the receiver answered."""
     endpoint = (await _find(endpoint_id)).record
     if not endpoint.is_enabled:
@@ -179,7 +181,7 @@ async def send_test_event(endpoint_id: str, *, actor: str) -> Delivery:
     return delivery
 
 
-async def replay_delivery(endpoint_id: str, delivery_id: str, *, actor: str) -> Delivery:
+async def replay_delivery(endpoint_id: str, delivery_id: str, *, actor: str) -> WebhookDelivery:
     """Send a delivery again, with the same webhook-id."""
     stored = await get_delivery(delivery_id)
     if stored is None or stored.record.endpoint != endpoint_id:
@@ -211,11 +213,11 @@ async def replay_failed(endpoint_id: str, *, since: datetime | None, actor: str)
     return count
 
 
-def _again(delivery: Delivery) -> Delivery:
+def _again(delivery: WebhookDelivery) -> WebhookDelivery:
     return msgspec.structs.replace(delivery, state="waiting", attempts=0, due_at=get_now())
 
 
-async def _find(endpoint_id: str) -> Stored[Endpoint]:
+async def _find(endpoint_id: str) -> Stored[WebhookEndpoint]:
     stored = await get_endpoint(endpoint_id)
     if stored is None:
         raise NotFound(f"there is no webhook {endpoint_id!r}")
@@ -223,9 +225,13 @@ async def _find(endpoint_id: str) -> Stored[Endpoint]:
 
 
 async def _change(
-    endpoint_id: str, action: str, update: Callable[[Endpoint], Endpoint], *, actor: str
-) -> Endpoint:
-    async def plan() -> PlannedChange[Endpoint]:
+    endpoint_id: str,
+    action: str,
+    update: Callable[[WebhookEndpoint], WebhookEndpoint],
+    *,
+    actor: str,
+) -> WebhookEndpoint:
+    async def plan() -> PlannedChange[WebhookEndpoint]:
         stored = await _find(endpoint_id)
         changed = update(stored.record)
         if changed == stored.record:
@@ -239,7 +245,7 @@ async def _change(
     return await change(f"the webhook {endpoint_id}", plan)
 
 
-def _apply(endpoint: Endpoint, wanted: EndpointChange) -> Endpoint:
+def _apply(endpoint: WebhookEndpoint, wanted: EndpointChange) -> WebhookEndpoint:
     given = {
         name: value
         for name in wanted.__struct_fields__
@@ -266,7 +272,7 @@ def _checked_types(types: Sequence[str], namespace: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(types))
 
 
-def _where(endpoint: Endpoint) -> str:
+def _where(endpoint: WebhookEndpoint) -> str:
     # Without its path, which may contain a secret of the receiver.
     scheme, _, rest = endpoint.url.partition("://")
     return f"{endpoint.namespace or 'the whole registry'}: {scheme}://{rest.partition('/')[0]}"

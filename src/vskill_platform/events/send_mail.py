@@ -14,7 +14,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import MailFailed, MailRefused, NotFound, RecordMalformed
 from vskill_platform.events.compose_mail import compose_mail
 from vskill_platform.events.mail_links import make_links
-from vskill_platform.events.smtp import Connection, connect
+from vskill_platform.events.smtp import MailConnection, connect
 from vskill_platform.mail_settings import MailServer, mail_server
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.mail_store import (
@@ -25,7 +25,7 @@ from vskill_platform.stores.mail_store import (
     get_mail,
     list_due_mails,
     new_mail,
-    revive_mail,
+    requeue_mail,
     write_mail,
 )
 from vskill_platform.stores.records import Stored
@@ -42,7 +42,7 @@ _LEASE = timedelta(minutes=5)
 _AT_ONCE = 20
 
 
-class Tally(msgspec.Struct):
+class MailCounts(msgspec.Struct):
     sent: int = 0
     failed: int = 0
     #: Will not be tried again.
@@ -60,7 +60,7 @@ async def send_due_mails() -> str:
     server = mail_server(get_settings())
     if server is None:
         return "email is off"
-    tally = Tally()
+    tally = MailCounts()
     while ids := await list_due_mails(limit=_AT_ONCE):
         claimed = [mail for mail_id in ids if (mail := await _claim(mail_id))]
         if not claimed:  # another node was faster
@@ -88,7 +88,7 @@ async def _claim(mail_id: str) -> Stored[Mail] | None:
     return Stored(claimed, revision) if revision is not None else None
 
 
-async def _send_all(server: MailServer, mails: list[Stored[Mail]], tally: Tally) -> None:
+async def _send_all(server: MailServer, mails: list[Stored[Mail]], tally: MailCounts) -> None:
     waiting = list(mails)
     try:
         async with connect(server) as connection:
@@ -102,7 +102,7 @@ async def _send_all(server: MailServer, mails: list[Stored[Mail]], tally: Tally)
 
 
 async def _send(
-    server: MailServer, connection: Connection, stored: Stored[Mail], tally: Tally
+    server: MailServer, connection: MailConnection, stored: Stored[Mail], tally: MailCounts
 ) -> None:
     mail = stored.record
     try:
@@ -124,7 +124,7 @@ async def _send(
     await commit([delete_mail(stored)])
 
 
-async def _retry_later(stored: Stored[Mail], problem: str, tally: Tally) -> None:
+async def _retry_later(stored: Stored[Mail], problem: str, tally: MailCounts) -> None:
     mail = stored.record
     if mail.attempts > len(_WAITS):
         await _bury(stored, problem, tally)
@@ -138,7 +138,7 @@ async def _retry_later(stored: Stored[Mail], problem: str, tally: Tally) -> None
                 attempts=mail.attempts, error=problem)  # fmt: skip
 
 
-async def _bury(stored: Stored[Mail], problem: str, tally: Tally) -> None:
+async def _bury(stored: Stored[Mail], problem: str, tally: MailCounts) -> None:
     mail = msgspec.structs.replace(stored.record, problem=problem)
     await commit(bury_mail(mail, expected=stored.revision))
     tally.dead += 1
@@ -149,7 +149,7 @@ async def _bury(stored: Stored[Mail], problem: str, tally: Tally) -> None:
 async def retry_mail(mail_id: str) -> Mail:
     """Try a failed mail again."""
     stored = await get_dead_mail(mail_id)
-    if stored is None or await commit(revive_mail(stored)) is None:
+    if stored is None or await commit(requeue_mail(stored)) is None:
         raise NotFound(f"there is no failed email {mail_id!r}")
     return stored.record
 

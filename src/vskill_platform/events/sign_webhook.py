@@ -6,7 +6,7 @@ import secrets
 from datetime import datetime
 from hashlib import sha256
 
-from vskill_platform.stores.webhook_store import Endpoint
+from vskill_platform.stores.webhook_store import WebhookEndpoint
 
 _PREFIX = "whsec_"
 _SECRET_BYTES = 32
@@ -17,7 +17,7 @@ def new_webhook_secret() -> str:
 
 
 def sign_webhook(
-    endpoint: Endpoint, message_id: str, body: bytes, *, now: datetime
+    endpoint: WebhookEndpoint, message_id: str, body: bytes, *, now: datetime
 ) -> dict[str, str]:
     """Return the headers; while a secret is being rotated, both sign."""
     timestamp = str(int(now.timestamp()))

@@ -20,7 +20,7 @@ _CLOSING = 421
 _MAX_ANSWER = 300
 
 
-class Connection:
+class MailConnection:
     def __init__(self, client: aiosmtplib.SMTP, server: MailServer) -> None:
         self._client = client
         self._server = server
@@ -51,7 +51,7 @@ class Connection:
 
 
 @asynccontextmanager
-async def connect(server: MailServer) -> AsyncIterator[Connection]:
+async def connect(server: MailServer) -> AsyncIterator[MailConnection]:
     """Connect, encrypt and sign in; MailFailed says which of these failed."""
     client = aiosmtplib.SMTP(
         hostname=server.host,
@@ -78,7 +78,7 @@ async def connect(server: MailServer) -> AsyncIterator[Connection]:
         client.close()
         raise MailFailed(_why(error, server)) from error
     try:
-        yield Connection(client, server)
+        yield MailConnection(client, server)
     finally:
         client.close()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urljoin
 
-from vskill_platform.base.program import Limits, Streams, running_program
+from vskill_platform.base.program import ProgramLimits, Streams, running_program
 from vskill_platform.base.shortage import has_room, says_no_space
 from vskill_platform.errors import (
     OutOfResources,
@@ -57,7 +57,7 @@ _LOCATION = re.compile(r"<= Recv header: location: (\S+)", re.IGNORECASE)
 _QUOTED_CHARACTERS = 300
 #: Maximum output of a git command; larger listings are refused.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
-_LIMITS = Limits(memory_bytes=1024 * 1024 * 1024, file_bytes=512 * 1024 * 1024)
+_LIMITS = ProgramLimits(memory_bytes=1024 * 1024 * 1024, file_bytes=512 * 1024 * 1024)
 _CHUNK = 64 * 1024
 
 _CONFIGURATION = {

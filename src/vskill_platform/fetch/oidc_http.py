@@ -34,7 +34,7 @@ _HEADERS = {
 Answer = TypeVar("Answer")
 
 
-class Tokens(msgspec.Struct, frozen=True, kw_only=True):
+class ProviderTokens(msgspec.Struct, frozen=True, kw_only=True):
     id_token: str
     access_token: str = ""
 
@@ -80,7 +80,7 @@ async def fetch_keys(metadata: ProviderMetadata) -> tuple[dict[str, Any], ...]:
 
 async def redeem_code(
     metadata: ProviderMetadata, client: ClientCredentials, fields: Mapping[str, str]
-) -> Tokens:
+) -> ProviderTokens:
     """Exchange an authorization code; raise NotSignedIn if the provider does not accept it."""
     body, headers = {**fields, "grant_type": "authorization_code"}, dict(_HEADERS)
     secret = client.client_secret.reveal()
@@ -93,7 +93,7 @@ async def redeem_code(
         if secret:
             body["client_secret"] = secret
     request = httpx2.Request("POST", metadata.token_endpoint, data=body, headers=headers)
-    return await _ask(request, Tokens, refusals=frozenset({400, 403}))
+    return await _ask(request, ProviderTokens, refusals=frozenset({400, 403}))
 
 
 async def fetch_userinfo(metadata: ProviderMetadata, access_token: str) -> dict[str, Any]:

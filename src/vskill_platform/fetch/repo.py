@@ -43,7 +43,7 @@ class Refs(msgspec.Struct, frozen=True):
     tags: frozenset[str]
 
 
-class Entry(msgspec.Struct, frozen=True):
+class TreeEntry(msgspec.Struct, frozen=True):
     mode: str
     sha: str
     path: str
@@ -123,14 +123,14 @@ class Repo:
                 raise SourceRefused(f"{path!r} is a symbolic link; submit the folder it points to")
         raise SourceRefused(f"there is no folder {path!r} in it")
 
-    async def list_entries(self, tree: str) -> list[Entry]:
+    async def list_entries(self, tree: str) -> list[TreeEntry]:
         """Return all entries below a tree, with paths relative to it."""
         listed = await self._git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)
         return _read_entries(listed)
 
     async def export(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[TreeEntry],
         folder: Path,
         *,
         keep_links: bool = False,
@@ -245,7 +245,7 @@ def _read_target(url: str) -> Source | None:
         return None
 
 
-def check_entries(entries: Sequence[Entry]) -> None:
+def check_entries(entries: Sequence[TreeEntry]) -> None:
     """Refuse a tree that cannot be a skill, before its files are fetched."""
     if len(entries) > snapshot.MAX_FILES:
         raise SourceRefused(f"there are more than {snapshot.MAX_FILES:,} files and folders")
@@ -269,16 +269,16 @@ async def _errors_of_proxy(proxy: GuardedProxy) -> AsyncIterator[None]:
         raise
 
 
-def _read_entries(listed: bytes) -> list[Entry]:
+def _read_entries(listed: bytes) -> list[TreeEntry]:
     entries = []
     for line in listed.split(b"\0")[:-1]:
         facts, _, path = line.partition(b"\t")
         mode, _, sha = facts.decode().split(" ")
-        entries.append(Entry(mode, sha, os.fsdecode(path)))
+        entries.append(TreeEntry(mode, sha, os.fsdecode(path)))
     return entries
 
 
-def _check_sizes(files: Sequence[Entry], listed: str, max_bytes: int) -> None:
+def _check_sizes(files: Sequence[TreeEntry], listed: str, max_bytes: int) -> None:
     sizes = {}
     for line in listed.splitlines():
         sha, kind, *size = line.split(" ")
@@ -293,8 +293,8 @@ def _check_sizes(files: Sequence[Entry], listed: str, max_bytes: int) -> None:
         )
 
 
-def _write_files(content: Path, files: Sequence[Entry], folder: Path) -> None:
-    places: dict[str, list[Entry]] = {}
+def _write_files(content: Path, files: Sequence[TreeEntry], folder: Path) -> None:
+    places: dict[str, list[TreeEntry]] = {}
     for entry in files:
         places.setdefault(entry.sha, []).append(entry)
     links: list[tuple[Path, bytes]] = []

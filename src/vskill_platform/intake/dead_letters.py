@@ -1,6 +1,6 @@
 """Requeue or drop a dead letter."""
 
-from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Revive
+from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Requeue
 from vskill_platform.errors import NotFound
 from vskill_platform.model.submission import STUCK_STATES, Cause, Submission, reopen
 from vskill_platform.stores.audit_store import write_audit
@@ -20,7 +20,7 @@ async def requeue_dead_letter(message_id: int, *, actor: str) -> Submission | No
     None if it is not about a submission, or about one that was removed.
     """
     letter = await _dead_letter(message_id)
-    operations: list[Operation] = [Revive(message_id)]
+    operations: list[Operation] = [Requeue(message_id)]
     if not is_submission_message(letter.body):
         if message := read_background(letter.body):
             operations += await forget_failure(message)

@@ -15,11 +15,11 @@ from vskill_platform.fetch.archive import root_of
 from vskill_platform.fetch.fetch_source import inside
 from vskill_platform.fetch.file_names import Names, check_name
 from vskill_platform.fetch.reach import Reach, why_out_of_reach
-from vskill_platform.fetch.repo import Entry, open_repo
+from vskill_platform.fetch.repo import TreeEntry, open_repo
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 from vskill_platform.fetch.workspace import open_workspace
-from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.read_source import LocalFiles
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.take_upload import read_archive, take_folder, unpacked
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source, SourceKind
 from vskill_platform.model.verdict import BLOCKING
@@ -59,14 +59,14 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     #: The version that the submitter asks for; empty for the one in the manifest.
     version: str = ""
 
-    async def offer(
+    async def request_for(
         self, skill: FoundSkill, *, set_id: str | None = None, is_private: bool = False
-    ) -> Offer:
-        """Return the offer for one of the skills."""
+    ) -> SubmissionRequest:
+        """Return the submission request for one of the skills."""
         if self.origin:
             path = posixpath.join(self.origin.path, skill.path) if skill.path else self.origin.path
             source = msgspec.structs.replace(self.origin, path=path)
-            return Offer(
+            return SubmissionRequest(
                 source=source, tree_sha=skill.tree_sha, set_id=set_id, is_private=is_private
             )
         name = self._upload_name(skill)
@@ -75,7 +75,7 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
             raise SourceRefused(f"{twin.path!r} and {skill.path!r} are both called {name!r}")
         folder = (self.root or Path()) / skill.path
         upload = await take_folder(folder, name=name, namespace=self.namespace)
-        return Offer(
+        return SubmissionRequest(
             source=upload.source,
             upload=upload.content,
             set_id=set_id,
@@ -149,7 +149,7 @@ async def discover_in_files(
     )
 
 
-def _is_manifest(entry: Entry) -> bool:
+def _is_manifest(entry: TreeEntry) -> bool:
     """Tell whether a manifest can be submitted; one in a folder with a deceptive name cannot."""
     if not entry.is_file or posixpath.basename(entry.path) != MANIFEST:
         return False

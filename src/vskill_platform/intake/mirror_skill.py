@@ -19,19 +19,19 @@ from vskill_platform.errors import (
     SourceRefused,
 )
 from vskill_platform.fetch.mirrors.fetch_mirrored import find_there, get_mirror, is_offline
-from vskill_platform.fetch.mirrors.found import Found
+from vskill_platform.fetch.mirrors.remote_version import RemoteVersion
 from vskill_platform.fetch.reach import Reach, reach_of
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.mirror_settings import Mirror
-from vskill_platform.model.mirror import name_there, parse_mirrored
+from vskill_platform.model.mirror import name_at_mirror, parse_mirrored
 from vskill_platform.model.record import cut_reason
 from vskill_platform.model.source import MIRROR_PREFIX, mirror_source
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import check_room, commit, get_now, get_queue, get_settings
-from vskill_platform.stores.deleted_skill_store import get_deleted_skill, let_return
+from vskill_platform.stores.deleted_skill_store import allow_republishing, get_deleted_skill
 from vskill_platform.stores.mirror_store import (
     MirroredSkill,
     get_mirrored,
@@ -66,7 +66,7 @@ def find_wanted(slug: str) -> Wanted:
     mirror = get_mirror(named.mirror) if named else None
     if named is None or mirror is None:
         raise NotFound(f"there is no published skill {slug!r}")
-    name = name_there(mirror, named)
+    name = name_at_mirror(mirror, named)
     if not mirror.takes(name):
         raise MirrorRefused(f"the operator does not mirror {name} of {mirror.name}")
     if is_offline(mirror):
@@ -99,7 +99,7 @@ async def check_not_deleted(wanted: Wanted) -> None:
     """Refuse a skill that an admin has deleted here: nobody brings it back by asking for it."""
     slug = wanted.slug
     gone = await get_deleted_skill(slug)
-    if gone and not gone.record.may_return(mirror_source(slug, "").owner_key):
+    if gone and not gone.record.may_republish(mirror_source(slug, "").owner_key):
         raise SkillDeleted(
             f"{slug} was deleted: {gone.record.reason}; it returns from {wanted.mirror.name} only "
             "if an operator fetches it again"
@@ -129,7 +129,7 @@ async def compare(
 
 async def look_up(
     wanted: Wanted, known: Stored[MirroredSkill] | None, *, by: str
-) -> tuple[MirroredSkill, Found]:
+) -> tuple[MirroredSkill, RemoteVersion]:
     """Ask the other registry for the latest version; return the record after the answer, too."""
     slug, mirror, name = wanted
     try:
@@ -199,7 +199,7 @@ async def has_room(mirror: Mirror) -> bool:
 async def _submit(
     known: Stored[MirroredSkill] | None,
     seen: MirroredSkill,
-    found: Found,
+    found: RemoteVersion,
     *,
     by: str,
     again: bool,
@@ -212,12 +212,12 @@ async def _submit(
         if (now.revision if now else ABSENT) != (known.revision if known else ABSENT):
             raise Overtaken(f"another node has compared {slug}")
         audit = write_audit("mirror fetch", slug, actor=by, reason="", outcome=found.revision)
-        returns = await let_return(slug, source.owner_key) if again else []
+        returns = await allow_republishing(slug, source.owner_key) if again else []
         return [_put(known, taken), audit, *returns]
 
     try:
-        offer = Offer(source=source, version=found.version)
-        result = await submit(offer, submitter=source.mirror, group=source.mirror, also=note)
+        request = SubmissionRequest(source=source, version=found.version)
+        result = await submit(request, submitter=source.mirror, group=source.mirror, also=note)
     except Overtaken:
         if submission := await _find_submission(slug):
             return submission
@@ -228,7 +228,9 @@ async def _submit(
     return result.submission
 
 
-def _seen(wanted: Wanted, known: MirroredSkill | None, found: Found, *, by: str) -> MirroredSkill:
+def _seen(
+    wanted: Wanted, known: MirroredSkill | None, found: RemoteVersion, *, by: str
+) -> MirroredSkill:
     """Return the record after an answer; the time of the first sight of a version stays."""
     now = get_now()
     begun = known or MirroredSkill(
@@ -258,7 +260,7 @@ def _seen(wanted: Wanted, known: MirroredSkill | None, found: Found, *, by: str)
     )
 
 
-def why_not(mirror: Mirror, found: Found, seen_at: datetime, *, is_taken: bool) -> str:
+def why_not(mirror: Mirror, found: RemoteVersion, seen_at: datetime, *, is_taken: bool) -> str:
     """Return why a version is not mirrored now; empty if it may be."""
     if found.withdrawn:
         return f"{mirror.name} has withdrawn it: {found.withdrawn}"
@@ -274,7 +276,7 @@ def why_not(mirror: Mirror, found: Found, seen_at: datetime, *, is_taken: bool) 
     return ""
 
 
-def _is_settled(submission: Submission, found: Found) -> bool:
+def _is_settled(submission: Submission, found: RemoteVersion) -> bool:
     """Tell whether this version was fetched and decided about, or withdrawn by staff."""
     is_ended = submission.digest is not None or submission.state is SubmissionState.DEQUEUED
     return submission.source.ref == found.revision and is_ended

@@ -9,7 +9,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import MirrorRefused, NotFound, SourceRefused
 from vskill_platform.fetch.mirrors.fetch_mirrored import find_there
-from vskill_platform.fetch.mirrors.found import Found
+from vskill_platform.fetch.mirrors.remote_version import RemoteVersion
 from vskill_platform.intake.mirror_skill import (
     Wanted,
     check_not_deleted,
@@ -22,7 +22,7 @@ from vskill_platform.intake.mirror_skill import (
     short_reach,
     why_not,
 )
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.mirror_settings import MirrorKind
 from vskill_platform.model.skill import is_version, parse_version, version_key
@@ -30,7 +30,7 @@ from vskill_platform.model.source import pinned_source
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import get_now
-from vskill_platform.stores.deleted_skill_store import let_return
+from vskill_platform.stores.deleted_skill_store import allow_republishing
 from vskill_platform.stores.mirror_store import MirroredSkill, PinnedVersion, get_mirrored
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
@@ -101,16 +101,16 @@ async def _take(
     source = pinned_source(slug, version)
 
     async def note() -> list[Operation]:
-        returns = await let_return(slug, source.owner_key) if again else []
+        returns = await allow_republishing(slug, source.owner_key) if again else []
         return [write_audit("mirror fetch", slug, actor=by, reason="", outcome=version), *returns]
 
-    offer = Offer(source=source, version=version)
-    result = await submit(offer, submitter=source.mirror, group=source.mirror, also=note)
+    request = SubmissionRequest(source=source, version=version)
+    result = await submit(request, submitter=source.mirror, group=source.mirror, also=note)
     log.info("mirrored version submitted", slug=slug, revision=version, result=result.kind)
     return result.submission
 
 
-async def _note(known: Stored[MirroredSkill] | None, found: Found) -> PinnedVersion:
+async def _note(known: Stored[MirroredSkill] | None, found: RemoteVersion) -> PinnedVersion:
     """Return when a version was first seen, and with which content; store it if that is now."""
     now = PinnedVersion(version=found.version, content=found.content, seen_at=get_now())
     if known is None:  # another node has just deleted or replaced the record

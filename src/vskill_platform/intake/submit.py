@@ -9,7 +9,7 @@ import msgspec
 from vskill_platform.base.tracing import record_span
 from vskill_platform.engines.ports import ABSENT, Operation
 from vskill_platform.intake.count_submission import count_submission
-from vskill_platform.intake.offer import Offer, is_unchanged
+from vskill_platform.intake.submission_request import SubmissionRequest, is_unchanged
 from vskill_platform.model.block import Block
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import (
@@ -77,43 +77,43 @@ class SubmitResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def submit(
-    offered: Source | Offer,
+    wanted: Source | SubmissionRequest,
     *,
     submitter: str,
     group: str = "",
     may_replace_ref: bool = False,
     also: Callable[[], Awaitable[Sequence[Operation]]] | None = None,
 ) -> SubmitResult:
-    """Store and queue an offer; equal submissions at the same time make one record.
+    """Store and queue a request; equal submissions at the same time make one record.
 
     *group* takes turns with others in the queue; by default it is the submitter. *may_replace_ref*
     is the right to replace what is published from another ref. If anything is stored, it is in the
     same commit as the operations of *also*, which is asked again for each attempt.
     """
     by = Submitter(submitter, group, may_replace_ref)
-    offer = offered if isinstance(offered, Offer) else Offer(source=offered)
-    if offer.upload is not None:
-        files = KeptOnce(offer.source.upload_sha256, offer.upload)
-        offer = msgspec.structs.replace(offer, files=files)
+    request = wanted if isinstance(wanted, SubmissionRequest) else SubmissionRequest(source=wanted)
+    if request.upload is not None:
+        files = KeptOnce(request.source.upload_sha256, request.upload)
+        request = msgspec.structs.replace(request, files=files)
 
     async def plan() -> PlannedChange[SubmitResult]:
-        owner = await get_source_owner(offer.source)
+        owner = await get_source_owner(request.source)
         existing = await get_submission(owner) if owner else None
-        planned = await (_answer(existing, offer, by) if existing else _create(offer, by))
+        planned = await (_answer(existing, request, by) if existing else _create(request, by))
         if not planned.operations or also is None:
             return planned
         operations = [*planned.operations, *await also()]
         return PlannedChange(operations=operations, result=planned.result)
 
-    result = await change(offer.source.key, plan)
+    result = await change(request.source.key, plan)
     record_span(result.submission.id, "submit", kind=result.kind)
     position = await get_queue().position(result.submission.id)
     return msgspec.structs.replace(result, position=position)
 
 
-async def _create(offer: Offer, by: Submitter) -> PlannedChange[SubmitResult]:
+async def _create(request: SubmissionRequest, by: Submitter) -> PlannedChange[SubmitResult]:
     await check_room()
-    now, source = get_now(), offer.source
+    now, source = get_now(), request.source
     skills = await list_skills_of(source.url, source.path)
     draft = Submission(
         id=new_submission_id(now),
@@ -125,17 +125,17 @@ async def _create(offer: Offer, by: Submitter) -> PlannedChange[SubmitResult]:
         submitter=by.name,
         created_at=now,
         updated_at=now,
-        set_id=offer.set_id,
+        set_id=request.set_id,
         # Another ref of a private skill is private, too.
-        is_private=offer.is_private or any(skill.record.is_private for skill in skills),
+        is_private=request.is_private or any(skill.record.is_private for skill in skills),
         may_replace_ref=by.may_replace_ref,
-        requested_version=offer.version,
+        requested_version=request.version,
     )
     cause = Cause(trigger="submit", actor=by.name, reason="submitted")
     submission, event = open_submission(draft, cause)
     if known := await find_block(source, name=submission.skill_name):
-        return await _create_blocked(offer, submission, event, known)
-    operations = [*await count_submission(source), *await _keep_files(offer)]
+        return await _create_blocked(request, submission, event, known)
+    operations = [*await count_submission(source), *await _keep_files(request)]
     operations += map(expect_skill, skills)
     operations += write_new_submission(submission, event, group=by.group)
     result = SubmitResult(kind=SubmitKind.CREATED, submission=submission)
@@ -143,32 +143,32 @@ async def _create(offer: Offer, by: Submitter) -> PlannedChange[SubmitResult]:
 
 
 async def _create_blocked(
-    offer: Offer, submission: Submission, event: StateEvent, known: Stored[Block]
+    request: SubmissionRequest, submission: Submission, event: StateEvent, known: Stored[Block]
 ) -> PlannedChange[SubmitResult]:
     """Record the attempt; nothing is queued, and an unblock opens it."""
     opened = Stored(submission, ABSENT)
     blocked, operations = await block_submission(opened, known.record, actor=submission.submitter)
-    beginning = [*await _keep_files(offer), *write_beginning(submission, event)]
+    beginning = [*await _keep_files(request), *write_beginning(submission, event)]
     result = SubmitResult(kind=SubmitKind.BLOCKED, submission=blocked, reason=blocked.reason)
     return PlannedChange(operations=[expect_block(known), *beginning, *operations], result=result)
 
 
 async def _answer(
-    existing: Stored[Submission], offer: Offer, by: Submitter
+    existing: Stored[Submission], request: SubmissionRequest, by: Submitter
 ) -> PlannedChange[SubmitResult]:
     """Return what is known about a source with a submission, or start it again."""
     submission = existing.record
     if submission.state is SubmissionState.BLOCKED:
         return _unchanged(SubmitKind.BLOCKED, submission, reason=submission.reason)
-    if known := await find_block(offer.source, name=submission.skill_name):
+    if known := await find_block(request.source, name=submission.skill_name):
         why = why_blocked(known.record)
         return _unchanged(SubmitKind.BLOCKED, submission, reason=why)
-    if submission.state in STUCK_STATES and not _has_other_files(submission, offer):
+    if submission.state in STUCK_STATES and not _has_other_files(submission, request):
         return _unchanged(SubmitKind.PENDING, submission)
     answer = _ANSWERS.get(submission.state)
-    if answer and not await _is_deleted(submission) and await is_unchanged(submission, offer):
+    if answer and not await _is_deleted(submission) and await is_unchanged(submission, request):
         return _unchanged(answer, submission)
-    return await _reopen(existing, offer, by)
+    return await _reopen(existing, request, by)
 
 
 async def _is_deleted(submission: Submission) -> bool:
@@ -190,23 +190,23 @@ def _unchanged(
 
 
 async def _reopen(
-    existing: Stored[Submission], offer: Offer, by: Submitter
+    existing: Stored[Submission], request: SubmissionRequest, by: Submitter
 ) -> PlannedChange[SubmitResult]:
     await check_room()
     cause = Cause(trigger="submit", actor=by.name, reason="submitted again")
     reopened, event = reopen(existing.record, cause, now=get_now())
     reopened = msgspec.structs.replace(
         reopened,
-        source=offer.source,
-        set_id=offer.set_id or reopened.set_id,
+        source=request.source,
+        set_id=request.set_id or reopened.set_id,
         # Submitting again may make it private, and never makes it public.
-        is_private=offer.is_private or reopened.is_private,
+        is_private=request.is_private or reopened.is_private,
         may_replace_ref=by.may_replace_ref,
-        requested_version=offer.version,
+        requested_version=request.version,
     )
     operations = [
-        *await count_submission(offer.source),
-        *await _keep_files(offer),
+        *await count_submission(request.source),
+        *await _keep_files(request),
         *write_submission(reopened, [event], expected=existing.revision),
         queue_submission(reopened, group=by.group or by.name),
     ]
@@ -214,20 +214,20 @@ async def _reopen(
     return PlannedChange(operations=operations, result=result)
 
 
-def _has_other_files(submission: Submission, offer: Offer) -> bool:
+def _has_other_files(submission: Submission, request: SubmissionRequest) -> bool:
     """Tell whether it has other files than the submission: then processing restarts.
 
     A worker that is processing it finds the record changed and drops its result.
     """
-    if offer.source.kind is SourceKind.MIRROR:
-        return offer.source.ref != submission.source.ref
+    if request.source.kind is SourceKind.MIRROR:
+        return request.source.ref != submission.source.ref
     return (
-        offer.source.kind is SourceKind.UPLOAD
-        and offer.source.upload_sha256 != submission.source.upload_sha256
+        request.source.kind is SourceKind.UPLOAD
+        and request.source.upload_sha256 != submission.source.upload_sha256
     )
 
 
-async def _keep_files(offer: Offer) -> list[Operation]:
-    if offer.files is None:
+async def _keep_files(request: SubmissionRequest) -> list[Operation]:
+    if request.files is None:
         return []
-    return write_upload(offer.source.upload_sha256, await offer.files.get(), now=get_now())
+    return write_upload(request.source.upload_sha256, await request.files.get(), now=get_now())

@@ -56,10 +56,10 @@ async def submit_set(
 
     async def submit_one(skill: FoundSkill) -> SubmitResult:
         try:
-            offer = await discovery.offer(skill, set_id=set_id, is_private=is_private)
-            may_replace_ref = await admit(offer.source) if admit else True
+            request = await discovery.request_for(skill, set_id=set_id, is_private=is_private)
+            may_replace_ref = await admit(request.source) if admit else True
             return await submit(
-                offer, submitter=submitter, group=group, may_replace_ref=may_replace_ref
+                request, submitter=submitter, group=group, may_replace_ref=may_replace_ref
             )
         finally:
             tell()

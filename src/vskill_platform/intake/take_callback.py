@@ -13,7 +13,7 @@ from vskill_platform.model.scanner import (
     RemoteScanner,
 )
 from vskill_platform.model.verdict import Severity
-from vskill_platform.scan.external.read_output import Place, ScannerFinding, as_findings
+from vskill_platform.scan.external.read_output import ScannedFolder, ScannerFinding, as_findings
 from vskill_platform.scan.external.signature import check_callback
 from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.stores.db import bound_env, get_now
@@ -110,6 +110,6 @@ def _answer(name: str, callback: Callback) -> ExternalScanResult:
     said = show(redact(callback.message), limit=_MAX_NOTE)
     return ExternalScanResult(
         status=_STATUSES[callback.status],
-        findings=as_findings(found, Place(), scanner=name, default=Severity.MEDIUM),
+        findings=as_findings(found, ScannedFolder(), scanner=name, default=Severity.MEDIUM),
         note=said or count_of(len(found), "finding"),
     )

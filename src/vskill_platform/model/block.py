@@ -9,7 +9,7 @@ import msgspec
 
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.record import Reasoned, Record
-from vskill_platform.model.skill import FormerHome, PublishedSkill
+from vskill_platform.model.skill import FormerLocation, PublishedSkill
 from vskill_platform.model.source import Source, public_source
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -97,7 +97,7 @@ def current_subjects(skill: PublishedSkill) -> tuple[BlockSubject, ...]:
     return _subjects_at(skill, skill.name)
 
 
-def _subjects_at(home: PublishedSkill | FormerHome, name: str) -> tuple[BlockSubject, ...]:
+def _subjects_at(home: PublishedSkill | FormerLocation, name: str) -> tuple[BlockSubject, ...]:
     return (
         BlockSubject(BlockKind.SOURCE, home.repo_url),
         BlockSubject(BlockKind.SOURCE, home.source_key),

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from vskill_platform.model.policy import Limits, Policy, Thresholds, suppress
+from vskill_platform.model.policy import Policy, PolicyLimits, Thresholds, suppress
 from vskill_platform.model.skill import SkillFile
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Submission
@@ -40,7 +40,7 @@ class Checked(Protocol):
     def findings(self) -> tuple[Finding, ...]: ...
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
+class PolicySubject(msgspec.Struct, frozen=True, kw_only=True):
     """The names a policy can match."""
 
     #: Names for suppressions: the slug, or the source.
@@ -63,7 +63,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     is_by_trust: bool = False
 
 
-def subject_of(submission: Submission, *, skill_name: str | None = None) -> Subject:
+def subject_of(submission: Submission, *, skill_name: str | None = None) -> PolicySubject:
     """Return the names a policy can match for the skill of a submission."""
     source = submission.source
     names = {source.url, f"{source.url}/{source.path}"}
@@ -71,7 +71,7 @@ def subject_of(submission: Submission, *, skill_name: str | None = None) -> Subj
         names.add(source.slug_of(skill_name))
     if submission.slug:
         names.add(submission.slug)
-    return Subject(
+    return PolicySubject(
         names=tuple(sorted(names)),
         namespaces=namespaces_of(source),
         publisher=source.publisher,
@@ -92,7 +92,7 @@ def namespaces_of(source: Source) -> tuple[str, ...]:
     return tuple({source.namespace: 0, place: 0})
 
 
-def decide(report: Checked, policy: Policy, subject: Subject, *, today: date) -> Decision:
+def decide(report: Checked, policy: Policy, subject: PolicySubject, *, today: date) -> Decision:
     """Decide: publish, review or reject.
 
     Without a policy, verdict_from() decides and the manifest must be valid. Trust can make a review
@@ -113,7 +113,7 @@ def decide(report: Checked, policy: Policy, subject: Subject, *, today: date) ->
     return _decision(Outcome.REVIEW, left, [_why_review(item, here.thresholds) for item in left])
 
 
-def check_sizes(files: Sequence[SkillFile], limits: Limits) -> tuple[Finding, ...]:
+def check_sizes(files: Sequence[SkillFile], limits: PolicyLimits) -> tuple[Finding, ...]:
     """Check the files of a skill against the policy's own limits."""
     found = []
     if limits.max_files and len(files) > limits.max_files:
@@ -131,7 +131,7 @@ def check_sizes(files: Sequence[SkillFile], limits: Limits) -> tuple[Finding, ..
 
 
 def resized(
-    findings: Iterable[Finding], files: Sequence[SkillFile], limits: Limits
+    findings: Iterable[Finding], files: Sequence[SkillFile], limits: PolicyLimits
 ) -> tuple[Finding, ...]:
     """Replace findings about earlier limits with findings about these limits."""
     rest = (finding for finding in findings if finding.rule != OVER_LIMIT)

@@ -5,9 +5,9 @@ from datetime import date
 from vskill_platform.model.policy import (
     KindThresholds,
     Level,
-    Limits,
     NamespacePolicy,
     Policy,
+    PolicyLimits,
     Suppression,
     Thresholds,
     Trust,
@@ -100,7 +100,7 @@ def _trust(trust: Trust) -> str:
     )
 
 
-def _limits(limits: Limits) -> list[str]:
+def _limits(limits: PolicyLimits) -> list[str]:
     return [
         f"At most {getattr(limits, name):,} {what}."
         for name, what in _LIMITS.items()

@@ -74,7 +74,7 @@ _AFFIXES = frozenset(
 #: The minimum length of a name without its affixes; a shorter one keeps them.
 _MIN_STEM = 4
 #: Shorter names resemble each other by chance.
-_MIN_FOR_SLIPS = 5
+_MIN_FOR_TYPOS = 5
 
 
 class NameSimilarity(StrEnum):
@@ -89,7 +89,7 @@ def compare_names(name: str, other: str) -> NameSimilarity | None:
     if skeleton(name) == skeleton(other):
         return NameSimilarity.HOMOGLYPH
     ours, theirs = fold_name(name), fold_name(other)
-    if ours != theirs and not is_one_slip_apart(ours, theirs):
+    if ours != theirs and not is_one_typo_apart(ours, theirs):
         return None
     return NameSimilarity.SLIP if name.isascii() else NameSimilarity.HOMOGLYPH
 
@@ -101,7 +101,7 @@ def name_marks(name: str) -> tuple[str, ...]:
     """
     folded = fold_name(name)
     forms = {folded}
-    if len(folded) >= _MIN_FOR_SLIPS:
+    if len(folded) >= _MIN_FOR_TYPOS:
         forms |= {folded[:at] + folded[at + 1 :] for at in range(len(folded))}
     return tuple(sorted(f"n{NAMES_VERSION}.{_digest(form)}" for form in forms if form))
 
@@ -132,11 +132,11 @@ def _is_a_name(parts: list[str]) -> bool:
     return len("".join(parts)) >= _MIN_STEM and not _AFFIXES.issuperset(parts)
 
 
-def is_one_slip_apart(one: str, other: str) -> bool:
+def is_one_typo_apart(one: str, other: str) -> bool:
     """Tell whether the words differ by one inserted, missing, wrong or swapped letter."""
     if len(one) > len(other):
         one, other = other, one
-    if len(other) < _MIN_FOR_SLIPS or len(other) - len(one) > 1:
+    if len(other) < _MIN_FOR_TYPOS or len(other) - len(one) > 1:
         return False
     start = next(
         (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one)

@@ -52,7 +52,7 @@ def is_mirror_namespace(namespace: str) -> bool:
     return namespace.startswith("@") and "_" in namespace
 
 
-def name_there(mirror: Mirror, name: MirroredName) -> str:
+def name_at_mirror(mirror: Mirror, name: MirroredName) -> str:
     """Return what the mirror itself calls a skill."""
     if mirror.kind is MirrorKind.DISCOVERY:
         return name.skill
@@ -67,7 +67,7 @@ def mirrored_slug(mirror: Mirror, name: str) -> str:
         owner = owner or _NO_OWNER
     slug = _join(MirroredName(mirror.name, owner, skill))
     parsed = parse_mirrored(slug)
-    is_there = parsed is not None and name_there(mirror, parsed) in {name, f"@{name}"}
+    is_there = parsed is not None and name_at_mirror(mirror, parsed) in {name, f"@{name}"}
     if not is_there:
         raise InvalidInput(f"{name!r} is not the name of a skill of {mirror.name}: {_how(mirror)}")
     return slug

@@ -140,7 +140,7 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits below the built-in ones; None means the built-in limit."""
 
     #: How many submissions of one publisher are processed per day (UTC).
@@ -170,7 +170,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     trust: Trust = Trust()
     #: The third-party scanners that check every skill.
     scanners: tuple[ScannerRule, ...] = ()
-    limits: Limits = Limits()
+    limits: PolicyLimits = PolicyLimits()
     review: ReviewRules = ReviewRules()
     #: The first match applies.
     namespaces: tuple[NamespacePolicy, ...] = ()

@@ -13,9 +13,9 @@ from vskill_platform.errors import ConfigError, PolicyInvalid
 from vskill_platform.model.policy import (
     KindThresholds,
     Level,
-    Limits,
     NamespacePolicy,
     Policy,
+    PolicyLimits,
     ReviewRules,
     Suppression,
     Thresholds,
@@ -135,7 +135,7 @@ def _decisions(document: dict[str, Any], place: _Place) -> dict[str, Any]:
     return {
         "thresholds": thresholds,
         "trust": _checked_trust(trust, _inside(place, "trust")),
-        "limits": _table(document, "limits", Limits, place),
+        "limits": _table(document, "limits", PolicyLimits, place),
         "review": _table(document, "review", ReviewRules, place),
     }
 

@@ -53,7 +53,7 @@ class ScannerRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     on_fail: OnFail = OnFail.REVIEW
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class OutputFormat(msgspec.Struct, frozen=True, kw_only=True):
     """How to parse the output of a scanner."""
 
     format: Literal["sarif", "json", "lines"]
@@ -81,7 +81,7 @@ class LocalScanner(msgspec.Struct, frozen=True, kw_only=True):
     program: str
     #: Passed as a list, never through a shell; `{folder}` and `{output}` are replaced.
     arguments: tuple[str, ...]
-    reading: Reading
+    reading: OutputFormat
     version_arguments: tuple[str, ...] = ("--version",)
     #: Where it writes its findings: standard output, or the file `{output}`.
     output: Literal["stdout", "file"] = "stdout"

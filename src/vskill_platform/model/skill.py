@@ -96,7 +96,7 @@ class DeletedVersion(
     at: datetime
 
 
-class FormerHome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FormerLocation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a skill was before somebody renamed or transferred it."""
 
     slug: str
@@ -147,7 +147,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     #: Whether only namespace members, reviewers and admins see it.
     is_private: bool = False
     #: Oldest first. Blocks of a former home still apply, so that no transfer evades one.
-    moved_from: tuple[FormerHome, ...] = ()
+    moved_from: tuple[FormerLocation, ...] = ()
 
     def accepts(self, source_key: str) -> bool:
         """Tell whether a source publishes this skill: its own, or a former one of its publisher."""
@@ -155,7 +155,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
         return source_key == self.source_key or source_key in former
 
     @property
-    def offered(self) -> int | None:
+    def latest_number(self) -> int | None:
         """The number of the latest version that is not yanked; None if there is none."""
         yanked = {yank.number for yank in self.yanked} | {mark.number for mark in self.deleted}
         later = [n for n in range(1, self.versions + 1) if n not in set(self.order)]
@@ -225,7 +225,7 @@ def known_version(
     back to the content of an older available version creates a new version.
     """
     for version in reversed(versions):
-        is_latest = version.number == skill.offered
+        is_latest = version.number == skill.latest_number
         if version.digest == digest and (is_latest or skill.yank_of(version.number)):
             return version
     return None

@@ -16,7 +16,7 @@ from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Finding, FindingKind, Severity
 from vskill_platform.publish.versions.apply_registry_rules import is_publishable
 from vskill_platform.queue.enter_tier2 import enter_tier2
-from vskill_platform.queue.external_scan import MAX_WAITS, Subject, get_or_begin_scan
+from vskill_platform.queue.external_scan import MAX_WAITS, ScanSubject, get_or_begin_scan
 from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scan
@@ -41,7 +41,7 @@ async def ask_scanners(
     names = ", ".join(one.name for one in used)
     entered = await enter_tier2(claimed, snapshot, scanned, asked=names)
 
-    subject = Subject(entered.record, snapshot, stopwatch)
+    subject = ScanSubject(entered.record, snapshot, stopwatch)
     outcomes = await settle(lambda one: get_or_begin_scan(one, subject), used)
     for outcome in outcomes:
         if isinstance(outcome, Exception):

@@ -46,7 +46,7 @@ _MARGIN_SECONDS = 4.0
 _NO_TIME = "there was no time left before the deadline"
 
 
-class Subject(msgspec.Struct, frozen=True):
+class ScanSubject(msgspec.Struct, frozen=True):
     """What is to be scanned, and for which submission."""
 
     submission: Submission
@@ -60,7 +60,7 @@ class Subject(msgspec.Struct, frozen=True):
         return whole - self.stopwatch.total_seconds - _MARGIN_SECONDS
 
 
-async def get_or_begin_scan(one: ScannerInUse, subject: Subject) -> ExternalScan:
+async def get_or_begin_scan(one: ScannerInUse, subject: ScanSubject) -> ExternalScan:
     """Return a scan of this content: a recent one, or a new one."""
     stored = await get_external_scan(subject.submission.id, one.name)
     known = stored.record if stored and stored.record.digest == subject.snapshot.digest else None
@@ -74,7 +74,7 @@ async def get_or_begin_scan(one: ScannerInUse, subject: Subject) -> ExternalScan
 
 
 async def _reach(
-    one: ScannerInUse, scanner: RemoteScanner, subject: Subject, known: ExternalScan | None
+    one: ScannerInUse, scanner: RemoteScanner, subject: ScanSubject, known: ExternalScan | None
 ) -> ExternalScan:
     """Continue with what a remote scanner was sent, or send it, a limited number of times."""
     if known and known.status in IN_FLIGHT and known.deadline > get_now():
@@ -95,7 +95,7 @@ async def _reach(
     return await _send(scanner, begun, subject)
 
 
-async def _run(scanner: LocalScanner, subject: Subject) -> ExternalScan:
+async def _run(scanner: LocalScanner, subject: ScanSubject) -> ExternalScan:
     """Run a program in the time that the message has left, including the wait for a scan slot."""
     settings, snapshot = get_settings(), subject.snapshot
     begun = await begin_external_scan(
@@ -122,7 +122,7 @@ async def _run(scanner: LocalScanner, subject: Subject) -> ExternalScan:
     return await _end(begun, outcome)
 
 
-async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: Subject) -> ExternalScan:
+async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: ScanSubject) -> ExternalScan:
     packed = await package_skill(subject.snapshot)
     base = get_settings().public_url.rstrip("/")
     dispatch = Dispatch(

@@ -14,7 +14,7 @@ from vskill_platform.queue.ask_scanners import Examined
 from vskill_platform.queue.enter_tier2 import enter_tier2
 from vskill_platform.scan.judge.ask_judge import ask_judge, prepare_question
 from vskill_platform.scan.judge.combine import combine
-from vskill_platform.scan.judge.endpoint import Endpoint, endpoint_of
+from vskill_platform.scan.judge.endpoint import JudgeEndpoint, endpoint_of
 from vskill_platform.scan.judge.prompt import PROMPT_VERSION
 from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 from vskill_platform.settings import Settings
@@ -69,7 +69,7 @@ async def judge_submission(examined: Examined, snapshot: Snapshot, stopwatch: St
     return Judged(submission=entered, scanned=renew_verdict(scanned, findings), judgement=judgement)
 
 
-async def _ask(endpoint: Endpoint, snapshot: Snapshot) -> Judgement | None:
+async def _ask(endpoint: JudgeEndpoint, snapshot: Snapshot) -> Judgement | None:
     """Return the judge's answer, or None if today's budget is spent."""
     settings = get_settings()
     question = await prepare_question(

@@ -22,7 +22,7 @@ _RARE = (
 )
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class ScanTarget(msgspec.Struct, frozen=True, kw_only=True):
     #: The name in the report: the path or URL that was typed, and the path of the skill in it.
     path: str
     folder: Path
@@ -33,14 +33,18 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scanned(msgspec.Struct, frozen=True, kw_only=True):
-    target: Target
+    target: ScanTarget
     #: None means not verified.
     result: ScanResult | None
     error: str = ""
 
 
 def scan_many(
-    targets: Sequence[Target], *, jobs: int, scan: Scan = scan_skill, bounds: Bounds | None = None
+    targets: Sequence[ScanTarget],
+    *,
+    jobs: int,
+    scan: Scan = scan_skill,
+    bounds: Bounds | None = None,
 ) -> Generator[Scanned, None, None]:
     """Yield the result of each target in order; a failure affects no other target."""
     load_tables(for_many=len(targets) > 1)
@@ -69,7 +73,7 @@ def load_tables(*, for_many: bool = True) -> None:
         all_facts([scan_file("SKILL.md", text, size=len(text), manifest="")])
 
 
-def _scanned(target: Target, outcome: Outcome) -> Scanned:
+def _scanned(target: ScanTarget, outcome: Outcome) -> Scanned:
     if isinstance(outcome, Failure):
         return Scanned(target=target, result=None, error=outcome.reason)
     return Scanned(target=target, result=msgspec.msgpack.decode(outcome, type=ScanResult))

@@ -39,7 +39,7 @@ from vskill_platform.scan.facts.capabilities import list_capabilities
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
-from vskill_platform.scan.facts.packages import borrowed_names
+from vskill_platform.scan.facts.packages import imitated_names
 from vskill_platform.scan.read.limits import check_limits, check_names
 from vskill_platform.scan.read.list_files import list_files
 from vskill_platform.scan.read.magic import CONTAINERS
@@ -194,7 +194,7 @@ def facts_of(opened: OpenedFiles) -> list[LocatedFact]:
         *link_facts(files), *joined_facts(files), *remote_settings(files), *opened.unreadable,
     ]  # fmt: skip
     return [
-        *facts, *borrowed_names(facts), *flows_across_files(files, facts),
+        *facts, *imitated_names(facts), *flows_across_files(files, facts),
         *check_claims(files, facts),
     ]  # fmt: skip
 

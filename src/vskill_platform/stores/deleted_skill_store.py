@@ -24,7 +24,7 @@ class DeletedSkill(Reasoned, Record, frozen=True, kw_only=True):
     by: str
     at: datetime
 
-    def may_return(self, source_key: str) -> bool:
+    def may_republish(self, source_key: str) -> bool:
         return source_key in self.sources
 
 
@@ -40,10 +40,10 @@ def write_deleted_skill(deleted: DeletedSkill) -> Operation:
     return Put(_DELETED + deleted.slug, encode(deleted), due=NEVER)
 
 
-async def let_return(slug: str, source_key: str) -> list[Operation]:
+async def allow_republishing(slug: str, source_key: str) -> list[Operation]:
     """Return the operation with which a source may publish a deleted skill again."""
     gone = await get_deleted_skill(slug)
-    if gone is None or gone.record.may_return(source_key):
+    if gone is None or gone.record.may_republish(source_key):
         return []
     sources = (*gone.record.sources, source_key)
     changed = msgspec.structs.replace(gone.record, sources=sources)

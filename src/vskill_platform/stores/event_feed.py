@@ -24,7 +24,7 @@ _CURSOR = "event-cursor"
 _PREFIXES = (HISTORY, AUDIT)
 #: A reading must not begin too far back.
 _MOVE_AFTER = 1_000
-Happening: TypeAlias = StateEvent | AuditRecord
+FeedEntry: TypeAlias = StateEvent | AuditRecord
 
 
 class EventCursor(Record, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class EventCursor(Record, frozen=True, kw_only=True):
 
 class FeedPage(msgspec.Struct, frozen=True, kw_only=True):
     #: What happened, by the key of its record, in the order of the commits.
-    happened: dict[str, Happening]
+    happened: dict[str, FeedEntry]
     #: The cursor behind this page, and the revision of the one before.
     cursor: EventCursor
     expected: int
@@ -81,7 +81,7 @@ async def read_feed() -> FeedPage | None:
             happened={}, cursor=here, expected=stored.revision, is_last=True, must_move=True
         )
     keys = [key for change in page.changes for key in change.keys]
-    found: dict[str, Happening] = await read_found(keys, _decode)
+    found: dict[str, FeedEntry] = await read_found(keys, _decode)
     return FeedPage(
         happened={key: found[key] for key in keys if key in found},
         cursor=EventCursor(revision=page.through, checkpoint=page.checkpoint),
@@ -97,7 +97,7 @@ async def _cursor_here() -> EventCursor:
     return EventCursor(revision=page.through, checkpoint=page.checkpoint)
 
 
-def _decode(key: str, value: bytes) -> Happening:
+def _decode(key: str, value: bytes) -> FeedEntry:
     if key.startswith(HISTORY):
         return decode(key, value, StateEvent)
     return decode(key, value, AuditRecord)

@@ -22,10 +22,10 @@ from vskill_platform.stores.records import encode, get_record
 
 log = get_logger(__name__)
 
-_SAID = "judge-said:"
+_JUDGEMENT = "judge-said:"
 _DAY = "judge-day:"
 #: The model behind a name can change, so a judgement expires after this time.
-SAID_TTL = timedelta(days=30)
+JUDGEMENT_TTL = timedelta(days=30)
 #: How long the usage of a day is kept.
 _DAY_TTL = timedelta(days=400)
 
@@ -56,7 +56,7 @@ def judgement_key(*question: object) -> str:
 async def get_judgement(key: str) -> Judgement | None:
     """Return the cached judgement; an unreadable record counts as none."""
     try:
-        stored = await get_record(_SAID + key, _StoredJudgement)
+        stored = await get_record(_JUDGEMENT + key, _StoredJudgement)
     except RecordMalformed as error:
         log.warning("stored judgement skipped", error=str(error))
         return None
@@ -64,9 +64,9 @@ async def get_judgement(key: str) -> Judgement | None:
 
 
 async def put_judgement(key: str, judgement: Judgement) -> None:
-    expires_at = judgement.asked_at + SAID_TTL
+    expires_at = judgement.asked_at + JUDGEMENT_TTL
     said = encode(_StoredJudgement(judgement=judgement))
-    await commit([Put(_SAID + key, said, due=NEVER, expires_at=expires_at)])
+    await commit([Put(_JUDGEMENT + key, said, due=NEVER, expires_at=expires_at)])
 
 
 async def reserve_tokens(tokens: int, *, limit: int) -> Reservation | None:

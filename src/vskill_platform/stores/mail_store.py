@@ -96,7 +96,7 @@ def bury_mail(mail: Mail, *, expected: int) -> list[Operation]:
     ]
 
 
-def revive_mail(stored: Stored[Mail]) -> list[Operation]:
+def requeue_mail(stored: Stored[Mail]) -> list[Operation]:
     """Return the operations that try a failed mail again, with all its attempts."""
     again = msgspec.structs.replace(
         stored.record, attempts=0, due_at=get_now(), dead_at=None, problem=""

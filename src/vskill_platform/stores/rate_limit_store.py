@@ -20,14 +20,14 @@ class UsedLimit(Record, frozen=True, kw_only=True):
     whole_at: float
 
 
-class Quota(NamedTuple):
+class RateQuota(NamedTuple):
     most: int
     within: timedelta
     #: What is counted, for the message: requests a minute.
     what: str
 
 
-def count_one(whole_at: float | None, quota: Quota, *, now: datetime) -> float:
+def count_one(whole_at: float | None, quota: RateQuota, *, now: datetime) -> float:
     """Return when the quota is full again after one more; raise TooMany if it is used up.
 
     All of it is allowed at once, and refilled evenly (GCRA).
@@ -46,7 +46,7 @@ def count_one(whole_at: float | None, quota: Quota, *, now: datetime) -> float:
     return after
 
 
-async def take_shared(kind: str, who: str, quota: Quota) -> None:
+async def take_shared(kind: str, who: str, quota: RateQuota) -> None:
     """Count one request on all nodes together; raise TooMany if the quota is used up."""
     # Not by name: the record needs no more than to be found again.
     key = _LIMIT + hashlib.sha256(f"{kind} {who}".encode()).hexdigest()[:32]

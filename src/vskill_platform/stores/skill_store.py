@@ -205,7 +205,7 @@ async def find_slugs(wanted: Callable[[SkillMark], bool]) -> list[str]:
 
 async def get_latest_version(slug: str) -> SkillVersion | None:
     """Return the latest version that is not yanked."""
-    number = skill.record.offered if (skill := await get_skill(slug)) else None
+    number = skill.record.latest_number if (skill := await get_skill(slug)) else None
     return await get_version(slug, number) if number else None
 
 

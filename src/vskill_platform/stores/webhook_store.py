@@ -41,7 +41,7 @@ class PayloadShape(StrEnum):
     TEAMS = "teams"
 
 
-class Endpoint(Record, frozen=True, kw_only=True):
+class WebhookEndpoint(Record, frozen=True, kw_only=True):
     id: str
     url: str
     #: Empty for events of the whole registry.
@@ -66,7 +66,7 @@ class Endpoint(Record, frozen=True, kw_only=True):
     failing_since: datetime | None = None
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """The last attempt of a delivery."""
 
     at: datetime
@@ -77,7 +77,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     milliseconds: int = 0
 
 
-class Delivery(Record, frozen=True, kw_only=True):
+class WebhookDelivery(Record, frozen=True, kw_only=True):
     #: Sorts by time.
     id: str
     endpoint: str
@@ -87,23 +87,23 @@ class Delivery(Record, frozen=True, kw_only=True):
     attempts: int = 0
     #: When it is tried next; while a node sends it, when that node counts as dead.
     due_at: datetime
-    last: Attempt | None = None
+    last: DeliveryAttempt | None = None
 
 
 def new_endpoint_id() -> str:
     return f"ep_{secrets.token_hex(8)}"
 
 
-async def get_endpoint(endpoint_id: str) -> Stored[Endpoint] | None:
-    return await get_record(_ENDPOINT + endpoint_id, Endpoint)
+async def get_endpoint(endpoint_id: str) -> Stored[WebhookEndpoint] | None:
+    return await get_record(_ENDPOINT + endpoint_id, WebhookEndpoint)
 
 
-async def list_endpoints() -> list[Endpoint]:
+async def list_endpoints() -> list[WebhookEndpoint]:
     keys = await list_all_keys(_ENDPOINT)
-    return await read_each(keys, lambda key, value: decode(key, value, Endpoint))
+    return await read_each(keys, lambda key, value: decode(key, value, WebhookEndpoint))
 
 
-def write_endpoint(endpoint: Endpoint, *, expected: int) -> Operation:
+def write_endpoint(endpoint: WebhookEndpoint, *, expected: int) -> Operation:
     return Put(_ENDPOINT + endpoint.id, encode(endpoint), expected=expected, due=NEVER)
 
 
@@ -118,17 +118,19 @@ def write_endpoints_mark(namespace: str, *, expected: int) -> Operation:
     return Put(_ADDED + namespace, b"", expected=expected, due=NEVER)
 
 
-def delete_endpoint(stored: Stored[Endpoint]) -> Operation:
+def delete_endpoint(stored: Stored[WebhookEndpoint]) -> Operation:
     return Delete(_ENDPOINT + stored.record.id, expected=stored.revision)
 
 
-def new_delivery(endpoint: Endpoint, event: Event) -> Delivery:
+def new_delivery(endpoint: WebhookEndpoint, event: Event) -> WebhookDelivery:
     now = get_now()
     delivery_id = f"{_micros(now):014x}{secrets.token_hex(8)}"
-    return Delivery(id=delivery_id, endpoint=endpoint.id, event=event, created_at=now, due_at=now)
+    return WebhookDelivery(
+        id=delivery_id, endpoint=endpoint.id, event=event, created_at=now, due_at=now
+    )
 
 
-def write_delivery(delivery: Delivery, *, expected: int = ABSENT) -> Operation:
+def write_delivery(delivery: WebhookDelivery, *, expected: int = ABSENT) -> Operation:
     marks = [_OF + delivery.endpoint]
     if delivery.state == "failed":
         marks.append(_FAILED_OF + delivery.endpoint)
@@ -147,12 +149,12 @@ def write_delivery(delivery: Delivery, *, expected: int = ABSENT) -> Operation:
     )
 
 
-def delete_delivery(stored: Stored[Delivery]) -> Operation:
+def delete_delivery(stored: Stored[WebhookDelivery]) -> Operation:
     return Delete(_DELIVERY + stored.record.id, expected=stored.revision)
 
 
-async def get_delivery(delivery_id: str) -> Stored[Delivery] | None:
-    return await get_record(_DELIVERY + delivery_id, Delivery)
+async def get_delivery(delivery_id: str) -> Stored[WebhookDelivery] | None:
+    return await get_record(_DELIVERY + delivery_id, WebhookDelivery)
 
 
 async def list_due_deliveries(*, limit: int) -> list[str]:
@@ -163,11 +165,11 @@ async def list_due_deliveries(*, limit: int) -> list[str]:
 
 async def list_deliveries(
     endpoint_id: str, *, limit: int, only: Literal["", "failed", "waiting"] = ""
-) -> list[Delivery]:
+) -> list[WebhookDelivery]:
     """Return the latest deliveries to an endpoint, newest first."""
     prefix = {"": _OF, "failed": _FAILED_OF, "waiting": _WAITING_OF}[only]
     (keys,) = await get_kv().find_marked([prefix + endpoint_id], limit=limit, last_first=True)
-    return await read_each(keys, lambda key, value: decode(key, value, Delivery))
+    return await read_each(keys, lambda key, value: decode(key, value, WebhookDelivery))
 
 
 async def measure_deliveries() -> Backlog:

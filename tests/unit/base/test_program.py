@@ -7,7 +7,7 @@ from asyncio.subprocess import PIPE
 
 import pytest
 
-from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
+from vskill_platform.base.program import CannotStart, ProgramLimits, Streams, running_program
 
 FILL_AND_WAIT = """
 import os, signal
@@ -35,7 +35,7 @@ async def test_a_program_whose_output_nobody_reads_is_ended() -> None:
             [sys.executable, "-c", FILL_AND_WAIT],
             env=os.environ,
             streams=Streams(stdout=PIPE, stderr=PIPE),
-            limits=Limits(),
+            limits=ProgramLimits(),
         ) as process,
     ):
         assert process.stderr is not None
@@ -51,7 +51,7 @@ async def test_a_process_outside_the_group_that_keeps_the_pipe_open_holds_nobody
             [sys.executable, "-c", LEAVE_A_CHILD_BEHIND],
             env=os.environ,
             streams=Streams(stdout=PIPE),
-            limits=Limits(),
+            limits=ProgramLimits(),
         ) as process,
     ):
         assert process.stdout is not None
@@ -65,6 +65,6 @@ async def test_a_process_outside_the_group_that_keeps_the_pipe_open_holds_nobody
 async def test_a_program_that_is_not_there_cannot_start() -> None:
     with pytest.raises(CannotStart):
         async with running_program(
-            ["/nowhere/program"], env={}, streams=Streams(stdout=PIPE), limits=Limits()
+            ["/nowhere/program"], env={}, streams=Streams(stdout=PIPE), limits=ProgramLimits()
         ):
             pass

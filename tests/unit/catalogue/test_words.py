@@ -8,8 +8,8 @@ from vskill_platform.catalogue.words import (
     MAX_QUESTION_WORDS,
     MAX_WORD,
     name_parts,
-    question_parts,
-    question_words,
+    query_parts,
+    query_words,
     singular,
     words_of,
 )
@@ -68,8 +68,8 @@ def test_words_do_not_depend_on_what_stands_around_them(first: str, second: str)
 
 
 def test_of_a_long_question_only_the_beginning_is_read() -> None:
-    assert len(question_words("word " * 5_000)) == MAX_QUESTION_WORDS
-    assert question_words("x" * 10_000) == ["x" * MAX_WORD]
+    assert len(query_words("word " * 5_000)) == MAX_QUESTION_WORDS
+    assert query_words("x" * 10_000) == ["x" * MAX_WORD]
 
 
 def test_parts_go_over_the_ends_of_words() -> None:
@@ -80,8 +80,8 @@ def test_parts_go_over_the_ends_of_words() -> None:
 
 
 def test_a_question_is_looked_for_by_the_longest_parts_it_has() -> None:
-    assert question_parts(["abcde"]) == ["abcd", "bcde"]
-    assert question_parts(["abc"]) == ["abc"]
-    assert question_parts(["ab"]) == []
+    assert query_parts(["abcde"]) == ["abcd", "bcde"]
+    assert query_parts(["abc"]) == ["abc"]
+    assert query_parts(["ab"]) == []
     for question in ("abc", "bcde", "cdef"):
-        assert set(question_parts([question])) <= set(name_parts(["abcdef"]))
+        assert set(query_parts([question])) <= set(name_parts(["abcdef"]))

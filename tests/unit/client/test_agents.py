@@ -11,7 +11,7 @@ from tests.cases import all_cases
 from vskill_platform.client.agents import Agents
 from vskill_platform.client.scope import (
     LOCK_NAME,
-    Scope,
+    InstallScope,
     ScopeKind,
     SkillsFolder,
     check_folder_name,
@@ -30,15 +30,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Scope:
+def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> InstallScope:
     root = home / "work" / "app"
     root.mkdir(parents=True)
     monkeypatch.chdir(root)
-    return Scope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
+    return InstallScope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
 
 
-def user_scope(home: Path) -> Scope:
-    return Scope(kind=ScopeKind.USER, root=home, lock=home / ".config" / LOCK_NAME)
+def user_scope(home: Path) -> InstallScope:
+    return InstallScope(kind=ScopeKind.USER, root=home, lock=home / ".config" / LOCK_NAME)
 
 
 def paths(folders: list[SkillsFolder]) -> dict[str, tuple[str, ...]]:
@@ -77,7 +77,7 @@ def test_every_row_of_the_table_is_complete_and_stays_where_it_belongs(home: Pat
     ],
 )
 def test_a_named_agent_has_its_folders(
-    project: Scope, home: Path, name: str, project_folder: str, user_folder: str
+    project: InstallScope, home: Path, name: str, project_folder: str, user_folder: str
 ) -> None:
     in_project = skills_folders(project, (name,), environ={})
     for_user = skills_folders(user_scope(home), (name,), environ={})
@@ -86,7 +86,7 @@ def test_a_named_agent_has_its_folders(
     assert list(paths(for_user)) == [user_folder]
 
 
-def test_agents_that_read_the_same_folder_share_it(project: Scope) -> None:
+def test_agents_that_read_the_same_folder_share_it(project: InstallScope) -> None:
     found = skills_folders(project, ("codex", "amp", "claude", "gemini"), environ={})
 
     assert paths(found) == {
@@ -95,7 +95,7 @@ def test_agents_that_read_the_same_folder_share_it(project: Scope) -> None:
     }
 
 
-def test_the_own_folder_of_an_agent_is_used_where_it_exists(project: Scope) -> None:
+def test_the_own_folder_of_an_agent_is_used_where_it_exists(project: InstallScope) -> None:
     (project.root / ".cursor" / "skills").mkdir(parents=True)
 
     found = skills_folders(project, ("cursor", "codex"), environ={})
@@ -103,7 +103,7 @@ def test_the_own_folder_of_an_agent_is_used_where_it_exists(project: Scope) -> N
     assert paths(found) == {".agents/skills": ("codex",), ".cursor/skills": ("cursor",)}
 
 
-def test_an_agent_is_found_by_its_program_or_its_folders(project: Scope, home: Path) -> None:
+def test_an_agent_is_found_by_its_program_or_its_folders(project: InstallScope, home: Path) -> None:
     programs = home / "bin"
     programs.mkdir()
     (programs / "codex").write_text("#!/bin/sh\n")
@@ -123,7 +123,7 @@ def test_an_agent_is_found_by_its_program_or_its_folders(project: Scope, home: P
     }
 
 
-def test_without_any_agent_the_shared_folder_is_used(project: Scope, home: Path) -> None:
+def test_without_any_agent_the_shared_folder_is_used(project: InstallScope, home: Path) -> None:
     assert paths(skills_folders(project, environ={})) == {".agents/skills": ()}
     assert paths(skills_folders(user_scope(home), environ={})) == {"~/.agents/skills": ()}
 
@@ -137,13 +137,15 @@ def test_variables_move_the_folders_of_an_agent(home: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("name", "hint"), [("claud", "did you mean"), ("zzzzzz", "known agents")])
-def test_an_unknown_agent_is_an_error_with_a_hint(project: Scope, name: str, hint: str) -> None:
+def test_an_unknown_agent_is_an_error_with_a_hint(
+    project: InstallScope, name: str, hint: str
+) -> None:
     with pytest.raises(InvalidInput, match=hint):
         skills_folders(project, (name,), environ={})
 
 
 def test_the_project_is_the_folder_with_the_lock_file_or_the_repo(
-    project: Scope, monkeypatch: pytest.MonkeyPatch
+    project: InstallScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside = project.root / "src" / "deep"
     inside.mkdir(parents=True)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from vskill_platform.client.lock_file import LockedSkill, format_lock, parse_lock, read_lock
-from vskill_platform.client.scope import LOCK_NAME, Scope, ScopeKind, SkillsFolder
+from vskill_platform.client.scope import LOCK_NAME, InstallScope, ScopeKind, SkillsFolder
 from vskill_platform.errors import ConfigError
 from vskill_platform.fetch.snapshot import digest_of
 from vskill_platform.model.skill import SkillFile
@@ -21,8 +21,8 @@ FILES = (
 
 
 @pytest.fixture
-def scope(tmp_path: Path) -> Scope:
-    return Scope(kind=ScopeKind.PROJECT, root=tmp_path, lock=tmp_path / LOCK_NAME)
+def scope(tmp_path: Path) -> InstallScope:
+    return InstallScope(kind=ScopeKind.PROJECT, root=tmp_path, lock=tmp_path / LOCK_NAME)
 
 
 def a_skill(slug: str = "@acme/demo", **fields: Any) -> LockedSkill:
@@ -41,7 +41,7 @@ def a_skill(slug: str = "@acme/demo", **fields: Any) -> LockedSkill:
     return msgspec.convert(given, LockedSkill)
 
 
-def test_a_lock_file_is_read_as_it_was_written(scope: Scope) -> None:
+def test_a_lock_file_is_read_as_it_was_written(scope: InstallScope) -> None:
     skills = [a_skill(), a_skill("ada/notes/tidy", range="latest")]
 
     text = format_lock(skills)
@@ -49,7 +49,7 @@ def test_a_lock_file_is_read_as_it_was_written(scope: Scope) -> None:
     assert parse_lock(text, scope) == {skill.slug: skill for skill in skills}
 
 
-def test_the_order_of_skills_files_and_folders_does_not_matter(scope: Scope) -> None:
+def test_the_order_of_skills_files_and_folders_does_not_matter(scope: InstallScope) -> None:
     folders = (SkillsFolder(path=".agents/skills", agents=("codex", "amp")), SkillsFolder(path="z"))
     one = [a_skill(folders=folders), a_skill("ada/notes/tidy")]
     other = [
@@ -60,7 +60,7 @@ def test_the_order_of_skills_files_and_folders_does_not_matter(scope: Scope) -> 
     assert format_lock(one) == format_lock(other)
 
 
-def test_two_branches_that_add_a_skill_each_merge_into_a_valid_file(scope: Scope) -> None:
+def test_two_branches_that_add_a_skill_each_merge_into_a_valid_file(scope: InstallScope) -> None:
     first, second = a_skill("@acme/a"), a_skill("@acme/z")
     base = format_lock([a_skill()])
     ours = format_lock([a_skill(), first])
@@ -82,7 +82,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("fields", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_path_that_leads_elsewhere_is_refused(scope: Scope, fields: dict[str, Any]) -> None:
+def test_a_path_that_leads_elsewhere_is_refused(
+    scope: InstallScope, fields: dict[str, Any]
+) -> None:
     text = format_lock([a_skill(**fields)])
 
     with pytest.raises(ConfigError, match="damaged"):
@@ -110,7 +112,7 @@ def test_a_path_that_leads_elsewhere_is_refused(scope: Scope, fields: dict[str, 
         ("[[skill]]", "[[skill]"),
     ],
 )
-def test_a_damaged_file_is_refused(scope: Scope, old: str, new: str) -> None:
+def test_a_damaged_file_is_refused(scope: InstallScope, old: str, new: str) -> None:
     text = format_lock([a_skill()])
     assert old in text
 
@@ -118,14 +120,14 @@ def test_a_damaged_file_is_refused(scope: Scope, old: str, new: str) -> None:
         parse_lock(text.replace(old, new, 1), scope)
 
 
-def test_a_skill_that_is_in_it_twice_is_refused(scope: Scope) -> None:
+def test_a_skill_that_is_in_it_twice_is_refused(scope: InstallScope) -> None:
     header, block = format_lock([a_skill()]).split("\n[[skill]]")
 
     with pytest.raises(ConfigError, match="twice"):
         parse_lock(f"{header}\n[[skill]]{block}\n[[skill]]{block}", scope)
 
 
-def test_two_skills_in_one_folder_are_refused(scope: Scope) -> None:
+def test_two_skills_in_one_folder_are_refused(scope: InstallScope) -> None:
     text = format_lock([a_skill(), a_skill("@evil/demo")])
 
     with pytest.raises(ConfigError, match="same folder"):
@@ -133,7 +135,7 @@ def test_two_skills_in_one_folder_are_refused(scope: Scope) -> None:
 
 
 def test_a_skills_folder_that_is_a_link_out_of_the_project_is_refused(
-    scope: Scope, tmp_path_factory: pytest.TempPathFactory
+    scope: InstallScope, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     (scope.root / ".claude").mkdir()
     (scope.root / ".claude" / "skills").symlink_to(tmp_path_factory.mktemp("elsewhere"))
@@ -145,26 +147,26 @@ def test_a_skills_folder_that_is_a_link_out_of_the_project_is_refused(
 @pytest.mark.parametrize(
     "text", ['skill = "abc"', "skill = [1]", "skill = 1", f"a = {'[' * 5000}", "[skill]\nfiles = 1"]
 )
-def test_a_file_of_another_shape_is_damaged(scope: Scope, text: str) -> None:
+def test_a_file_of_another_shape_is_damaged(scope: InstallScope, text: str) -> None:
     with pytest.raises(ConfigError, match="is damaged"):
         parse_lock(f"version = 1\n{text}\n", scope)
 
 
-def test_a_lock_file_that_never_ends_is_refused(scope: Scope) -> None:
+def test_a_lock_file_that_never_ends_is_refused(scope: InstallScope) -> None:
     scope.lock.symlink_to("/dev/zero")
 
     with pytest.raises(ConfigError, match="not a regular file"):
         read_lock(scope)
 
 
-def test_a_pipe_in_place_of_a_lock_file_is_not_waited_for(scope: Scope) -> None:
+def test_a_pipe_in_place_of_a_lock_file_is_not_waited_for(scope: InstallScope) -> None:
     os.mkfifo(scope.lock)
 
     with pytest.raises(ConfigError, match="not a regular file"):
         read_lock(scope)
 
 
-def test_a_folder_that_is_a_link_to_itself_is_refused(scope: Scope) -> None:
+def test_a_folder_that_is_a_link_to_itself_is_refused(scope: InstallScope) -> None:
     (scope.root / ".claude").symlink_to(".claude")
 
     with pytest.raises(ConfigError, match="leads nowhere"):

@@ -38,7 +38,7 @@ from vskill_platform.client.plan_installs import (
     plan_update,
 )
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.scope import LOCK_NAME, Scope, ScopeKind, SkillsFolder
+from vskill_platform.client.scope import LOCK_NAME, InstallScope, ScopeKind, SkillsFolder
 from vskill_platform.client.skill_folder import compare_folder
 from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import (
@@ -81,10 +81,10 @@ def registry(wire: Wire) -> Registry:
 
 
 @pytest.fixture
-def scope(tmp_path: Path) -> Scope:
+def scope(tmp_path: Path) -> InstallScope:
     root = tmp_path / "project"
     root.mkdir()
-    return Scope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
+    return InstallScope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def cache(tmp_path: Path) -> ArchiveCache:
 class Installer:
     """Plans and installs as the commands do."""
 
-    def __init__(self, registry: Registry, scope: Scope, cache: ArchiveCache) -> None:
+    def __init__(self, registry: Registry, scope: InstallScope, cache: ArchiveCache) -> None:
         self._registry, self.scope, self._cache = registry, scope, cache
 
     async def plan(self, name: str = SLUG, wanted: str = "latest", **options: Any) -> Planned:
@@ -128,7 +128,7 @@ class Installer:
 
 
 @pytest.fixture
-def installer(registry: Registry, scope: Scope, cache: ArchiveCache) -> Installer:
+def installer(registry: Registry, scope: InstallScope, cache: ArchiveCache) -> Installer:
     return Installer(registry, scope, cache)
 
 
@@ -483,7 +483,7 @@ async def test_a_damaged_archive_in_the_cache_is_downloaded_again(
     assert len([path for path in wire.seen if "download" in path]) == 2
 
 
-def test_a_version_that_the_registry_has_changed_is_not_installed(scope: Scope) -> None:
+def test_a_version_that_the_registry_has_changed_is_not_installed(scope: InstallScope) -> None:
     files = a_skill().files[:1]
     before = a_skill(folders=(CLAUDE,))
     changed = a_skill(folders=(CLAUDE,), files=files, content_hash=digest_of(files))
@@ -506,7 +506,7 @@ def test_a_version_that_the_registry_has_changed_is_not_installed(scope: Scope) 
     ],
 )
 def test_an_older_version_needs_a_yes_unless_the_user_named_it(
-    scope: Scope, installed: str, wanted: str, words: tuple[str, ...]
+    scope: InstallScope, installed: str, wanted: str, words: tuple[str, ...]
 ) -> None:
     before = a_skill(version=installed)
 

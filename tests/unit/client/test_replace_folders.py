@@ -12,12 +12,12 @@ import pytest
 from tests.unit.client.killed import killed_at
 from vskill_platform.client import replace_folders as module
 from vskill_platform.client.replace_folders import (
-    Change,
+    FolderChange,
     exclusive,
     needs_recovery,
     replace_folders,
 )
-from vskill_platform.client.scope import LOCK_NAME, STAGING, Scope, ScopeKind
+from vskill_platform.client.scope import LOCK_NAME, STAGING, InstallScope, ScopeKind
 from vskill_platform.errors import ConfigError, InvalidInput, VskillError
 
 OLD, NEW = "old lock\n", "new lock\n"
@@ -25,10 +25,10 @@ CLAUDE, SHARED = ".claude/skills", ".agents/skills"
 
 
 @pytest.fixture
-def scope(tmp_path: Path) -> Scope:
+def scope(tmp_path: Path) -> InstallScope:
     root = tmp_path / "project"
     root.mkdir()
-    return Scope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
+    return InstallScope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
 
 
 def write_skill(text: str) -> Callable[[Path], None]:
@@ -54,13 +54,13 @@ def content_of(root: Path) -> dict[str, str]:
     return found
 
 
-def install(scope: Scope, text: str, lock: str, *folders: str) -> None:
-    changes = [Change(folder=one, name="demo", write=write_skill(text)) for one in folders]
+def install(scope: InstallScope, text: str, lock: str, *folders: str) -> None:
+    changes = [FolderChange(folder=one, name="demo", write=write_skill(text)) for one in folders]
     with exclusive(scope):
         replace_folders(scope, changes, lock)
 
 
-def test_new_folders_and_the_lock_file_are_written(scope: Scope) -> None:
+def test_new_folders_and_the_lock_file_are_written(scope: InstallScope) -> None:
     install(scope, "one", NEW, CLAUDE, SHARED)
 
     assert content_of(scope.root) == {
@@ -72,7 +72,7 @@ def test_new_folders_and_the_lock_file_are_written(scope: Scope) -> None:
 
 @pytest.mark.parametrize("can_exchange", [True, False])
 def test_nothing_of_an_old_folder_is_left(
-    scope: Scope, can_exchange: bool, monkeypatch: pytest.MonkeyPatch
+    scope: InstallScope, can_exchange: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not can_exchange:
         monkeypatch.setattr(module, "_exchange", lambda *_: False)
@@ -86,16 +86,16 @@ def test_nothing_of_an_old_folder_is_left(
     }  # fmt: skip
 
 
-def test_a_folder_is_removed(scope: Scope) -> None:
+def test_a_folder_is_removed(scope: InstallScope) -> None:
     install(scope, "one", OLD, CLAUDE)
 
     with exclusive(scope):
-        replace_folders(scope, [Change(folder=CLAUDE, name="demo")], NEW)
+        replace_folders(scope, [FolderChange(folder=CLAUDE, name="demo")], NEW)
 
     assert content_of(scope.root) == {LOCK_NAME: NEW, CLAUDE: "(empty folder)"}
 
 
-def test_a_link_in_place_of_a_folder_is_replaced_and_not_followed(scope: Scope) -> None:
+def test_a_link_in_place_of_a_folder_is_replaced_and_not_followed(scope: InstallScope) -> None:
     target = scope.root / "mine"
     target.mkdir()
     (target / "SKILL.md").write_text("mine")
@@ -109,7 +109,7 @@ def test_a_link_in_place_of_a_folder_is_replaced_and_not_followed(scope: Scope) 
     assert found[f"{CLAUDE}/demo/SKILL.md"] == "one"
 
 
-def test_an_error_leaves_the_old_state(scope: Scope) -> None:
+def test_an_error_leaves_the_old_state(scope: InstallScope) -> None:
     install(scope, "one", OLD, CLAUDE)
     before = content_of(scope.root)
 
@@ -118,8 +118,8 @@ def test_an_error_leaves_the_old_state(scope: Scope) -> None:
         raise VskillError("the archive is damaged")
 
     changes = [
-        Change(folder=CLAUDE, name="demo", write=write_skill("two")),
-        Change(folder=SHARED, name="demo", write=fail),
+        FolderChange(folder=CLAUDE, name="demo", write=write_skill("two")),
+        FolderChange(folder=SHARED, name="demo", write=fail),
     ]
     with pytest.raises(VskillError, match="damaged"), exclusive(scope):
         replace_folders(scope, changes, NEW)
@@ -145,7 +145,7 @@ def test_a_kill_at_any_step_leaves_the_old_state_or_the_new_one(
     while was_killed:
         root = tmp_path / str(step)
         root.mkdir()
-        scope = Scope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
+        scope = InstallScope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
         if there:
             install(scope, "one", OLD, *there)
         before = content_of(root)
@@ -178,7 +178,7 @@ def test_a_kill_while_undoing_is_undone_by_the_next_run(tmp_path: Path) -> None:
     while was_killed:
         root = tmp_path / str(step)
         root.mkdir()
-        scope = Scope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
+        scope = InstallScope(kind=ScopeKind.PROJECT, root=root, lock=root / LOCK_NAME)
         install(scope, "one", OLD, CLAUDE, SHARED)
         before = content_of(root)
         # The last moment before the change is done: everything has to be undone.
@@ -200,7 +200,7 @@ def test_a_kill_while_undoing_is_undone_by_the_next_run(tmp_path: Path) -> None:
     assert step > 5
 
 
-def test_a_full_disk_is_an_error_that_leaves_the_old_state(scope: Scope) -> None:
+def test_a_full_disk_is_an_error_that_leaves_the_old_state(scope: InstallScope) -> None:
     install(scope, "one", OLD, CLAUDE)
     before = content_of(scope.root)
 
@@ -209,12 +209,12 @@ def test_a_full_disk_is_an_error_that_leaves_the_old_state(scope: Scope) -> None
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
     with pytest.raises(ConfigError, match="No space left"), exclusive(scope):
-        replace_folders(scope, [Change(folder=CLAUDE, name="demo", write=fill)], NEW)
+        replace_folders(scope, [FolderChange(folder=CLAUDE, name="demo", write=fill)], NEW)
 
     assert content_of(scope.root) == before
 
 
-def test_files_left_by_a_killed_run_are_deleted_by_the_next_change(scope: Scope) -> None:
+def test_files_left_by_a_killed_run_are_deleted_by_the_next_change(scope: InstallScope) -> None:
     install(scope, "one", OLD, CLAUDE)
     left = scope.root / CLAUDE / STAGING / "0123456789abcdef"
     write_skill("left")(left)
@@ -235,7 +235,7 @@ def test_files_left_by_a_killed_run_are_deleted_by_the_next_change(scope: Scope)
     ],
 )
 def test_the_journal_of_a_hostile_repo_reaches_nothing_outside(
-    scope: Scope, journal: dict[str, object]
+    scope: InstallScope, journal: dict[str, object]
 ) -> None:
     outside = scope.root.parent / "outside"
     outside.mkdir()
@@ -248,21 +248,21 @@ def test_the_journal_of_a_hostile_repo_reaches_nothing_outside(
     assert outside.is_dir()
 
 
-def test_a_damaged_journal_is_an_error(scope: Scope) -> None:
+def test_a_damaged_journal_is_an_error(scope: InstallScope) -> None:
     (scope.root / f"{LOCK_NAME}.journal").write_text("{")
 
     with pytest.raises(ConfigError, match="damaged"), exclusive(scope):
         pass
 
 
-def test_a_pipe_in_place_of_a_journal_is_not_waited_for(scope: Scope) -> None:
+def test_a_pipe_in_place_of_a_journal_is_not_waited_for(scope: InstallScope) -> None:
     os.mkfifo(scope.root / f"{LOCK_NAME}.journal")
 
     with pytest.raises(ConfigError, match="not a regular file"), exclusive(scope):
         pass
 
 
-def test_a_staging_folder_that_is_a_link_is_not_followed(scope: Scope) -> None:
+def test_a_staging_folder_that_is_a_link_is_not_followed(scope: InstallScope) -> None:
     outside = scope.root.parent / "outside"
     outside.mkdir()
     (outside / "kept").write_text("mine")
@@ -275,7 +275,7 @@ def test_a_staging_folder_that_is_a_link_is_not_followed(scope: Scope) -> None:
     assert content_of(outside) == {"kept": "mine"}
 
 
-def test_a_second_run_waits_for_the_first(scope: Scope) -> None:
+def test_a_second_run_waits_for_the_first(scope: InstallScope) -> None:
     told: list[str] = []
     waits = threading.Event()
 

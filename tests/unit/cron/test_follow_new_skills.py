@@ -14,7 +14,7 @@ from tests.repos import commit_all
 from vskill_platform.access.users import disable_user
 from vskill_platform.cron.follow_repos import follow_repos
 from vskill_platform.intake.follow_repo import follow_whole_repo, unfollow_repo
-from vskill_platform.model.policy import Limits, Policy
+from vskill_platform.model.policy import Policy, PolicyLimits
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.user import Role
@@ -183,7 +183,7 @@ async def test_skills_beyond_the_daily_limit_are_submitted_later(
     source: Source, repo: Path, clock: ManualClock
 ) -> None:
     add_skill(repo, "sort-notes")
-    limited = replace(bound_env(), policy=Policy(limits=Limits(submissions_per_day=1)))
+    limited = replace(bound_env(), policy=Policy(limits=PolicyLimits(submissions_per_day=1)))
     token = worker_env_storage.set(limited)
     await follow_repos()
     today = (await submitted(source), (await whole(source)).status)

@@ -25,7 +25,7 @@ from vskill_platform.errors import ConfigError, DiskNearlyFull
 from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.namespace import namespace_of
-from vskill_platform.model.policy import Limits, Policy
+from vskill_platform.model.policy import Policy, PolicyLimits
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role
@@ -278,7 +278,7 @@ async def test_the_daily_limit_of_the_policy_postpones_a_commit(
     source: Source, repo: Path, clock: ManualClock
 ) -> None:
     env = bound_env()
-    none_left = replace(env, policy=Policy(limits=Limits(submissions_per_day=0)))
+    none_left = replace(env, policy=Policy(limits=PolicyLimits(submissions_per_day=0)))
     change_skill(repo)
     token = worker_env_storage.set(none_left)
     await follow_repos()

@@ -10,7 +10,7 @@ import pytest
 from tests.clocks import NOON, ManualClock
 from vskill_platform import __version__
 from vskill_platform.cron.nodes import beat, find_differences, sweep_if_due
-from vskill_platform.cron.schedule import Job, run_due_jobs
+from vskill_platform.cron.schedule import CronJob, run_due_jobs
 from vskill_platform.engines.ports import Engine
 from vskill_platform.model.policy import digest_of
 from vskill_platform.publish.moderation.newest_rules import has_newest_rules
@@ -95,7 +95,9 @@ async def test_an_older_node_leaves_the_rescan_to_the_newest_one_at_once(
     async def done() -> str:
         return "done"
 
-    job = Job("rescan", timedelta(minutes=10), timedelta(minutes=1), done, needs_newest_rules=True)
+    job = CronJob(
+        "rescan", timedelta(minutes=10), timedelta(minutes=1), done, needs_newest_rules=True
+    )
     await put_node(a_node(version="999.0"))
     left_alone = await run_due_jobs(bound, jobs=(job,))
     clock.advance(minutes=1)  # the newer node is gone

@@ -16,7 +16,7 @@ from vskill_platform.cron.ask_for_runs import ask_for_run
 from vskill_platform.cron.run_lease import LEASE
 from vskill_platform.cron.schedule import (
     JOBS,
-    Job,
+    CronJob,
     run_cron,
     run_due_jobs,
     run_job_now,
@@ -35,8 +35,8 @@ from vskill_platform.stores.cron_store import (
 )
 
 
-def a_job(name: str, run: Any, *, budget: timedelta = timedelta(minutes=1)) -> Job:
-    return Job(name, timedelta(minutes=1), budget, run)
+def a_job(name: str, run: Any, *, budget: timedelta = timedelta(minutes=1)) -> CronJob:
+    return CronJob(name, timedelta(minutes=1), budget, run)
 
 
 async def done() -> str:
@@ -81,7 +81,7 @@ HALF_AN_HOUR = timedelta(minutes=30)
 async def test_a_job_whose_node_was_killed_is_taken_over_when_its_lease_ends(
     env: WorkerEnv, bound: WorkerEnv, clock: ManualClock
 ) -> None:
-    job, now = Job("a", timedelta(hours=6), HALF_AN_HOUR, done), clock.now()
+    job, now = CronJob("a", timedelta(hours=6), HALF_AN_HOUR, done), clock.now()
     await put_cron_run(CronRun(job="a", node="killed", started_at=now, renewed_at=now))
 
     clock.advance(seconds=LEASE.total_seconds())
@@ -97,7 +97,7 @@ async def test_a_job_whose_node_was_killed_is_taken_over_when_its_lease_ends(
 async def test_a_job_of_the_release_before_is_taken_over_after_its_budget(
     env: WorkerEnv, bound: WorkerEnv, clock: ManualClock, renewed_minutes_before: int | None
 ) -> None:
-    job, now = Job("a", timedelta(hours=6), HALF_AN_HOUR, done), clock.now()
+    job, now = CronJob("a", timedelta(hours=6), HALF_AN_HOUR, done), clock.now()
     # It renews nothing, but keeps the field of the run before, which it does not know.
     kept = now - timedelta(minutes=renewed_minutes_before) if renewed_minutes_before else None
     await put_cron_run(CronRun(job="a", node="older", started_at=now, renewed_at=kept))
@@ -124,7 +124,7 @@ async def test_a_job_that_takes_long_is_left_to_its_node(
             others.append(await run_due_jobs(bound, jobs=(job,)))
         return "done"
 
-    job = Job("a", timedelta(hours=6), HALF_AN_HOUR, long)
+    job = CronJob("a", timedelta(hours=6), HALF_AN_HOUR, long)
 
     (run,) = await run_due_jobs(bound, jobs=(job,))
 

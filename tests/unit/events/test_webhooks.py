@@ -43,7 +43,12 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import load_settings
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.event_feed import get_event_cursor, write_event_cursor
-from vskill_platform.stores.webhook_store import Delivery, Endpoint, PayloadShape, list_deliveries
+from vskill_platform.stores.webhook_store import (
+    PayloadShape,
+    WebhookDelivery,
+    WebhookEndpoint,
+    list_deliveries,
+)
 
 _S = SubmissionState
 NOTHING_CHOSEN = EndpointChange()
@@ -70,14 +75,14 @@ def signed_in(user: User) -> Visitor:
 
 async def an_endpoint(
     receiver: Receiver, owner: User, namespace: str = "ada", chosen: EndpointChange = VERDICTS
-) -> Endpoint:
+) -> WebhookEndpoint:
     made = await add_endpoint(
         receiver.url, namespace=namespace, owner=signed_in(owner), chosen=chosen
     )
     return made.endpoint
 
 
-async def log_of(endpoint: Endpoint) -> list[Delivery]:
+async def log_of(endpoint: WebhookEndpoint) -> list[WebhookDelivery]:
     return await list_deliveries(endpoint.id, limit=100)
 
 
@@ -255,7 +260,7 @@ async def test_all_failed_deliveries_since_a_time_are_replayed(
     assert (too_late, every) == (0, 1)
 
 
-async def remove_right_and_send(endpoint: Endpoint) -> None:
+async def remove_right_and_send(endpoint: WebhookEndpoint) -> None:
     """Let what waits fail: its owner may no longer see it."""
     await remove_owner("ada", "ada", actor="cyd")
     await send_events()

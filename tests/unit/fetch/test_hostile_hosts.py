@@ -18,7 +18,7 @@ from tests.cases import all_cases
 from tests.casts import a_skill_folder
 from tests.git_server import Answer, GitServer
 from tests.repos import git as run_git
-from vskill_platform.base.program import Limits
+from vskill_platform.base.program import ProgramLimits
 from vskill_platform.errors import SourceMoved, SourceRefused, SourceUnavailable
 from vskill_platform.fetch import git, ip_addresses, proxy
 from vskill_platform.fetch.fetch_source import fetched
@@ -410,7 +410,7 @@ async def test_a_host_that_never_stops_sending_is_cut_off(
 async def test_a_pack_that_never_ends_does_not_fill_the_disk(
     git_server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git, "_LIMITS", Limits(file_bytes=3_000_000))
+    monkeypatch.setattr(git, "_LIMITS", ProgramLimits(file_bytes=3_000_000))
     git_server.serve_repo(a_skill_folder(tmp_path), "eve/endless")
     git_server.packs["/eve/endless"] = endless_pack
 
@@ -421,7 +421,7 @@ async def test_a_pack_that_never_ends_does_not_fill_the_disk(
 async def test_an_answer_that_unfolds_cannot_fill_our_memory(
     git_server: GitServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git, "_LIMITS", Limits(memory_bytes=200_000_000))
+    monkeypatch.setattr(git, "_LIMITS", ProgramLimits(memory_bytes=200_000_000))
     git_server.answers["/eve/bomb"] = squeezed_zeros
 
     with pytest.raises(SourceRefused, match="git could not fetch"):

@@ -8,12 +8,12 @@ import pytest
 from tests.clocks import ManualClock
 from vskill_platform.errors import NotAllowed
 from vskill_platform.intake.submit import SubmitKind, SubmitResult, submit
-from vskill_platform.model.policy import Limits, NamespacePolicy, Policy
+from vskill_platform.model.policy import NamespacePolicy, Policy, PolicyLimits
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 
-TWO_A_DAY = Policy(limits=Limits(submissions_per_day=2))
+TWO_A_DAY = Policy(limits=PolicyLimits(submissions_per_day=2))
 
 
 def a_source(name: str, owner: str = "ada") -> Source:
@@ -59,7 +59,7 @@ async def test_many_at_once_do_not_get_past_the_limit(bound: WorkerEnv) -> None:
 
 
 async def test_a_namespace_may_have_a_limit_of_its_own(bound: WorkerEnv) -> None:
-    one = Policy(limits=Limits(submissions_per_day=1))
+    one = Policy(limits=PolicyLimits(submissions_per_day=1))
     policy = Policy(namespaces=(NamespacePolicy(match="git.example/ada/*", policy=one),))
 
     await submitted(bound, a_source("one"), policy)

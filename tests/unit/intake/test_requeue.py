@@ -8,8 +8,8 @@ from tests.casts import a_skill_folder, a_submission, stored
 from tests.clocks import ManualClock
 from vskill_platform.engines.ports import Acknowledge
 from vskill_platform.errors import InvalidTransition, NotFound
-from vskill_platform.intake.offer import Offer
 from vskill_platform.intake.requeue import requeue, requeue_all_stuck, requeue_each, retry
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.intake.withdraw import withdraw
@@ -70,7 +70,7 @@ async def test_files_that_are_gone_are_asked_for_again(
     bound: WorkerEnv, clock: ManualClock, tmp_path: Path
 ) -> None:
     upload = await take_folder(a_skill_folder(tmp_path / "tidy-notes"))
-    offer = Offer(source=upload.source, upload=upload.content)
+    offer = SubmissionRequest(source=upload.source, upload=upload.content)
     submission = (await submit(offer, submitter="ada")).submission
     await withdraw(submission.id, actor="ada", reason="wrong")
     clock.advance(days=KEPT_FOR.days, seconds=1)

@@ -13,8 +13,8 @@ from tests.clocks import ManualClock
 from vskill_platform.base import killable_process
 from vskill_platform.errors import InvalidInput, SourceRefused
 from vskill_platform.fetch.fetch_source import fetched
-from vskill_platform.intake.offer import Offer, prepare_offer
 from vskill_platform.intake.read_source import LocalFiles
+from vskill_platform.intake.submission_request import SubmissionRequest, prepare_request
 from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.intake.take_upload import Upload, take_archive, take_folder
 from vskill_platform.model.submission import SubmissionState
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("one_loop")
 
 
 async def submit_upload(upload: Upload) -> tuple[SubmitKind, str]:
-    offer = Offer(source=upload.source, upload=upload.content)
+    offer = SubmissionRequest(source=upload.source, upload=upload.content)
     result = await submit(offer, submitter="ada")
     return result.kind, result.submission.id
 
@@ -206,7 +206,7 @@ async def test_an_archive_that_is_too_large_is_not_even_read(tmp_path: Path) -> 
         file.truncate(2**40)  # a hole on the disk; in memory it would be all there is
 
     with pytest.raises(SourceRefused, match="more than 67,108,864 bytes"):
-        await prepare_offer(LocalFiles(tmp_path / "notes.zip"))
+        await prepare_request(LocalFiles(tmp_path / "notes.zip"))
 
 
 async def test_a_folder_may_shrink_as_much_as_it_does(bound: WorkerEnv, tmp_path: Path) -> None:
@@ -227,9 +227,9 @@ async def test_files_of_this_machine_are_packed_when_they_are_offered(tmp_path: 
     archive.write_bytes(zip_of(tmp_path / "repo", under="repo"))
 
     offers = [
-        await prepare_offer(LocalFiles(tmp_path / "repo", "skills/tidy-notes")),
-        await prepare_offer(LocalFiles(archive, "skills/tidy-notes")),
-        await prepare_offer(LocalFiles(folder)),
+        await prepare_request(LocalFiles(tmp_path / "repo", "skills/tidy-notes")),
+        await prepare_request(LocalFiles(archive, "skills/tidy-notes")),
+        await prepare_request(LocalFiles(folder)),
     ]
 
     assert all(offer == offers[0] for offer in offers)

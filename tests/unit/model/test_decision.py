@@ -14,7 +14,7 @@ from tests.clocks import NOON
 from vskill_platform.model.decision import (
     Decision,
     Outcome,
-    Subject,
+    PolicySubject,
     check_sizes,
     decide,
     resized,
@@ -23,9 +23,9 @@ from vskill_platform.model.decision import (
 from vskill_platform.model.policy import (
     KindThresholds,
     Level,
-    Limits,
     NamespacePolicy,
     Policy,
+    PolicyLimits,
     Suppression,
     Thresholds,
     Trust,
@@ -45,7 +45,7 @@ from vskill_platform.model.verdict import (
 
 TODAY = NOON.date()
 ACME = "github.com/acme"
-SUBJECT = Subject(
+SUBJECT = PolicySubject(
     names=("acme/tools/x",), namespaces=("acme/tools", "github.com/acme/tools"), publisher=ACME
 )
 _GRAVITY = {Outcome.PUBLISH: 0, Outcome.REVIEW: 1, Outcome.REJECT: 2}
@@ -285,7 +285,7 @@ def some_files(*sizes: int) -> tuple[SkillFile, ...]:
 def test_limits_of_the_policy_are_findings_that_reject() -> None:
     files = some_files(10, 300)
 
-    found = check_sizes(files, Limits(max_files=1, max_file_bytes=100, max_total_bytes=200))
+    found = check_sizes(files, PolicyLimits(max_files=1, max_file_bytes=100, max_total_bytes=200))
 
     assert [item.message for item in found] == [
         "There are 2 files; this registry's limit is 1.",
@@ -293,8 +293,8 @@ def test_limits_of_the_policy_are_findings_that_reject() -> None:
         "1.md has 300 bytes; this registry's limit is 100.",
     ]
     assert decided(*found).outcome is Outcome.REJECT
-    assert check_sizes(files, Limits()) == ()
-    assert resized(found, files, Limits(max_files=2)) == ()
+    assert check_sizes(files, PolicyLimits()) == ()
+    assert resized(found, files, PolicyLimits(max_files=2)) == ()
 
 
 def test_a_policy_is_named_by_what_it_says() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from vskill_platform.errors import InvalidInput
 from vskill_platform.mirror_settings import Mirror, MirrorKind
-from vskill_platform.model.mirror import mirrored_slug, name_there, parse_mirrored
+from vskill_platform.model.mirror import mirrored_slug, name_at_mirror, parse_mirrored
 from vskill_platform.model.namespace import checked_namespace
 from vskill_platform.model.source import mirror_source
 from vskill_platform.web.skills import clawhub_names, client_names
@@ -36,7 +36,7 @@ def test_a_name_there_and_its_slug_here_belong_together(
 
     assert mirrored_slug(mirror, name) == slug
     assert parsed
-    assert (parsed.mirror, name_there(mirror, parsed)) == ("hub", name)
+    assert (parsed.mirror, name_at_mirror(mirror, parsed)) == ("hub", name)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_no_two_names_have_the_same_slug(name: str) -> None:
     parsed = parse_mirrored(slug)
 
     assert parsed
-    assert name_there(VSKILL, parsed).removeprefix("@") == name.removeprefix("@")
+    assert name_at_mirror(VSKILL, parsed).removeprefix("@") == name.removeprefix("@")
     owned = clawhub_names.split_slug(slug)
     assert clawhub_names.join_slug(owned.owner, owned.name) == slug
     apm = client_names.apm_id(slug)

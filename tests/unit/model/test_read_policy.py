@@ -7,8 +7,8 @@ from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import (
     KindThresholds,
     Level,
-    Limits,
     Policy,
+    PolicyLimits,
     ReviewRules,
     Thresholds,
     Trust,
@@ -74,7 +74,7 @@ def test_every_table_is_read() -> None:
         kinds=(FindingKind.RISKY, FindingKind.IMITATION),
         up_to=Level.HIGH,
     )
-    assert policy.limits == Limits(
+    assert policy.limits == PolicyLimits(
         submissions_per_day=20, max_files=100, max_file_bytes=1_000_000, max_total_bytes=5_000_000
     )
     assert policy.review == ReviewRules(own=True)

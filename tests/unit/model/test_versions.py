@@ -99,7 +99,7 @@ def test_the_latest_is_the_newest_that_is_not_yanked(versions: int, data: st.Dat
 
     skill = a_published_skill("@local/a", versions=versions, yanked=yanks)
 
-    assert skill.offered == max(set(range(1, versions + 1)) - yanked, default=None)
+    assert skill.latest_number == max(set(range(1, versions + 1)) - yanked, default=None)
 
 
 class _Skill:

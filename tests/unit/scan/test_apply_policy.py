@@ -20,7 +20,7 @@ from vskill_platform.scan.reports.report_html import write_html
 from vskill_platform.scan.reports.report_json import write_json, write_jsonl
 from vskill_platform.scan.reports.report_sarif import to_sarif, write_sarif
 from vskill_platform.scan.reports.report_text import write_text
-from vskill_platform.scan.scan_many import Scanned, Target
+from vskill_platform.scan.scan_many import Scanned, ScanTarget
 from vskill_platform.scan.scan_skill import scan_skill
 
 Write = Callable[[Iterable[Scanned], TextIO], None]
@@ -49,7 +49,7 @@ def a_skill(folder: Path, *, body: str = "Run run.sh.\n", script: str = ATTACK) 
 
 
 def scanned(folder: Path, *suppressions: Suppression, path: str = "skills/notes") -> Scanned:
-    plain = Scanned(target=Target(path=path, folder=folder), result=scan_skill(folder, None))
+    plain = Scanned(target=ScanTarget(path=path, folder=folder), result=scan_skill(folder, None))
     policy = Policy(suppressions=suppressions)
     (one,) = apply_policy_to_each([plain], policy, today=TODAY)
     return one
@@ -146,7 +146,7 @@ def test_an_expired_suppression_is_none_to_a_code_host(tmp_path: Path) -> None:
 
 
 def test_not_verified_stays_not_verified(tmp_path: Path) -> None:
-    broken = Scanned(target=Target(path="x", folder=tmp_path), result=None, error="too slow")
+    broken = Scanned(target=ScanTarget(path="x", folder=tmp_path), result=None, error="too slow")
 
     (one,) = apply_policy_to_each([broken], Policy(suppressions=(KNOWN,)), today=TODAY)
 

@@ -12,13 +12,14 @@ import pytest
 from tests.casts import a_skill_folder
 from vskill_platform.base.worker_pool import Bounds
 from vskill_platform.model.verdict import Verdict
-from vskill_platform.scan.scan_many import Target, scan_many
+from vskill_platform.scan.scan_many import ScanTarget, scan_many
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 
-def targets_in(parent: Path, *names: str) -> list[Target]:
+def targets_in(parent: Path, *names: str) -> list[ScanTarget]:
     return [
-        Target(path=name, folder=a_skill_folder(parent, name), folder_name=name) for name in names
+        ScanTarget(path=name, folder=a_skill_folder(parent, name), folder_name=name)
+        for name in names
     ]
 
 
@@ -62,7 +63,7 @@ def test_a_hostile_skill_is_not_verified_and_the_others_are(
 
 def test_a_skill_that_could_not_be_fetched_keeps_its_position(tmp_path: Path) -> None:
     first, last = targets_in(tmp_path, "first", "last")
-    gone = Target(path="gone", folder=Path(), error="git could not reach the repo")
+    gone = ScanTarget(path="gone", folder=Path(), error="git could not reach the repo")
 
     scanned = list(scan_many([first, gone, last], jobs=2))
 

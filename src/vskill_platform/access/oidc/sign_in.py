@@ -27,7 +27,7 @@ from vskill_platform.access.sessions import OpenSession, begin_session
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.ports import Operation
 from vskill_platform.errors import NotAllowed, NotSignedIn, ProviderUnavailable
-from vskill_platform.fetch.oidc_http import Tokens, fetch_userinfo, redeem_code
+from vskill_platform.fetch.oidc_http import ProviderTokens, fetch_userinfo, redeem_code
 from vskill_platform.model.oidc import MAX_GROUPS, Identity, Provider, find_claim
 from vskill_platform.model.user import Session, User
 from vskill_platform.stores.db import commit, get_now, get_settings
@@ -64,7 +64,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     opened: OpenSession | None
 
 
-class Client(msgspec.Struct, frozen=True, kw_only=True):
+class Browser(msgspec.Struct, frozen=True, kw_only=True):
     """The browser that came back."""
 
     #: The secret of its cookie.
@@ -105,7 +105,7 @@ async def begin_oidc_login(back: str, *, link_to: str = "") -> Departure:
     return Departure(url=f"{endpoint}{mark}{urlencode(query)}", browser_secret=secret)
 
 
-async def finish_oidc_login(query: Mapping[str, str], client: Client) -> Arrival:
+async def finish_oidc_login(query: Mapping[str, str], client: Browser) -> Arrival:
     """Check what the provider sent back, and start a session or link an account."""
     check_oidc_sign_in()
     login = await _use_login(query, client)
@@ -138,7 +138,7 @@ async def finish_oidc_login(query: Mapping[str, str], client: Client) -> Arrival
     return Arrival(next=login.next, opened=opened)
 
 
-async def _use_login(query: Mapping[str, str], client: Client) -> OidcLogin:
+async def _use_login(query: Mapping[str, str], client: Browser) -> OidcLogin:
     """Return the sign-in that began in this browser, and use it up."""
     digest = digest_of(query.get("state", "")[:_MAX_PARAMETER])
     stored = await get_oidc_login(digest)
@@ -167,7 +167,7 @@ def _check_answer(query: Mapping[str, str], provider: Provider) -> None:
         raise NotSignedIn("the provider sent no code; nobody was signed in")
 
 
-async def _identify(provider: Provider, tokens: Tokens, nonce: str) -> Identity:
+async def _identify(provider: Provider, tokens: ProviderTokens, nonce: str) -> Identity:
     """Return who signed in: claims of the ID token, and of userinfo if groups are missing."""
     settings = get_settings()
     claims = await check_id_token(tokens.id_token, nonce=nonce)

@@ -26,8 +26,8 @@ from vskill_platform.engines.ports import (
     Operation,
     Put,
     Release,
+    Requeue,
     Retry,
-    Revive,
     Send,
 )
 from vskill_platform.engines.postgres.connection import LOST, NotConnected
@@ -231,7 +231,7 @@ def prepare(operations: Sequence[Operation], now: datetime) -> Prepared | None:
                 row = (operation.key, operation.body, delay, operation.group, operation.resource)
                 sends.append(row)
                 size += len(operation.body)
-            case Revive(message_id):
+            case Requeue(message_id):
                 letters.append((_REVIVE, _whole(message_id)))
             case Drop(message_id):
                 letters.append((_DROP, _whole(message_id)))

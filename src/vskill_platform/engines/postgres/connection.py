@@ -59,9 +59,6 @@ LOST = (
     asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError, asyncpg.IdleSessionTimeoutError, asyncpg.TooManyConnectionsError,
 )  # fmt: skip
-#: What a write gets on a standby; the second one, if its function asks for the timeline first.
-READ_ONLY = (asyncpg.ReadOnlySQLTransactionError, asyncpg.ObjectNotInPrerequisiteStateError)
-_IS_READ_ONLY = "the database server is a read-only standby, or default_transaction_read_only is on"
 _FORGOTTEN_POOLER = "a pooler is in between: add ?pooler=transaction to the database URL"
 _ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.DiskFullError, "the disk of the database server is full"),
@@ -69,10 +66,9 @@ _ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.InsufficientPrivilegeError, "the user of the database URL lacks permissions"),
     (asyncpg.InvalidAuthorizationSpecificationError, "the database server refused the sign-in"),
     (asyncpg.InvalidCatalogNameError, "the database does not exist; create it first"),
-    *((kind, _IS_READ_ONLY) for kind in READ_ONLY),
     (
-        asyncpg.TargetServerAttributeNotMatched,
-        "no server of the database URL is as target_session_attrs asks",
+        asyncpg.ReadOnlySQLTransactionError,
+        "the database server is a read-only standby, or default_transaction_read_only is on",
     ),
     (asyncpg.QueryCanceledError, "the database took too long"),
     (asyncpg.LockNotAvailableError, "another transaction holds a lock for too long"),
@@ -87,7 +83,7 @@ class NotConnected(EngineError):
     """There is no connection to the server, so nothing was sent to it."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class DatabaseLocation(msgspec.Struct, frozen=True):
     """Where the database is."""
 
     #: For the driver, with the password.
@@ -105,10 +101,10 @@ class Place(msgspec.Struct, frozen=True):
         return f"vskill-platform {self.schema}"
 
     def __repr__(self) -> str:
-        return f"Place({self.shown!r}, schema={self.schema!r})"
+        return f"DatabaseLocation({self.shown!r}, schema={self.schema!r})"
 
 
-def read_url(url: str) -> Place:
+def read_url(url: str) -> DatabaseLocation:
     """Parse a database URL.
 
     `?schema=name` selects a schema of the database, `?pooler=transaction` says that a pooler such
@@ -126,7 +122,7 @@ def read_url(url: str) -> Place:
         raise ConfigError(f"{schema!r} cannot be the schema of a registry: use a-z, 0-9 and _")
     dsn = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(options), ""))
     where = options.get("host") or host or "localhost"
-    return Place(
+    return DatabaseLocation(
         dsn=dsn,
         schema=schema,
         shown=f"postgresql://{where}{parts.path}",
@@ -142,7 +138,7 @@ def for_schema(text: str, schema: str) -> str:
     return text if schema == DEFAULT_SCHEMA else _IN_SQL.sub(schema, text)
 
 
-def translate(error: BaseException, place: Place) -> EngineError:
+def translate(error: BaseException, place: DatabaseLocation) -> EngineError:
     advice = next((words for kind, words in _ADVICE if isinstance(error, kind)), "")
     if "unsupported startup parameter" in str(error):
         advice = _FORGOTTEN_POOLER
@@ -155,7 +151,7 @@ def translate(error: BaseException, place: Place) -> EngineError:
 
 
 @contextmanager
-def errors_translated(place: Place) -> Iterator[None]:
+def errors_translated(place: DatabaseLocation) -> Iterator[None]:
     try:
         yield
     except (asyncpg.PostgresError, *LOST) as error:
@@ -167,7 +163,9 @@ def is_lost(error: EngineError) -> bool:
     return isinstance(error, NotConnected) or isinstance(error.__cause__, LOST)
 
 
-async def connect(place: Place, *, timeout_seconds: float = CONNECT_SECONDS) -> Connection:
+async def connect(
+    place: DatabaseLocation, *, timeout_seconds: float = CONNECT_SECONDS
+) -> Connection:
     try:
         connection: Connection = await asyncpg.connect(
             place.dsn,
@@ -182,11 +180,11 @@ async def connect(place: Place, *, timeout_seconds: float = CONNECT_SECONDS) -> 
     return connection
 
 
-def not_connected(error: BaseException, place: Place) -> NotConnected:
+def not_connected(error: BaseException, place: DatabaseLocation) -> NotConnected:
     return NotConnected(str(translate(error, place)))
 
 
-async def open_pool(place: Place, *, size: int = POOL_SIZE) -> "asyncpg.Pool[Any]":
+async def open_pool(place: DatabaseLocation, *, size: int = POOL_SIZE) -> "asyncpg.Pool[Any]":
     return await asyncpg.create_pool(
         place.dsn,
         min_size=0,  # with more, the driver logs a traceback for each attempt in an outage
@@ -204,7 +202,7 @@ async def _keep_session(_connection: Connection) -> None:
     pass
 
 
-def _session_options(place: Place, *, timeouts: dict[str, str]) -> dict[str, Any]:
+def _session_options(place: DatabaseLocation, *, timeouts: dict[str, str]) -> dict[str, Any]:
     name = {"application_name": place.application_name}
     if place.is_pooled:  # a pooler refuses other parameters
         return {"server_settings": name, "statement_cache_size": 0}

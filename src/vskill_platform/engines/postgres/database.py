@@ -14,10 +14,9 @@ from vskill_platform.engines.postgres.connection import (
     CONNECT_SECONDS,
     ISOLATION,
     LOST,
-    READ_ONLY,
     Connection,
+    DatabaseLocation,
     NotConnected,
-    Place,
     errors_translated,
     not_connected,
     queries_for,
@@ -50,7 +49,9 @@ class ServerClock:
 
 
 class Database:
-    def __init__(self, place: Place, pool: "asyncpg.Pool[Any]", clock: Clock | None) -> None:
+    def __init__(
+        self, place: DatabaseLocation, pool: "asyncpg.Pool[Any]", clock: Clock | None
+    ) -> None:
         self.place = place
         self.sql = queries_for(place.schema)
         self._pool = pool
@@ -82,7 +83,7 @@ class Database:
             # transaction do both reach the same session.
             async with connection.transaction(isolation=ISOLATION):
                 yield connection
-        except READ_ONLY:
+        except asyncpg.ReadOnlySQLTransactionError:
             # The server has become a standby: look for the new primary from now on.
             await self._pool.expire_connections()
             raise

@@ -24,20 +24,20 @@ from vskill_platform.engines.exported import (
 )
 from vskill_platform.engines.loading import put_of
 from vskill_platform.engines.ports import (
-    Change,
     ChangesPage,
     Compacted,
     Delete,
     Operation,
     Put,
+    RecordChange,
     Release,
+    Requeue,
     Retry,
-    Revive,
     Send,
 )
 from vskill_platform.engines.postgres.commit import Writer
 from vskill_platform.engines.postgres.connection import (
-    Place,
+    DatabaseLocation,
     close_pool,
     connect,
     errors_translated,
@@ -76,7 +76,7 @@ _PAGE = 1000
 #: The pause between two attempts to connect at the start.
 _RECONNECT_SECONDS = 1.0
 #: After one of these there may be a message for a waiting worker.
-_MAKES_READY = frozenset({Send, Retry, Release, Revive})
+_MAKES_READY = frozenset({Send, Retry, Release, Requeue})
 _WRITES = frozenset({Put, Delete})
 
 
@@ -123,7 +123,12 @@ async def _started(engine: "PostgresEngine") -> "PostgresEngine":
 
 class PostgresEngine:
     def __init__(
-        self, place: Place, pool: "asyncpg.Pool[Any]", clock: Clock | None, *, listen_at: Place
+        self,
+        place: DatabaseLocation,
+        pool: "asyncpg.Pool[Any]",
+        clock: Clock | None,
+        *,
+        listen_at: DatabaseLocation,
     ) -> None:
         self._place = place
         self._pool = pool
@@ -153,7 +158,9 @@ class PostgresEngine:
             )
         return revision
 
-    async def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
+    async def changes(
+        self, *, after: int, prefixes: Sequence[str] = ()
+    ) -> AsyncIterator[RecordChange]:
         checkpoint = ""
         while True:
             ticket = self._notifications.records.ticket()
@@ -188,7 +195,7 @@ class PostgresEngine:
         if revisions:
             rows = await self._database.rows("changes_through", after, through, list(prefixes))
         changes = [
-            Change(revision, tuple(key for _, key in group))
+            RecordChange(revision, tuple(key for _, key in group))
             for revision, group in groupby(rows, key=lambda row: row[0])
         ]
         reached = await self._database.value("checkpoint", through)

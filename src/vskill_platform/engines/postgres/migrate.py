@@ -9,7 +9,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.postgres.connection import (
     ISOLATION,
     Connection,
-    Place,
+    DatabaseLocation,
     connect,
     errors_translated,
     for_schema,
@@ -30,7 +30,7 @@ _MIGRATION_LOCK = 0x76736B6C  # "vskl"
 _MIGRATION_SECONDS = 3600.0
 
 
-async def prepare_schema(place: Place, *, create: bool, migrate: bool = True) -> None:
+async def prepare_schema(place: DatabaseLocation, *, create: bool, migrate: bool = True) -> None:
     """Create or upgrade the tables; one node at a time, the others wait and find it done."""
     with errors_translated(place):
         connection = await connect(place)
@@ -51,7 +51,7 @@ async def prepare_schema(place: Place, *, create: bool, migrate: bool = True) ->
             await connection.close()
 
 
-async def _check_server(connection: Connection, place: Place) -> None:
+async def _check_server(connection: Connection, place: DatabaseLocation) -> None:
     version = connection.get_server_version()
     if version.major < _OLDEST_SERVER:
         raise ConfigError(
@@ -66,7 +66,9 @@ async def _check_server(connection: Connection, place: Place) -> None:
         )
 
 
-async def _migrate(connection: Connection, place: Place, *, create: bool, migrate: bool) -> None:
+async def _migrate(
+    connection: Connection, place: DatabaseLocation, *, create: bool, migrate: bool
+) -> None:
     schema = place.schema
     found = await read_schema_version(connection, schema)
     version = found.version if found else None

@@ -10,8 +10,8 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.postgres.connection import (
     LOST,
     Connection,
+    DatabaseLocation,
     NotConnected,
-    Place,
     connect,
 )
 from vskill_platform.engines.wakeup import Wakeup
@@ -31,7 +31,7 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
 
 
 class Notifications:
-    def __init__(self, place: Place, listen_at: Place) -> None:
+    def __init__(self, place: DatabaseLocation, listen_at: DatabaseLocation) -> None:
         """*listen_at* is the same database without a pooler, which would lose notifications."""
         self._place = listen_at
         self.records = Wakeup()
@@ -83,7 +83,7 @@ class Notifications:
             ended = asyncio.Event()
             connection.add_termination_listener(lambda _connection: ended.set())
             for channel in self._channels:
-                await connection.add_listener(channel, self._heard)
+                await connection.add_listener(channel, self._on_notification)
             self._connection = connection
             for wakeup in self._channels.values():  # what was missed before
                 wakeup.wake()
@@ -93,7 +93,7 @@ class Notifications:
             await _close(connection)
         raise ConnectionError("the connection for notifications was lost")
 
-    def _heard(self, _connection: Any, _pid: int, channel: str, _payload: object) -> None:
+    def _on_notification(self, _connection: Any, _pid: int, channel: str, _payload: object) -> None:
         self._channels[channel].wake()
 
     async def _send_unsent(self) -> None:

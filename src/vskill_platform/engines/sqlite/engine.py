@@ -18,13 +18,13 @@ from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
 from vskill_platform.engines.checks import check_operations
 from vskill_platform.engines.exported import Export, Stored
 from vskill_platform.engines.ports import (
-    Change,
     ChangesPage,
     Compacted,
     Operation,
+    RecordChange,
     Release,
+    Requeue,
     Retry,
-    Revive,
     Send,
 )
 from vskill_platform.engines.sqlite.checkpoint import LogTrimmer
@@ -63,7 +63,7 @@ COMMIT_MARKS_KEPT = 100_000
 #: How long a failed commit means that this database cannot be written.
 FAILURE_COUNTS_FOR = timedelta(seconds=10)
 #: After one of these there may be a message for a waiting worker.
-_MAKES_READY = frozenset({Send, Retry, Release, Revive})
+_MAKES_READY = frozenset({Send, Retry, Release, Requeue})
 
 
 class SqliteEngine:
@@ -126,7 +126,7 @@ class SqliteEngine:
                 self._queue_wakeup.wake()
         return revision
 
-    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
+    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[RecordChange]:
         return follow_changes(self._readers, self._wakeup, after, prefixes)
 
     async def read_changes(

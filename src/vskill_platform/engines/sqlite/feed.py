@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from vskill_platform.engines.ports import Change, ChangesPage
+from vskill_platform.engines.ports import ChangesPage, RecordChange
 from vskill_platform.engines.sqlite.connection import SQL, snapshot
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.wakeup import Wakeup
@@ -18,7 +18,7 @@ _PAGE = 1000
 
 async def follow_changes(
     readers: SqliteReaders, wakeup: Wakeup, after: int, prefixes: Sequence[str]
-) -> AsyncIterator[Change]:
+) -> AsyncIterator[RecordChange]:
     checkpoint = ""
     while True:
         ticket = wakeup.ticket()
@@ -41,7 +41,7 @@ async def read_changes(
         wanted = tuple(prefixes)
         rows = [row for row in rows if row[1].startswith(wanted)]
     changes = [
-        Change(revision, tuple(key for _, key in group))
+        RecordChange(revision, tuple(key for _, key in group))
         for revision, group in groupby(rows, key=lambda row: row[0])
     ]
     return ChangesPage(changes, through, is_last, reached)

@@ -18,8 +18,8 @@ from vskill_platform.engines.ports import (
     Operation,
     Put,
     Release,
+    Requeue,
     Retry,
-    Revive,
     Send,
 )
 from vskill_platform.engines.sqlite.connection import SQL
@@ -33,7 +33,7 @@ _ONE_ROW = "(?, ?, ?, ?, ?, ?, ?, ?)"
 #: Operations on one record, and so on one key.
 _ON_RECORDS = (Put, Delete, Expect)
 OnRecord: TypeAlias = Put | Delete | Expect
-OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Extend | Bury | Revive | Drop
+OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Extend | Bury | Requeue | Drop
 
 
 def apply_operations(transaction: Transaction, operations: Sequence[Operation]) -> int:
@@ -128,7 +128,7 @@ def _apply_to_queue(at: Transaction, operation: OnQueue) -> None:
             )  # fmt: skip
         case Bury(delivery, reason):
             _bury(at, delivery.message_id, delivery.token, reason)
-        case Revive(message_id):
+        case Requeue(message_id):
             key, body, group, resource = at.must("unbury", id=message_id)
             send(at, Send(body, key=key, group=group, resource=resource))
         case Drop(message_id):

@@ -6,15 +6,15 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from vskill_platform.errors import NotFound, SourceRefused
-from vskill_platform.fetch.mirrors.found import (
-    Found,
+from vskill_platform.fetch.mirrors.guarded_http import MirrorClient
+from vskill_platform.fetch.mirrors.remote_version import (
+    RemoteVersion,
     Sha256,
     Version,
     from_millis,
     read_shape,
     shown,
 )
-from vskill_platform.fetch.mirrors.guarded_http import Client
 from vskill_platform.fetch.snapshot import MAX_FILES
 
 _API = "/api/v1/skills/"
@@ -58,7 +58,7 @@ class _VersionAnswer(msgspec.Struct, frozen=True):
     version: _Version
 
 
-async def find_skill(client: Client, name: str, revision: str) -> Found:
+async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVersion:
     """Return a version, or the latest one if *revision* is empty."""
     mirror, (owner, _, skill) = client.mirror, name.rpartition("/")
     path, of_owner = _API + quote(skill, safe=""), {"ownerHandle": owner}
@@ -80,7 +80,7 @@ async def find_skill(client: Client, name: str, revision: str) -> Found:
     if version.security and version.security.status == "malicious":
         blocked = blocked or "blocked: malicious"
     query = urlencode({"slug": skill, "ownerHandle": owner, "version": revision})
-    return Found(
+    return RemoteVersion(
         revision=revision,
         version=revision,
         published_at=from_millis(version.created_at),

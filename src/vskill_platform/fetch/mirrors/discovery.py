@@ -6,8 +6,8 @@ from urllib.parse import urljoin
 import msgspec
 
 from vskill_platform.errors import NotFound, SourceRefused
-from vskill_platform.fetch.mirrors.found import Found, read_shape
-from vskill_platform.fetch.mirrors.guarded_http import Client
+from vskill_platform.fetch.mirrors.guarded_http import MirrorClient
+from vskill_platform.fetch.mirrors.remote_version import RemoteVersion, read_shape
 
 _INDEX = "/.well-known/agent-skills/index.json"
 _SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
@@ -25,7 +25,7 @@ class _Entry(msgspec.Struct, frozen=True):
     digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
-async def find_skill(client: Client, name: str, revision: str) -> Found:
+async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVersion:
     """Return the only version that an index has; it must still be *revision*, if that is given."""
     mirror = client.mirror
     try:
@@ -41,7 +41,7 @@ async def find_skill(client: Client, name: str, revision: str) -> Found:
     entry = read_shape(mirror, named[0], _Entry)
     if revision and entry.digest != revision:
         raise SourceRefused(f"{mirror.name} has replaced {name} meanwhile; ask for it again")
-    return Found(
+    return RemoteVersion(
         revision=entry.digest,
         url=urljoin(mirror.url + _INDEX, entry.url),
         is_manifest=entry.type == "skill-md",

@@ -11,12 +11,12 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import NotFound, SourceRefused
 from vskill_platform.fetch.archive import MAX_RATIO, root_of, unpack
 from vskill_platform.fetch.mirrors import clawhub, discovery, vskill
-from vskill_platform.fetch.mirrors.found import Found
-from vskill_platform.fetch.mirrors.guarded_http import Client
+from vskill_platform.fetch.mirrors.guarded_http import MirrorClient
+from vskill_platform.fetch.mirrors.remote_version import RemoteVersion
 from vskill_platform.fetch.reach import Reach
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
 from vskill_platform.mirror_settings import Mirror, MirrorKind
-from vskill_platform.model.mirror import name_there, parse_mirrored
+from vskill_platform.model.mirror import name_at_mirror, parse_mirrored
 from vskill_platform.model.source import Source
 from vskill_platform.stores.db import bound_env, get_settings
 from vskill_platform.stores.mirror_store import get_mirrored
@@ -42,14 +42,16 @@ def is_offline(mirror: Mirror) -> bool:
     return mirror.offline or get_settings().mirror_offline
 
 
-async def find_there(mirror: Mirror, name: str, reach: Reach, *, revision: str = "") -> Found:
+async def find_there(
+    mirror: Mirror, name: str, reach: Reach, *, revision: str = ""
+) -> RemoteVersion:
     """Return what a registry says about a version of a skill; by default the latest.
 
     NotFound if it has none, SourceUnavailable if it does not answer, SourceRefused if the answer
     cannot be used.
     """
     with _counted(mirror, "find"):
-        return await _FINDERS[mirror.kind](Client(mirror, reach), name, revision)
+        return await _FINDERS[mirror.kind](MirrorClient(mirror, reach), name, revision)
 
 
 @contextmanager
@@ -76,7 +78,7 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
     mirror = get_mirror(named.mirror) if named else None
     if named is None or mirror is None:
         raise SourceRefused(f"{slug} belongs to a mirror that is no longer configured")
-    name = name_there(mirror, named)
+    name = name_at_mirror(mirror, named)
     if is_offline(mirror) or not mirror.takes(name):
         raise SourceRefused(f"the operator does not let {name} be fetched from {mirror.name}")
     try:
@@ -85,7 +87,7 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
             raise SourceRefused(f"{mirror.name} has withdrawn {name}: {found.withdrawn}")
         await _check_as_seen(slug, found)
         with _counted(mirror, "download"):
-            content = await Client(mirror, reach).download(found.url, limit=MAX_TOTAL_BYTES)
+            content = await MirrorClient(mirror, reach).download(found.url, limit=MAX_TOTAL_BYTES)
     except NotFound as error:
         raise SourceRefused(f"it is gone: {error}") from error
     digest = hashlib.sha256(content).hexdigest()
@@ -97,7 +99,7 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
     return await _unpack(content, found, workspace)
 
 
-async def _check_as_seen(slug: str, found: Found) -> None:
+async def _check_as_seen(slug: str, found: RemoteVersion) -> None:
     """Refuse content that was replaced since this registry first saw the version."""
     seen = await get_mirrored(slug)
     content = seen.record.content_of(found.revision) if seen else ""
@@ -108,7 +110,7 @@ async def _check_as_seen(slug: str, found: Found) -> None:
         )
 
 
-async def _unpack(content: bytes, found: Found, workspace: Path) -> Path:
+async def _unpack(content: bytes, found: RemoteVersion, workspace: Path) -> Path:
     folder = workspace / "tree"
     if found.is_manifest:
         await work_in_thread(_write_manifest, folder, content)

@@ -29,14 +29,14 @@ _MAX_SHOWN = 300
 _MAX_ERROR_BYTES = 64 * 1024
 
 
-class Answer(msgspec.Struct, frozen=True):
+class MirrorAnswer(msgspec.Struct, frozen=True):
     status: int
     content: bytes
     #: Where a redirect leads; empty if it is none.
     location: str = ""
 
 
-class Client:
+class MirrorClient:
     """Asks one registry; its token is sent to no other host."""
 
     def __init__(self, mirror: Mirror, reach: Reach) -> None:
@@ -59,7 +59,7 @@ class Client:
         """Return the bytes at *url*, which may be on another host; that is checked, too."""
         return (await self._follow(url, limit, may_leave=True)).content
 
-    async def _follow(self, url: str, limit: int, *, may_leave: bool) -> Answer:
+    async def _follow(self, url: str, limit: int, *, may_leave: bool) -> MirrorAnswer:
         for _ in range(_MAX_REDIRECTS + 1):
             answer = await self._get(url, limit)
             if answer.status not in _REDIRECTS:
@@ -72,7 +72,7 @@ class Client:
             url = target
         raise SourceRefused(f"{self.mirror.name} redirects without end")
 
-    def _checked(self, answer: Answer) -> Answer:
+    def _checked(self, answer: MirrorAnswer) -> MirrorAnswer:
         if answer.status == httpx2.codes.OK:
             return answer
         name, said = self.mirror.name, _error_text(answer.content)
@@ -82,7 +82,7 @@ class Client:
             raise SourceRefused(f"{name} refuses access (status {answer.status}): {said}")
         raise SourceUnavailable(f"{name} answered with status {answer.status}: {said}")
 
-    async def _get(self, url: str, limit: int) -> Answer:
+    async def _get(self, url: str, limit: int) -> MirrorAnswer:
         origin = origin_of(url)
         headers = {
             "Accept": "*/*",
@@ -121,7 +121,7 @@ async def _send(
     headers: dict[str, str],
     limit: int,
     too_large: Callable[[int], SourceRefused],
-) -> Answer:
+) -> MirrorAnswer:
     async with (
         httpx2.AsyncClient(
             proxy=proxy, verify=_tls(), timeout=None, follow_redirects=False, trust_env=False
@@ -129,7 +129,7 @@ async def _send(
         client.stream("GET", url, headers=headers) as response,
     ):
         if response.status_code in _REDIRECTS:
-            return Answer(response.status_code, b"", response.headers.get("location", ""))
+            return MirrorAnswer(response.status_code, b"", response.headers.get("location", ""))
         if response.headers.get("content-encoding", "identity") != "identity":
             raise SourceRefused("the answer is compressed, although the request did not allow it")
         is_error = response.status_code != httpx2.codes.OK
@@ -140,7 +140,7 @@ async def _send(
                 if is_error:
                     break
                 raise too_large(limit)
-        return Answer(response.status_code, bytes(body))
+        return MirrorAnswer(response.status_code, bytes(body))
 
 
 def origin_of(url: str) -> str:

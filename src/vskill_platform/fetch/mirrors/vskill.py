@@ -6,8 +6,14 @@ from urllib.parse import quote
 import msgspec
 
 from vskill_platform.errors import NotFound, SourceRefused
-from vskill_platform.fetch.mirrors.found import Found, Sha256, Version, read_shape, shown
-from vskill_platform.fetch.mirrors.guarded_http import Client
+from vskill_platform.fetch.mirrors.guarded_http import MirrorClient
+from vskill_platform.fetch.mirrors.remote_version import (
+    RemoteVersion,
+    Sha256,
+    Version,
+    read_shape,
+    shown,
+)
 
 _API = "/api/v1/skills/"
 
@@ -26,7 +32,7 @@ class _Answer(msgspec.Struct, frozen=True):
     skill: _Skill
 
 
-async def find_skill(client: Client, name: str, revision: str) -> Found:
+async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVersion:
     """Return a version, or the latest one if *revision* is empty."""
     path = _API + quote(name, safe="/@,~+")
     params = {"version": revision} if revision else {}
@@ -39,7 +45,7 @@ async def find_skill(client: Client, name: str, revision: str) -> Found:
     if revision and skill.version != revision:
         raise SourceRefused(f"{client.mirror.name} answered with another version of {name}")
     is_yanked = skill.current_version is None or skill.yanked is not None
-    return Found(
+    return RemoteVersion(
         revision=skill.version,
         version=skill.version,
         published_at=skill.updated_at,

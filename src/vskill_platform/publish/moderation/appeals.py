@@ -26,7 +26,7 @@ from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.mail_address_store import mail_to_user
 from vskill_platform.stores.namespace_store import get_namespace
-from vskill_platform.stores.rate_limit_store import Quota, take_shared
+from vskill_platform.stores.rate_limit_store import RateQuota, take_shared
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.submission_store import get_history, get_submission
 from vskill_platform.stores.user_store import get_user
@@ -41,14 +41,14 @@ _VERDICTS = {
 _CHECKS = "the automatic checks"
 #: Open appeals of one user, and new ones.
 MAX_OPEN = 20
-_PER_DAY = Quota(20, timedelta(days=1), "appeals a day")
+_PER_DAY = RateQuota(20, timedelta(days=1), "appeals a day")
 MAX_TEXT = 2000
 #: Messages of one case; a longer exchange belongs elsewhere.
 _MAX_MESSAGES = 100
 _RETRY_AFTER = timedelta(hours=1)
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class AppealableVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict that can be appealed."""
 
     #: Identifies this one verdict: the next check of the same submission makes another.
@@ -63,20 +63,20 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-async def find_verdict(subject: str) -> Verdict | None:
+async def find_verdict(subject: str) -> AppealableVerdict | None:
     """Return the verdict about a submission, or about a version (`slug version`), if any."""
     slug, _, version = subject.partition(" ")
     return await _yank_of(slug, version) if version else await _verdict_of(subject)
 
 
-async def _verdict_of(submission_id: str) -> Verdict | None:
+async def _verdict_of(submission_id: str) -> AppealableVerdict | None:
     stored = await get_submission(submission_id)
     if stored is None or stored.record.state not in _VERDICTS:
         return None
     submission = stored.record
     history = await get_history(submission_id)
     last = history[-1] if history else None
-    return Verdict(
+    return AppealableVerdict(
         id=f"{submission.id}:{submission.events}",
         subject=submission.id,
         name=submission.skill_name,
@@ -90,7 +90,7 @@ async def _verdict_of(submission_id: str) -> Verdict | None:
     )
 
 
-async def _yank_of(slug: str, version: str) -> Verdict | None:
+async def _yank_of(slug: str, version: str) -> AppealableVerdict | None:
     slug = await resolve_slug(slug)
     stored = await get_skill(slug)
     found = [one for one in await get_versions(slug) if one.version == version] if stored else []
@@ -98,7 +98,7 @@ async def _yank_of(slug: str, version: str) -> Verdict | None:
     if stored is None or yank is None:
         return None
     skill = stored.record
-    return Verdict(
+    return AppealableVerdict(
         id=f"{slug} {version}:{int(yank.at.timestamp())}",
         subject=f"{slug} {version}",
         name=f"{skill.name} {version}",
@@ -111,7 +111,7 @@ async def _yank_of(slug: str, version: str) -> Verdict | None:
     )
 
 
-async def may_appeal(visitor: Visitor, verdict: Verdict) -> bool:
+async def may_appeal(visitor: Visitor, verdict: AppealableVerdict) -> bool:
     """Tell whether a visitor is the submitter or an owner of the namespace."""
     if visitor.user is None:
         return False

@@ -48,7 +48,7 @@ async def apply_rescan(rescan: Rescan, consequence: Consequence, *, actor: str) 
     if skill is None or skill.record.down or skill.record.digest != rescan.digest:
         return False
     submission = await get_submission(skill.record.submission_id)
-    number = skill.record.offered
+    number = skill.record.latest_number
     version = await get_version(rescan.slug, number) if number else None
     if submission is None or version is None:
         return False

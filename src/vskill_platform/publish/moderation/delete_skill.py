@@ -44,7 +44,7 @@ from vskill_platform.stores.transfer_store import delete_transfer, transfer_id
 from vskill_platform.stores.version_store import delete_versions, get_versions
 
 #: How long an owner can delete what others have installed.
-SECOND_THOUGHTS = timedelta(hours=72)
+OWNER_DELETES_WITHIN = timedelta(hours=72)
 
 
 class Deletion(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +141,7 @@ async def _look(
 def _why_kept(skill: PublishedSkill, gone: Sequence[SkillVersion], installs: int) -> str:
     if skill.down:
         return f"{skill.slug} was taken down, so only an admin can delete it"
-    is_new = all(get_now() - item.published_at <= SECOND_THOUGHTS for item in gone)
+    is_new = all(get_now() - item.published_at <= OWNER_DELETES_WITHIN for item in gone)
     if skill.is_private or not installs or is_new:
         return ""
     return (
@@ -254,7 +254,7 @@ def _without_version(
         yanked=tuple(one for one in skill.yanked if one.number != gone.number),
         deprecated=tuple(one for one in skill.deprecated if one.number != gone.number),
     )
-    latest = next((item for item in left if item.number == changed.offered), None)
+    latest = next((item for item in left if item.number == changed.latest_number), None)
     changed = msgspec.structs.replace(
         changed,
         version=latest.version if latest else "",

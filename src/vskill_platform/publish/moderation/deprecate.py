@@ -56,7 +56,7 @@ async def _change(
         number = await _number_of(skill, version)
         before = next((item for item in skill.deprecated if item.number == number), None)
         after = mark(number)
-        if (before and _said(before)) == (after and _said(after)):
+        if (before and _content_of(before)) == (after and _content_of(after)):
             return PlannedChange(result=skill)
         others = tuple(item for item in skill.deprecated if item.number != number)
         changed = msgspec.structs.replace(skill, deprecated=(*others, *([after] if after else [])))
@@ -79,5 +79,5 @@ async def _number_of(skill: PublishedSkill, version: str | None) -> int | None:
     return versions[version]
 
 
-def _said(mark: Deprecation) -> tuple[str, str]:
+def _content_of(mark: Deprecation) -> tuple[str, str]:
     return mark.reason, mark.use

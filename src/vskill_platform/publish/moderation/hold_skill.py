@@ -34,7 +34,7 @@ async def hold_skill(submission: Submission, snapshot: Snapshot) -> list[Operati
 
 
 @asynccontextmanager
-async def reopened(submission: Submission) -> AsyncIterator[Snapshot]:
+async def opened_held_skill(submission: Submission) -> AsyncIterator[Snapshot]:
     """Unpack the checked files; other files are an error."""
     archive = await _find(submission)
     if archive.content is None:

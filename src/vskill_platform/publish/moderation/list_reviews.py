@@ -10,7 +10,7 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import Capabilities, SkillFile, new_capabilities
 from vskill_platform.model.submission import StateEvent, Submission
 from vskill_platform.model.verdict import Finding, Report
-from vskill_platform.publish.moderation.hold_skill import reopened
+from vskill_platform.publish.moderation.hold_skill import opened_held_skill
 from vskill_platform.publish.versions.compare_skill import Difference, diff_copy
 from vskill_platform.publish.versions.diff_versions import (
     FileChange,
@@ -118,7 +118,7 @@ async def _compare(
     submission: Submission, slug: str | None
 ) -> tuple[tuple[SkillFile, ...], Difference | None]:
     try:
-        async with reopened(submission) as snapshot:
+        async with opened_held_skill(submission) as snapshot:
             difference = await diff_copy(slug, snapshot) if slug else None
             return snapshot.files, difference
     except NotFound:

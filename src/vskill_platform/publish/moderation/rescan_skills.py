@@ -239,7 +239,7 @@ def _tell_if_worse(rescan: Rescan) -> None:
 
 async def _rescan(skill: PublishedSkill, request_id: str, *, has_slot: bool = False) -> Rescan:
     submission = await get_submission(skill.submission_id)
-    version = await get_version(skill.slug, skill.offered) if skill.offered else None
+    version = await get_version(skill.slug, skill.latest_number) if skill.latest_number else None
     if submission is None or version is None:
         raise RecordMalformed(f"{skill.slug} cannot be checked: its version is missing")
     reviewer = find_reviewer(await get_history(skill.submission_id), version)

@@ -22,7 +22,7 @@ from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move, reopen
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
 from vskill_platform.publish.moderation.check_version import check_version
-from vskill_platform.publish.moderation.hold_skill import reopened
+from vskill_platform.publish.moderation.hold_skill import opened_held_skill
 from vskill_platform.publish.versions.find_target import expect_publishable
 from vskill_platform.publish.versions.publish_skill import (
     prepare_publication,
@@ -67,7 +67,7 @@ async def approve(ruling: Ruling) -> Submission:
     stored = await _seen(ruling)
     submission = stored.record
     await _check_reviewer(submission, ruling.reviewer)
-    async with reopened(submission) as snapshot:
+    async with opened_held_skill(submission) as snapshot:
         scanned, manifest, report = await _check_again(submission, snapshot)
         publication = await prepare_publication(
             submission, snapshot, manifest, sketch=scanned.measured(), now=get_now()

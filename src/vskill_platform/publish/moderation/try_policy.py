@@ -14,7 +14,7 @@ from vskill_platform.base.settle import settle
 from vskill_platform.model.decision import (
     Decision,
     Outcome,
-    Subject,
+    PolicySubject,
     decide,
     resized,
     subject_of,
@@ -33,7 +33,7 @@ from vskill_platform.stores.submission_store import get_submission, get_waiting_
 PART = 500
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class OutcomeChange(msgspec.Struct, frozen=True, kw_only=True):
     """A skill whose result would change."""
 
     #: The slug, or the source if it was never published.
@@ -51,7 +51,7 @@ class DryRun(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     published: int
     in_review: int
-    changes: tuple[Change, ...]
+    changes: tuple[OutcomeChange, ...]
     #: Skills without a stored report on the published content.
     unknown: tuple[str, ...]
     #: How many of all were looked at until now.
@@ -186,7 +186,9 @@ async def _in_review(submission: Submission) -> _Known | str:
     )
 
 
-def _changes(known: Sequence[_Known], policy: Policy, current: Policy, today: date) -> list[Change]:
+def _changes(
+    known: Sequence[_Known], policy: Policy, current: Policy, today: date
+) -> list[OutcomeChange]:
     found = []
     for one in known:
         subject = subject_of(one.submission, skill_name=one.submission.skill_name)
@@ -197,7 +199,7 @@ def _changes(known: Sequence[_Known], policy: Policy, current: Policy, today: da
         is_settled = one.now is Outcome.PUBLISH and then.outcome is present.outcome
         if then.outcome is not one.now and not is_settled:
             found.append(
-                Change(
+                OutcomeChange(
                     skill=one.name,
                     submission_id=one.submission.id,
                     now=one.now,
@@ -209,11 +211,11 @@ def _changes(known: Sequence[_Known], policy: Policy, current: Policy, today: da
     return sorted(found, key=_order)
 
 
-def _order(change: Change) -> tuple[str, str, str]:
+def _order(change: OutcomeChange) -> tuple[str, str, str]:
     return (change.now, change.then, change.skill)
 
 
-def _decide(one: _Known, policy: Policy, subject: Subject, today: date) -> Decision:
+def _decide(one: _Known, policy: Policy, subject: PolicySubject, today: date) -> Decision:
     report = one.report
     if one.files is not None:
         limits = policy.within(subject.namespaces).limits

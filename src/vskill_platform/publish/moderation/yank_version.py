@@ -85,7 +85,9 @@ async def _change(
         changed = update(stored.record, versions[version])
         if changed == stored.record:
             return PlannedChange(result=Yanked(skill=changed, version=version, is_changed=False))
-        latest = next((item for item in versions.values() if item.number == changed.offered), None)
+        latest = next(
+            (item for item in versions.values() if item.number == changed.latest_number), None
+        )
         changed = msgspec.structs.replace(
             changed,
             version=latest.version if latest else "",

@@ -17,7 +17,7 @@ from vskill_platform.stores.source_submissions import (
 )
 
 
-class Target(msgspec.Struct, frozen=True):
+class PublishTarget(msgspec.Struct, frozen=True):
     """Where to publish: the slug, and what is already published from this source."""
 
     slug: str
@@ -40,7 +40,7 @@ class Target(msgspec.Struct, frozen=True):
         return self.stored is not None and self.stored.record.is_private
 
 
-async def find_target(submission: Submission, name: str) -> Target:
+async def find_target(submission: Submission, name: str) -> PublishTarget:
     """Find the slug: a source keeps what it published before, also under a new name."""
     owner = submission.source.owner_key
     preferred = submission.source.slug_of(name)
@@ -48,24 +48,24 @@ async def find_target(submission: Submission, name: str) -> Target:
     is_own = before and (before.record.accepts(owner) or is_review_of(before.record, submission))
     own = before if is_own else None
     if own and own.record.name == name:
-        return Target(own.record.slug, own)
+        return PublishTarget(own.record.slug, own)
     slug, taken, gone = await find_slug(preferred)
     if own and slug == own.record.slug:  # a former name
-        return Target(preferred, own)
+        return PublishTarget(preferred, own)
     if taken and not taken.record.accepts(owner):
         # The source is not named: it may be a local folder or private, and everybody reads this.
         if slug == preferred or taken.record.is_private:
             raise SlugTaken(f"{preferred} is already published from another source")
         raise SlugTaken(f"{preferred} was moved to {slug}; only its new owners can publish it")
     if taken:
-        return Target(slug, taken)
+        return PublishTarget(slug, taken)
     if gone:
         if own is None:
             await _check_submitted_since(gone, submission)
         # A skill that is published elsewhere has versions with numbers that were used here.
-        if own or not gone.record.may_return(owner):
+        if own or not gone.record.may_republish(owner):
             raise SlugTaken(f"{slug} was deleted, and its name cannot be used again")
-    return Target(slug, own, gone)
+    return PublishTarget(slug, own, gone)
 
 
 async def expect_publishable(submission: Submission) -> list[Operation]:

@@ -61,12 +61,12 @@ async def find_kept_archive(slug: str, version: str | None = None) -> Kept:
 
 
 async def _latest(skill: PublishedSkill) -> SkillVersion:
-    if skill.offered is None:
+    if skill.latest_number is None:
         raise NotFound(
             f"every version of {skill.slug} is yanked; to install one anyway, "
             "give its exact version"
         )
-    latest = await get_version(skill.slug, skill.offered)
+    latest = await get_version(skill.slug, skill.latest_number)
     if latest is None:
         raise NotFound(f"version {skill.version} of {skill.slug} is no longer stored")
     return latest
@@ -87,7 +87,7 @@ async def open_version(skill: PublishedSkill, version: str | None = None) -> Fou
 
     Reading is not installing: a skill without available versions can still be viewed.
     """
-    if version is None and skill.offered is None:
+    if version is None and skill.latest_number is None:
         left = await get_versions(skill.slug)
         version = left[-1].version if left else None
     return await find_version(skill.slug, version)
@@ -196,5 +196,5 @@ async def _row(skill: PublishedSkill, version: SkillVersion) -> VersionRow:
         return VersionRow(version=version, standing=Standing.BLOCKED, reason=why)
     if yank := skill.yank_of(version.number):
         return VersionRow(version=version, standing=Standing.YANKED, reason=yank.reason)
-    is_latest = version.number == skill.offered
+    is_latest = version.number == skill.latest_number
     return VersionRow(version=version, standing=Standing.LATEST if is_latest else Standing.OFFERED)

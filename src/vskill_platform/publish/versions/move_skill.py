@@ -13,7 +13,7 @@ from vskill_platform.errors import InvalidInput, NamespaceDeleted, NotAllowed, N
 from vskill_platform.model.block import current_subjects
 from vskill_platform.model.lookalike import compare_names, name_marks
 from vskill_platform.model.namespace import checked_namespace, namespace_of_skill
-from vskill_platform.model.skill import FormerHome, PublishedSkill
+from vskill_platform.model.skill import FormerLocation, PublishedSkill
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source, git_source, upload_source
 from vskill_platform.scan.read.manifest import is_skill_name
 from vskill_platform.stores.audit_store import write_audit
@@ -54,7 +54,7 @@ _MAX_VERSIONS = 2_000
 _OWNER_AND_REPO = 2
 
 
-class _NewHome(msgspec.Struct, frozen=True, kw_only=True):
+class _NewLocation(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     repo_url: str
     skill_path: str
@@ -123,7 +123,7 @@ async def transfer_skill(
         if skill.is_private and not receiver.record.is_owned:
             raise NotAllowed(f"{namespace} has no owner, so nobody could see its private skills")
         planned = await _plan(
-            stored, home_in(skill, namespace), audit=("skill transfer", actor, reason)
+            stored, location_in(skill, namespace), audit=("skill transfer", actor, reason)
         )
         more: list[Operation] = [
             expect_namespace(receiver),
@@ -151,13 +151,13 @@ async def _withdraw_undecided(
     return operations
 
 
-def home_in(skill: PublishedSkill, namespace: str) -> _NewHome:
+def location_in(skill: PublishedSkill, namespace: str) -> _NewLocation:
     """Return where a skill would be in another namespace; InvalidInput if it cannot be there."""
     name = skill.slug.rpartition("/")[2]
     if namespace == LOCAL_NAMESPACE:
         raise InvalidInput(f"{namespace} belongs to everybody; choose another namespace")
     if namespace.startswith("@"):
-        return _home(upload_source(name, "", namespace=namespace), name)
+        return _location(upload_source(name, "", namespace=namespace), name)
     parts = urlsplit(skill.repo_url)
     repo = parts.path.strip("/").split("/")
     if parts.scheme != "https" or len(repo) != _OWNER_AND_REPO:
@@ -167,11 +167,11 @@ def home_in(skill: PublishedSkill, namespace: str) -> _NewHome:
         )
     host, _, owner = namespace.rpartition("/")
     url = f"https://{host or _DEFAULT_HOST}/{owner}/{repo[1]}"
-    return _home(git_source(url, skill.skill_path), name)
+    return _location(git_source(url, skill.skill_path), name)
 
 
-def _home(source: Source, name: str) -> _NewHome:
-    return _NewHome(
+def _location(source: Source, name: str) -> _NewLocation:
+    return _NewLocation(
         slug=source.slug_of(name),
         repo_url=source.url,
         skill_path=source.path,
@@ -179,13 +179,13 @@ def _home(source: Source, name: str) -> _NewHome:
     )
 
 
-def _renamed(skill: PublishedSkill, name: str) -> _NewHome:
+def _renamed(skill: PublishedSkill, name: str) -> _NewLocation:
     """Return its place under another name: an upload is named by its source, a repo is not."""
     before, _, _ = skill.slug.rpartition("/")
     repo_url = skill.repo_url
     if repo_url.startswith(_UPLOAD):
         repo_url = upload_source(name, "", namespace=before).url
-    return _NewHome(
+    return _NewLocation(
         slug=f"{before}/{name}",
         repo_url=repo_url,
         skill_path=skill.skill_path,
@@ -194,7 +194,7 @@ def _renamed(skill: PublishedSkill, name: str) -> _NewHome:
 
 
 async def _plan(
-    stored: Stored[PublishedSkill], home: _NewHome, *, audit: tuple[str, str, str]
+    stored: Stored[PublishedSkill], home: _NewLocation, *, audit: tuple[str, str, str]
 ) -> PlannedChange[PublishedSkill]:
     action, actor, reason = audit
     skill = stored.record
@@ -206,7 +206,7 @@ async def _plan(
         raise SlugTaken(f"the name {home.slug} is taken{said}; choose another one")
     if await get_deleted_skill(home.slug):
         raise SlugTaken(f"{home.slug} was deleted, and its name cannot be used again")
-    former = FormerHome(
+    former = FormerLocation(
         slug=skill.slug,
         repo_url=skill.repo_url,
         skill_path=skill.skill_path,

@@ -23,12 +23,16 @@ from vskill_platform.model.submission import Cause, Submission, SubmissionState,
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.artifact_digests import parent_commit, with_digests
 from vskill_platform.publish.versions.find_target import (
-    Target,
+    PublishTarget,
     check_kept,
     expect_open_namespace,
     find_target,
 )
-from vskill_platform.publish.versions.set_visibility import Home, home_of, sync_visibility
+from vskill_platform.publish.versions.set_visibility import (
+    SkillSources,
+    sources_of,
+    sync_visibility,
+)
 from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.publish.versions.version_order import (
     find_known,
@@ -207,21 +211,21 @@ async def _expect_former_unblocked(skill: PublishedSkill | None) -> list[Operati
 
 
 async def _hide_others(
-    target: Target, submission: Submission, *, is_private: bool
+    target: PublishTarget, submission: Submission, *, is_private: bool
 ) -> list[Operation]:
     """Hide the submissions of other refs if this publication makes the skill private."""
     if not is_private or target.is_private:
         return []
     source = submission.source
     if target.skill:
-        home = home_of(target.skill, source=source, slug=target.slug)
+        home = sources_of(target.skill, source=source, slug=target.slug)
     else:
-        home = Home(places=((source.url, source.path),), slugs=frozenset({target.slug}))
+        home = SkillSources(places=((source.url, source.path),), slugs=frozenset({target.slug}))
     return await sync_visibility(home, is_private=True, but=submission.id)
 
 
 def _similarity_of(
-    target: Target, source: Source, sketch: SkillSketch, now: datetime
+    target: PublishTarget, source: Source, sketch: SkillSketch, now: datetime
 ) -> SimilarityRecord:
     skill = target.skill
     return SimilarityRecord(
@@ -235,7 +239,7 @@ def _similarity_of(
 
 
 async def _write_similarity(
-    record: SimilarityRecord, target: Target, *, is_private: bool
+    record: SimilarityRecord, target: PublishTarget, *, is_private: bool
 ) -> list[Operation]:
     """Index it for copies; a copy of a private skill must not reveal it."""
     if is_private:
@@ -257,7 +261,7 @@ def _with_deleted(skill: PublishedSkill, gone: Stored[DeletedSkill] | None) -> P
     return msgspec.structs.replace(skill, deleted=(mark,))
 
 
-async def _write_to_target(target: Target, skill: PublishedSkill) -> list[Operation]:
+async def _write_to_target(target: PublishTarget, skill: PublishedSkill) -> list[Operation]:
     if target.stored is None:
         marked = _with_deleted(skill, target.gone)
         return [

@@ -53,7 +53,7 @@ async def _change(
 ) -> list[Operation]:
     """Return the operations; empty if nothing has to change."""
     changed = msgspec.structs.replace(stored.record, is_private=is_private)
-    home = home_of(changed)
+    home = sources_of(changed)
     aligned = await sync_visibility(home, is_private=is_private)
     if stored.record.is_private == is_private:
         return [expect_skill(stored), *aligned] if aligned else []
@@ -78,7 +78,7 @@ async def _check_somebody_sees(skill: PublishedSkill) -> None:
 _MAX_AT_ONCE = 500
 
 
-class Home(msgspec.Struct, frozen=True, kw_only=True):
+class SkillSources(msgspec.Struct, frozen=True, kw_only=True):
     """The sources of a skill and its names."""
 
     #: The URL and path of its source, and of those it had before it was moved.
@@ -87,17 +87,19 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
     slugs: frozenset[str]
 
 
-def home_of(skill: PublishedSkill, *, source: Source | None = None, slug: str = "") -> Home:
+def sources_of(
+    skill: PublishedSkill, *, source: Source | None = None, slug: str = ""
+) -> SkillSources:
     """Return all sources and slugs of a skill; *source* and *slug* are what a publication adds."""
     places = {(skill.repo_url, skill.skill_path): None}
     places |= {(home.repo_url, home.skill_path): None for home in skill.moved_from}
     if source:
         places[source.url, source.path] = None
-    return Home(places=tuple(places), slugs=frozenset({skill.slug, slug} - {""}))
+    return SkillSources(places=tuple(places), slugs=frozenset({skill.slug, slug} - {""}))
 
 
 async def sync_visibility(
-    home: Home, *, is_private: bool, but: str | None = None
+    home: SkillSources, *, is_private: bool, but: str | None = None
 ) -> list[Operation]:
     """Return the operations that hide or show all submissions of a skill's source.
 
@@ -115,6 +117,6 @@ async def sync_visibility(
     return operations
 
 
-async def _belongs_to(submission: Submission, home: Home) -> bool:
+async def _belongs_to(submission: Submission, home: SkillSources) -> bool:
     """Tell it from a submission whose ref has the skill under another name."""
     return submission.slug is None or await resolve_slug(submission.slug) in home.slugs

@@ -21,7 +21,7 @@ _REJECTION = (SubmissionState.NEEDS_REVIEW, SubmissionState.REJECTED)
 
 async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
     """Compute the trust score of the latest version from current data."""
-    latest = await get_version(skill.slug, skill.offered) if skill.offered else None
+    latest = await get_version(skill.slug, skill.latest_number) if skill.latest_number else None
     report = await get_report_on(skill.submission_id, latest.digest) if latest else None
     history = await get_history(skill.submission_id)
     return derive_trust(_evidence(skill, latest, report, history))

@@ -14,7 +14,7 @@ import msgspec
 import re2
 
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
-from vskill_platform.scan.facts.packages import known_packages, one_slip_from, package_names
+from vskill_platform.scan.facts.packages import known_packages, one_typo_from, package_names
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.scan.read.skill_files import ScanFile
@@ -156,12 +156,12 @@ def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[L
     installed = {name for located in installs for name, _ in package_names(located.fact)}
     doubtful: dict[str, tuple[LocatedFact, str]] = {}
     #: The text above each line: one line can install thousands of packages.
-    above: dict[tuple[str, int], _Said] = {}
+    above: dict[tuple[str, int], _TextAbove] = {}
     for located in installs[:_MAX_INSTALLS]:
         end = located.fact.line
         if (located.path, end) not in above:
             said = "\n".join(lines.get(located.path, [])[max(end - 1 - _ABOVE, 0) : end])
-            above[located.path, end] = _Said(said, installed)
+            above[located.path, end] = _TextAbove(said, installed)
         for name, registry in package_names(located.fact):
             if name in known_packages(registry) or name.startswith("@"):
                 continue
@@ -173,7 +173,7 @@ def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[L
             yield _changed(located, Act.INSTALL_LOOKALIKE, detail=f"{name} instead of {other}")
 
 
-class _Said:
+class _TextAbove:
     """What the lines above an install command say about packages."""
 
     def __init__(self, said: str, installed: set[str]) -> None:
@@ -187,7 +187,7 @@ class _Said:
         """Return the package that the words speak of, where a name only resembles it."""
         parts = name.split("-")
         alike = {
-            other for part in parts for other in one_slip_from(part, registry) if other != part
+            other for part in parts for other in one_typo_from(part, registry) if other != part
         }
         spoken_of = {*parts, *alike} & self._words & known_packages(registry)
         for other in sorted(spoken_of - {name}):

@@ -7,11 +7,14 @@ from itertools import islice
 import msgspec
 
 from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.collect.commands_in_comments import (
+    commands_in_comments,
+    mentioned_commands,
+)
 from vskill_platform.scan.collect.locate_facts import encoded_in, locate, role_of_words
 from vskill_platform.scan.collect.modelines import modeline_facts
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.read_markdown import Markdown
-from vskill_platform.scan.collect.told_commands import commands_told_in_code, told_commands
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.collect.unlabelled_code import (
     elements,
@@ -109,19 +112,19 @@ class _AnyText:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
-        self._told: list[Fact] = []
+        self._words: list[Fact] = []
         self._shown: list[Fact] = []
 
     def read_words(self) -> None:
         if self._is_code:
-            self._told, self._shown = read_words_in_code(self._text)
-            self._shown += commands_told_in_code(self._text, is_obeyed=self._file.is_obeyed)
+            self._words, self._shown = read_words_in_code(self._text)
+            self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
         elif suffix_of(self._file.path) not in FORMATS:
             text = self._text
             if "\\" in text:  # as a table writes line ends, and letters that are not ASCII
                 text = visible(without_escapes(text))
             part = Paragraphs(without_namespaces(text), 1)
-            self._told = read_prose(part) + told_commands(
+            self._words = read_prose(part) + mentioned_commands(
                 part, is_obeyed=self._file.role is Role.INSTRUCTION
             )
 
@@ -131,7 +134,7 @@ class _AnyText:
         if suffix_of(file.path) not in FORMATS:
             found += locate(read_as_settings(self._text), file)
         found += locate(code_signs(self._text), file) if self._is_code else []
-        found += locate(self._told, file, Role.QUOTED if self._is_code else file.role)
+        found += locate(self._words, file, Role.QUOTED if self._is_code else file.role)
         found += locate(self._shown, file, role_of_words(file))
         for line, code in () if self._is_code else elements(self._text):
             found += locate(read_unlabelled(code), file, shift=line - 1)
@@ -148,19 +151,19 @@ class _Code:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
-        self._told: list[Fact] = []
+        self._words: list[Fact] = []
         self._shown: list[Fact] = []
 
     def read_words(self) -> None:
-        self._told, self._shown = read_words_in_code(self._text)
-        self._shown += commands_told_in_code(self._text, is_obeyed=self._file.is_obeyed)
+        self._words, self._shown = read_words_in_code(self._text)
+        self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
 
     def facts(self) -> list[LocatedFact]:
         file = self._file
         found = locate([*self._read(), *code_signs(self._text)], file)
         if file.language == "shell":
             found += locate(read_here_documents(self._text), file)
-        found += locate(self._told, file, Role.QUOTED)
+        found += locate(self._words, file, Role.QUOTED)
         found += locate(self._shown, file, role_of_words(file))
         if file.language == "powershell":  # and batch, which has no reader of its own
             found += locate(read_any_text(self._text, is_code=True), file)

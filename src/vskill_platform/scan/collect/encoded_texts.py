@@ -13,8 +13,8 @@ from itertools import islice
 import msgspec
 import re2
 
+from vskill_platform.scan.collect.commands_in_comments import mentioned_commands
 from vskill_platform.scan.collect.locate_facts import Fragments, locate
-from vskill_platform.scan.collect.told_commands import told_commands
 from vskill_platform.scan.facts.decode_text import MAX_BYTES, decode_literal, encoded_runs
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, shorten
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes
@@ -78,7 +78,7 @@ def _facts(text: str) -> Iterator[Fact]:
     is_told = _HINT.search(raw) is not None
     if not is_told and any(plain is None for _, _, plain in coded):
         # Marks and letters of other scripts may hide the words from a search in the raw text.
-        is_told = _is_told_in_plain_words(visible(text))
+        is_told = _is_in_plain_words(visible(text))
     if is_told:
         coded += islice(_lines(text, raw), _MAX_LINES)
     for start, shown, plain in coded:
@@ -93,7 +93,7 @@ def _is_readable(plain: str) -> bool:
     return _WORDS.search(plain) is not None or _COMMAND.search(plain) is not None
 
 
-def _is_told_in_plain_words(text: str) -> bool:
+def _is_in_plain_words(text: str) -> bool:
     """Look for the words as a reader sees them; slow and seldom needed."""
     bare = text.encode(errors="replace").translate(None, _MARKS)
     may_be_told = _BARE_HINT.search(bare) or _CUT_WORD.search(bare)
@@ -159,7 +159,7 @@ def _read(plain: str, line: int) -> Iterator[Fact]:
     words = Paragraphs(plain, 1)
     facts = [
         *read_prose(words),
-        *told_commands(words, is_obeyed=True),
+        *mentioned_commands(words, is_obeyed=True),
         *Fragments().read(read_shell, plain),
     ]
     for fact in facts:

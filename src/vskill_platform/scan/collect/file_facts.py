@@ -23,7 +23,7 @@ _ACTIVE = re.compile(
     r"|href\s*=\s*[\"']?\s*data:(?!image/(?:png|jpe?g|gif|webp))|<(?:iframe|embed|object)\b",
     re.IGNORECASE,
 )
-_MAX_EXPOSED = 50
+_MAX_LEAKED = 50
 
 
 def file_facts(files: list[ScanFile]) -> list[LocatedFact]:
@@ -39,7 +39,7 @@ def _facts(file: ScanFile) -> Iterator[LocatedFact]:
         yield from _binary(file)
         return
     yield from _hidden(file)
-    yield from _exposed(file)
+    yield from _leaked_secrets(file)
     yield from dependency_facts(file)
     yield from tool_facts(file)
     if file.is_cut:
@@ -80,9 +80,9 @@ def _hidden(file: ScanFile) -> Iterator[LocatedFact]:
         yield _at(file, Act.HIDDEN, line, shorten(text), "word")
 
 
-def _exposed(file: ScanFile) -> Iterator[LocatedFact]:
+def _leaked_secrets(file: ScanFile) -> Iterator[LocatedFact]:
     """Report each leaked secret by its kind; its value is never part of a report."""
-    for found in islice(find_leaked_secrets(file.text), _MAX_EXPOSED):
+    for found in islice(find_leaked_secrets(file.text), _MAX_LEAKED):
         line = file.text.count("\n", 0, found.start) + 1
         yield _at(file, Act.EXPOSED, line, found.name, found.rule)
 

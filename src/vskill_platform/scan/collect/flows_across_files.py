@@ -65,7 +65,7 @@ def _is_untrusted(located: LocatedFact) -> bool:
 
 def _secrets_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield the first secret that is read again for each other file that sends data."""
-    yield from _told_across_files(known)
+    yield from _instructions_across_files(known)
     reads = [one for one in known if one.fact.act in _READS and _is_foreign(one)]
     sends = [one for one in known if _is_doubtful(one)]
     if not reads or not sends:
@@ -87,7 +87,7 @@ def _secrets_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
         yield LocatedFact(fact=fact, path=path, role=send.role, row=send.row)
 
 
-def _told_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
+def _instructions_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield a secret that one instruction file speaks of once more where another one sends."""
     told = [one for one in known if one.role is Role.INSTRUCTION]
     sends = [one for one in told if one.fact.act is Act.TELL_SEND and _is_doubtful(one)]

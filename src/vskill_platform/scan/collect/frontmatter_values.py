@@ -35,7 +35,7 @@ _COMMENT_SIGN = re.compile(r"^[^\S\n]*#+ ?", re.MULTILINE)
 def read_values(region: Region, fragments: Fragments) -> list[Fact]:
     """Read keys and values as words and as commands: some agents run `install:` entries."""
     values = [*_decoded(region), *_comments(region)]
-    found = list(_told(values))
+    found = list(_read_words(values))
     for line, value in values:
         if " " in value:
             shown = visible(value)
@@ -70,7 +70,7 @@ def _comments(region: Region) -> Iterator[tuple[int, str]]:
         yield region.line + line, _COMMENT_SIGN.sub("", comment[1])
 
 
-def _told(values: list[tuple[int, str]]) -> Iterator[Fact]:
+def _read_words(values: list[tuple[int, str]]) -> Iterator[Fact]:
     """Read all values in one pass, separated by blank lines."""
     lines: list[str] = []
     origins: list[int] = []

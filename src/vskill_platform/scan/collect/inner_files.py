@@ -8,7 +8,7 @@ import msgspec
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, shorten, storable
 from vskill_platform.scan.read.containers import (
     MAX_DEPTH,
-    Member,
+    ArchiveMember,
     UnpackBudget,
     UnreadableArchive,
     open_container,
@@ -63,7 +63,7 @@ class _Opener:
         except UnreadableArchive as unreadable:
             self._add(file, str(unreadable), unreadable.detail)
 
-    def _take(self, file: ScanFile, member: Member) -> ScanFile:
+    def _take(self, file: ScanFile, member: ArchiveMember) -> ScanFile:
         if member.flaw:
             self._add(file, member.flaw, member.detail)
         is_document = PurePosixPath(file.path).suffix.lower() in _DOCUMENTS

@@ -76,8 +76,8 @@ class Markdown:
         self._regions = split_markdown(text)
         self._starts = [region.line for region in self._regions]
         self._prose = Paragraphs("", 1)
-        self._told: list[Fact] = []
-        self._told_by_fences: list[Fact] = []
+        self._words: list[Fact] = []
+        self._words_of_fences: list[Fact] = []
         self._told_by_code: list[Fact] = []
         self._shown_by_code: list[Fact] = []
 
@@ -87,16 +87,16 @@ class Markdown:
         code = [region for region in self._fences() if region.language not in _WORDY]
         prose = [region for region in self._regions if _is_prose(region)]
         self._prose = Paragraphs(self._only(prose), 1)
-        self._told = read_prose(self._prose)
+        self._words = read_prose(self._prose)
         if wordy:
-            self._told_by_fences = read_prose(Paragraphs(self._only(wordy), 1, _alone(wordy)))
+            self._words_of_fences = read_prose(Paragraphs(self._only(wordy), 1, _alone(wordy)))
         if code:
             # Code contains words, too: comments, docstrings, strings.
             self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))
 
     def facts(self) -> list[LocatedFact]:
         """Return everything that the text does and says."""
-        found = self._located([*self._told, *self._told_by_fences, *self._orders_in_comments()])
+        found = self._located([*self._words, *self._words_of_fences, *self._orders_in_comments()])
         found += locate(self._told_by_code, self._file, Role.QUOTED)
         found += locate(self._shown_by_code, self._file, role_of_words(self._file))
         for region in self._regions:
@@ -172,7 +172,7 @@ class Markdown:
     def _orders_in_comments(self) -> list[Fact]:
         """Return instructions in comments, which a page does not show but an agent reads."""
         told = [
-            fact for fact in self._told if self._region_at(fact.line).kind is RegionKind.COMMENT
+            fact for fact in self._words if self._region_at(fact.line).kind is RegionKind.COMMENT
         ]
         for line, text in self._prose.comments:
             told += read_prose(Paragraphs(text, line))

@@ -6,9 +6,14 @@ import msgspec
 import re2
 
 from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.collect.commands_in_comments import mentioned_commands
 from vskill_platform.scan.collect.dependencies import requests_of_hook, run_at
-from vskill_platform.scan.collect.settings_files import FENCES, FORMATS, Settings, read_settings
-from vskill_platform.scan.collect.told_commands import told_commands
+from vskill_platform.scan.collect.settings_files import (
+    FENCES,
+    FORMATS,
+    FoundSettings,
+    read_settings,
+)
 from vskill_platform.scan.collect.unlabelled_code import may_be_code, read_unlabelled
 from vskill_platform.scan.facts.commands_in_prose import is_disguised
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
@@ -89,7 +94,9 @@ def _guess(language: str, text: str) -> str:
     return "json" if not language and text.lstrip().startswith("{") else ""
 
 
-def _located(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iterator[LocatedFact]:
+def _located(
+    file: ScanFile, found: FoundSettings, role: Role, *, shift: int
+) -> Iterator[LocatedFact]:
     """Attach roles: commands in settings are scripts, texts have the role of their file."""
     runs = role if role in {Role.SAMPLE, Role.INSTRUCTION} or shift else Role.SCRIPT
     for fact in _run(found):
@@ -104,7 +111,7 @@ def _located(file: ScanFile, found: Settings, role: Role, *, shift: int) -> Iter
         yield _at(file, cut, role, 0)
 
 
-def _run(found: Settings) -> Iterator[Fact]:
+def _run(found: FoundSettings) -> Iterator[Fact]:
     """Yield what the commands and programs in settings do."""
     for line, command in found.commands:
         yield from (fact for fact in run_at(command, line) if not _is_noise(fact))
@@ -141,11 +148,16 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
     for line, code in zip((line for line, _ in texts), parts, strict=True):
         for fact in read_unlabelled(code) if may_be_code(code) else ():
             yield _at(file, msgspec.structs.replace(fact, line=line), role, 0)
-    yield from _told(file, Paragraphs(whole, 1), lines, role)
+    yield from _words_of_paragraph(file, Paragraphs(whole, 1), lines, role)
 
 
-def _told(file: ScanFile, words: Paragraphs, lines: list[int], role: Role) -> Iterator[LocatedFact]:
-    for fact in (*read_prose(words), *told_commands(words, is_obeyed=role is Role.INSTRUCTION)):
+def _words_of_paragraph(
+    file: ScanFile, words: Paragraphs, lines: list[int], role: Role
+) -> Iterator[LocatedFact]:
+    for fact in (
+        *read_prose(words),
+        *mentioned_commands(words, is_obeyed=role is Role.INSTRUCTION),
+    ):
         at = lines[min(fact.line, len(lines)) - 1]
         yield _at(file, msgspec.structs.replace(fact, line=at), role, 0)
 

@@ -80,7 +80,7 @@ _RUN_MAGIC = re.compile(r"\s*%(?:run|load|pycat)\s+(?:-\w+\s+)*(\S{1,500})")
 _MAGIC = re.compile(r"^%%(?:bash|sh|script\s+(?:ba)?sh)[^\n]*\n")
 
 
-class Settings(msgspec.Struct):
+class FoundSettings(msgspec.Struct):
     """The values found, each with its line."""
 
     commands: list[tuple[int, str]] = []
@@ -95,9 +95,9 @@ class Settings(msgspec.Struct):
     has_more_commands: bool = False
 
 
-def read_settings(text: str, kind: str) -> Settings:
+def read_settings(text: str, kind: str) -> FoundSettings:
     """Read a text in one of FORMATS; malformed text is read line by line."""
-    found = Settings()
+    found = FoundSettings()
     try:
         tree = _PARSERS[kind](text)
     except (ValueError, RecursionError, yaml.YAMLError):
@@ -189,7 +189,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 class _Walk:
     """Traverses parsed settings once, with a list of pending nodes instead of recursion."""
 
-    def __init__(self, text: str, found: Settings) -> None:
+    def __init__(self, text: str, found: FoundSettings) -> None:
         self._text, self._found = text, found
         self._seen: set[int] = set()
         self._room = _MAX_TEXT

@@ -103,7 +103,7 @@ _REPORT_LINE = re.compile(
 _MAX_ITEMS = 0.3
 
 
-class Block(NamedTuple):
+class CodeBlock(NamedTuple):
     line: int
     code: str
 
@@ -194,33 +194,33 @@ def read_as_settings(code: str) -> Iterator[Fact]:
     yield from found.facts
 
 
-def code_blocks(text: str) -> Iterator[Block]:
+def code_blocks(text: str) -> Iterator[CodeBlock]:
     """Yield code that is marked as such, but not by a fence: indented, quoted, or in HTML."""
     raw = _raw(text)
     if _MAY_BE_INDENTED.search(raw):
         yield from _indented(text)
     if _MAY_BE_QUOTED.search(raw):
         for line, code in _found(_QUOTED_FENCE, text):
-            yield Block(line, _QUOTE_MARK.sub("", code))
+            yield CodeBlock(line, _QUOTE_MARK.sub("", code))
     yield from elements(text)
 
 
-def elements(text: str) -> Iterator[Block]:
+def elements(text: str) -> Iterator[CodeBlock]:
     """Yield the code in `<pre>` and `<code>`."""
     if _MAY_BE_ELEMENT.search(_raw(text)):
         for line, code in _found(_ELEMENT, text):
-            yield Block(line, html.unescape(code))
+            yield CodeBlock(line, html.unescape(code))
 
 
-def _found(pattern: re.Pattern[str], text: str) -> Iterator[Block]:
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[CodeBlock]:
     line, last = 1, 0
     for found in pattern.finditer(text):
         line += text.count("\n", last, found.start(1))
         last = found.start(1)
-        yield Block(line, found[1])
+        yield CodeBlock(line, found[1])
 
 
-def _indented(text: str) -> Iterator[Block]:
+def _indented(text: str) -> Iterator[CodeBlock]:
     """Yield runs of indented lines after an empty line; empty lines inside belong to them."""
     block: list[str] = []
     start, was_empty = 0, True
@@ -229,7 +229,7 @@ def _indented(text: str) -> Iterator[Block]:
         if block and (is_empty or _INDENT.match(line)):
             block.append(_INDENT.sub("", line))
         elif block:
-            yield Block(start, "\n".join(block))
+            yield CodeBlock(start, "\n".join(block))
             block = []
         elif was_empty and not is_empty and _INDENT.match(line) and not _ITEM.match(line):
             block, start = [_INDENT.sub("", line)], number

@@ -14,7 +14,7 @@ from vskill_platform.errors import ConfigError
 from vskill_platform.model.policy import Policy
 from vskill_platform.model.scanner import (
     LocalScanner,
-    Reading,
+    OutputFormat,
     RemoteScanner,
     Scanner,
     ScannerInUse,
@@ -30,7 +30,7 @@ _MIN_KEY = 16
 
 
 #: Keys of a program's table: those of its record, and those that say how to parse its output.
-_READING_KEYS = frozenset(field.name for field in msgspec.structs.fields(Reading))
+_READING_KEYS = frozenset(field.name for field in msgspec.structs.fields(OutputFormat))
 _LOCAL_KEYS = frozenset(field.name for field in msgspec.structs.fields(LocalScanner)) - {
     "name",
     "reading",
@@ -146,10 +146,12 @@ def _local(name: str, table: dict[str, Any]) -> LocalScanner:
     return scanner
 
 
-def _reading(name: str, table: dict[str, Any]) -> Reading:
+def _reading(name: str, table: dict[str, Any]) -> OutputFormat:
     if not table.get("format"):
         raise ConfigError(f'the scanner {name}: format must be "sarif", "json" or "lines"')
-    reading = msgspec.convert({key: table[key] for key in _READING_KEYS & table.keys()}, Reading)
+    reading = msgspec.convert(
+        {key: table[key] for key in _READING_KEYS & table.keys()}, OutputFormat
+    )
     if reading.format == "json" and not reading.rule:
         raise ConfigError(f"the scanner {name}: rule must say where a finding has its rule id")
     if reading.format == "lines":

@@ -10,7 +10,7 @@ import re2
 
 from vskill_platform.base.show_text import show
 from vskill_platform.errors import ScannerFailed
-from vskill_platform.model.scanner import MAX_FINDINGS, Reading
+from vskill_platform.model.scanner import MAX_FINDINGS, OutputFormat
 from vskill_platform.model.verdict import Finding, FindingKind, Severity
 from vskill_platform.scan.external.read_sarif import read_sarif
 from vskill_platform.scan.facts.facts import storable
@@ -33,7 +33,7 @@ class ScannerFinding(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
-def read_output(output: bytes, reading: Reading) -> list[ScannerFinding]:
+def read_output(output: bytes, reading: OutputFormat) -> list[ScannerFinding]:
     """Return the findings in the output; raise ScannerFailed if it does not match its format."""
     try:
         text = output.decode()
@@ -44,7 +44,7 @@ def read_output(output: bytes, reading: Reading) -> list[ScannerFinding]:
         raise ScannerFailed("its output cannot be read") from error
 
 
-class Place(msgspec.Struct, frozen=True):
+class ScannedFolder(msgspec.Struct, frozen=True):
     """The scanned folder, with all names that a scanner may use for it."""
 
     folders: tuple[str, ...] = ()
@@ -52,7 +52,9 @@ class Place(msgspec.Struct, frozen=True):
     paths: frozenset[str] = frozenset()
 
 
-def _as_finding(found: ScannerFinding, place: Place, *, scanner: str, default: Severity) -> Finding:
+def _as_finding(
+    found: ScannerFinding, place: ScannedFolder, *, scanner: str, default: Severity
+) -> Finding:
     """Make a finding of kind external, with a path inside the skill and sanitised text."""
     file = file_of(found.file, place)
     said = found.message or found.rule
@@ -70,7 +72,7 @@ def _as_finding(found: ScannerFinding, place: Place, *, scanner: str, default: S
     )
 
 
-def file_of(found: str, place: Place) -> str | None:
+def file_of(found: str, place: ScannedFolder) -> str | None:
     """Return a path inside the skill; None if the scanner names no file, or one outside."""
     path = unquote(found.removeprefix("file://")) if found.startswith("file:") else found
     for folder in place.folders:
@@ -86,7 +88,7 @@ def file_of(found: str, place: Place) -> str | None:
 
 
 def as_findings(
-    found: Sequence[ScannerFinding], place: Place, *, scanner: str, default: Severity
+    found: Sequence[ScannerFinding], place: ScannedFolder, *, scanner: str, default: Severity
 ) -> tuple[Finding, ...]:
     """Make findings of all results, or of the most severe ones if there are too many."""
     graded = sorted(found, key=lambda item: _ORDER[item.severity or default])
@@ -99,7 +101,7 @@ def is_at_least(severity: Severity, least: Severity) -> bool:
     return _ORDER[severity] <= _ORDER[least]
 
 
-def _sarif(text: str, _reading: Reading) -> Iterator[ScannerFinding]:
+def _sarif(text: str, _reading: OutputFormat) -> Iterator[ScannerFinding]:
     for result in read_sarif(text):
         yield ScannerFinding(
             rule=result.rule,
@@ -110,7 +112,7 @@ def _sarif(text: str, _reading: Reading) -> Iterator[ScannerFinding]:
         )
 
 
-def _json(text: str, reading: Reading) -> Iterator[ScannerFinding]:
+def _json(text: str, reading: OutputFormat) -> Iterator[ScannerFinding]:
     found = _at(msgspec.json.decode(text), reading.findings)
     if not isinstance(found, list):
         raise TypeError
@@ -127,7 +129,7 @@ def _json(text: str, reading: Reading) -> Iterator[ScannerFinding]:
         )
 
 
-def _lines(text: str, reading: Reading) -> Iterator[ScannerFinding]:
+def _lines(text: str, reading: OutputFormat) -> Iterator[ScannerFinding]:
     pattern = re2.compile(reading.pattern)
     for line in text.splitlines():
         found = pattern.search(line)
@@ -142,7 +144,7 @@ def _lines(text: str, reading: Reading) -> Iterator[ScannerFinding]:
             )
 
 
-def _severity(word: str, reading: Reading) -> Severity:
+def _severity(word: str, reading: OutputFormat) -> Severity:
     """Translate a severity; an unknown one is an error, because it may be the worst."""
     if word in reading.severities:
         return reading.severities[word]

@@ -15,12 +15,12 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
+from vskill_platform.base.program import CannotStart, ProgramLimits, Streams, running_program
 from vskill_platform.errors import ScannerFailed
 
 #: More output is not read: a scanner that prints this much is broken.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
-_LIMITS = Limits(file_bytes=256 * 1024 * 1024)
+_LIMITS = ProgramLimits(file_bytes=256 * 1024 * 1024)
 _MAX_COMPLAINT = 2000
 
 

@@ -12,7 +12,7 @@ from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import ExternalScanResult, ExternalScanStatus, LocalScanner
 from vskill_platform.scan.external.load_scanners import FOLDER, OUTPUT
 from vskill_platform.scan.external.read_output import (
-    Place,
+    ScannedFolder,
     as_findings,
     is_at_least,
     read_output,
@@ -48,7 +48,7 @@ async def run_scanner(
             environment=scanner.environment,
             deadline=scanner.deadline,
         )
-        place = Place(_names_of(copy), frozenset(paths))
+        place = ScannedFolder(_names_of(copy), frozenset(paths))
         return await work_in_thread(_read, scanner, ran, place, output)
     except TimeoutError:
         within = format_duration(scanner.deadline)
@@ -105,7 +105,7 @@ def _names_of(copy: Path) -> tuple[str, ...]:
 
 
 def _read(
-    scanner: LocalScanner, ran: ProgramResult, place: Place, output: Path
+    scanner: LocalScanner, ran: ProgramResult, place: ScannedFolder, output: Path
 ) -> ExternalScanResult:
     """Accept exit code and output as a result only if they agree."""
     if ran.exit_code not in scanner.exit_clean | scanner.exit_found:

@@ -49,12 +49,12 @@ _DISGUISED = re2.compile(
     rb"|\|\s*(?:rev|tr|base64|xxd|gunzip|zcat|sh|bash)\b"
 )
 #: An order to install a package, in words.
-_TOLD_INSTALL = re.compile(
+_INSTALL_IN_WORDS = re.compile(
     r"\b[Ii]nstall (?:the )?(?:\w{1,20} )?(?:(?:package|library|module) )?[`\"']?"
     r"(?P<name>[\w@./-]{4,60})[`\"']? (?:(?:package|library|module) )?"
     r"(?:with|using|via|by|from|through) (?:the )?(?P<by>pip|npm)\b"
 )
-_ANY_TOLD_INSTALL = re2.compile(rb"[Ii]nstall [^\n]{4,120} (?:pip|npm)\b")
+_ANY_INSTALL_IN_WORDS = re2.compile(rb"[Ii]nstall [^\n]{4,120} (?:pip|npm)\b")
 _COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
 _ONLY_PIPED = re.compile(_PIPED)
 #: A command ends where a sentence ends and another begins.
@@ -63,14 +63,14 @@ _MAX_BARE = 4_000
 _EMPHASISED_CODE = re.compile(r"`[^\s`*]{1,40}\* \*|\*[^\s`*]{1,40}` ?\*")
 
 
-class Command(NamedTuple):
+class ProseCommand(NamedTuple):
     #: The view it was found in, and the position.
     view: View
     start: int
     code: str
 
 
-def commands_in(part: Paragraphs) -> Iterator[Command]:
+def commands_in(part: Paragraphs) -> Iterator[ProseCommand]:
     """Yield the commands in the paragraphs."""
     marked = part.marked
     if "`" in marked.text:
@@ -82,31 +82,31 @@ def commands_in(part: Paragraphs) -> Iterator[Command]:
             yield from _spans(shown, found)
     if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
         yield from _bare(part.plain)
-    yield from _told_installs(shown)
+    yield from _installs_in_words(shown)
     if not may_be_command(shown.text):
         return
     yield from _bare(shown)
     for start, block in part.blocks():
         if "\n" in block and _COMMAND_LINE.search(block):
-            yield Command(marked, start, block)
+            yield ProseCommand(marked, start, block)
 
 
-def _told_installs(view: View) -> Iterator[Command]:
+def _installs_in_words(view: View) -> Iterator[ProseCommand]:
     """Yield the commands that do what the text tells in words: install a package."""
-    if _ANY_TOLD_INSTALL.search(view.text.encode(errors="replace")):
-        for found in _TOLD_INSTALL.finditer(view.text):
-            yield Command(view, found.start(), f"{found['by']} install {found['name']}")
+    if _ANY_INSTALL_IN_WORDS.search(view.text.encode(errors="replace")):
+        for found in _INSTALL_IN_WORDS.finditer(view.text):
+            yield ProseCommand(view, found.start(), f"{found['by']} install {found['name']}")
 
 
-def _spans(view: View, found: re.Match[str]) -> Iterator[Command]:
-    yield Command(view, found.start(2), found[2])
+def _spans(view: View, found: re.Match[str]) -> Iterator[ProseCommand]:
+    yield ProseCommand(view, found.start(2), found[2])
     if found[1] == "```" and (named := _LANGUAGE.match(found[2])):  # a fence on one line
-        yield Command(view, found.start(2) + named.end(), found[2][named.end() :])
+        yield ProseCommand(view, found.start(2) + named.end(), found[2][named.end() :])
     if "\\|" in found[2]:  # as in the cell of a table
-        yield Command(view, found.start(2), found[2].replace("\\|", "|"))
+        yield ProseCommand(view, found.start(2), found[2].replace("\\|", "|"))
 
 
-def _bare(view: View) -> Iterator[Command]:
+def _bare(view: View) -> Iterator[ProseCommand]:
     # One search over the whole text tells which paragraphs are worth a search of their own.
     numbers = {
         number
@@ -119,7 +119,7 @@ def _bare(view: View) -> Iterator[Command]:
             for found in _BARE.finditer(paragraph[:_MAX_BARE]):
                 begin = start + found.start(1)
                 for code in _readings(found, view.line_end(begin) - begin):
-                    yield Command(view, begin, code)
+                    yield ProseCommand(view, begin, code)
         start += len(paragraph) + 1
 
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from vskill_platform.model.lookalike import is_one_slip_apart
+from vskill_platform.model.lookalike import is_one_typo_apart
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact
 
@@ -34,7 +34,7 @@ class _Names(msgspec.Struct, frozen=True):
     longest: int
 
 
-def borrowed_names(facts: Iterable[LocatedFact]) -> Iterator[LocatedFact]:
+def imitated_names(facts: Iterable[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield a fact for each installed package with an imitated name."""
     for located in facts:
         if located.fact.act is Act.INSTALL:
@@ -81,23 +81,23 @@ def looks_like(package: str, registry: str) -> str | None:
     return same or min(
         (
             other
-            for other in one_slip_from(name, registry)
+            for other in one_typo_from(name, registry)
             if other in known.popular and len(other) >= _MIN_CHARACTERS
         ),
         default=None,
     )
 
 
-def one_slip_from(name: str, registry: str) -> set[str]:
+def one_typo_from(name: str, registry: str) -> set[str]:
     """Return the known packages whose names differ from this one by a single slip."""
     known = _names(registry)
     if len(name) > known.longest + 1:
         return set()
-    near = {other for form in _slips(name) for other in known.by_slip.get(form, ())}
-    return {other for other in near if is_one_slip_apart(name, other)}
+    near = {other for form in _with_one_left_out(name) for other in known.by_slip.get(form, ())}
+    return {other for other in near if is_one_typo_apart(name, other)}
 
 
-def _slips(name: str) -> list[str]:
+def _with_one_left_out(name: str) -> list[str]:
     """Return a name, and it without each of its letters: names one slip apart share a form."""
     return [name, *(name[:at] + name[at + 1 :] for at in range(len(name)))]
 
@@ -112,7 +112,7 @@ def _names(registry: str) -> _Names:
     popular = [_SEPARATORS.sub("-", name) for name in table["popular"]]
     by_slip: dict[str, list[str]] = {}
     for name in {*popular, *table["neighbours"]}:
-        for form in _slips(name):
+        for form in _with_one_left_out(name):
             by_slip.setdefault(form, []).append(name)
     return _Names(
         popular=frozenset(popular),

@@ -147,7 +147,7 @@ _ESCAPED_SCRIPT = re.compile(
 
 
 #: Acts that words inside code can express to an agent; the rest is found in the code itself.
-TOLD_BY_CODE = frozenset(
+ACTS_OF_WORDS_IN_CODE = frozenset(
     {
         Act.TELL_OVERRIDE,
         Act.TELL_CONCEAL,
@@ -219,7 +219,7 @@ def read_words_in_code(text: str) -> WordsInCode:
     shown = read_prose(Paragraphs(words, 1)) if words.strip() else []
     code = CodeWords(text, 1)
     # Asked of the joined text: the words that a pattern needs may be on two lines of a comment.
-    possible = _places_of(TOLD_BY_CODE) & _lexicon().patterns.possible_in(code.view.text)
+    possible = _places_of(ACTS_OF_WORDS_IN_CODE) & _lexicon().patterns.possible_in(code.view.text)
     if not possible:
         return WordsInCode([], shown)
     told = _facts_at(code, code.view, _find(code.view.text, possible))

@@ -8,7 +8,7 @@ from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.pattern_set import Precheck
 
 
-class Secret(StrEnum):
+class SecretKind(StrEnum):
     SSH = "ssh keys"
     CLOUD = "cloud credentials"
     ENV_FILE = "an .env file"
@@ -34,17 +34,17 @@ class Sensitive(StrEnum):
 
 
 _DATA = load_data("places.toml")
-_SECRETS = tuple((Secret[name], "|".join(found)) for name, found in _DATA["secrets"].items())
+_SECRETS = tuple((SecretKind[name], "|".join(found)) for name, found in _DATA["secrets"].items())
 _SENSITIVE = tuple((Sensitive[name], "|".join(found)) for name, found in _DATA["sensitive"].items())
 #: A quick check of this many lines takes hardly longer than one of a single line.
 _LINES_AT_ONCE = 16
 _PRECHECK = Precheck(pattern for _, pattern in _SECRETS)
 #: Memory files are not secret by themselves, so a text may mention them.
-_SPOKEN_OF = tuple(pattern for kind, pattern in _SECRETS if kind is not Secret.MEMORY)
+_SPOKEN_OF = tuple(pattern for kind, pattern in _SECRETS if kind is not SecretKind.MEMORY)
 _ANY_SECRET = "(?m)" + "|".join(f"(?:{pattern})" for pattern in _SPOKEN_OF)
 
 
-def secret_in(text: str) -> Secret | None:
+def secret_in(text: str) -> SecretKind | None:
     """Return the kind of secret that a path or command names."""
     possible = (_SECRETS[place] for place in _PRECHECK.possible_in(text))
     return next((kind for kind, pattern in possible if _compiled(pattern).search(text)), None)
@@ -71,7 +71,7 @@ def secrets_in(text: str) -> list[int]:
 def may_name_secrets(text: str) -> bool:
     """Tell quickly whether the exact search could find anything."""
     possible = _PRECHECK.possible_in(text)
-    return any(_SECRETS[place][0] is not Secret.MEMORY for place in possible)
+    return any(_SECRETS[place][0] is not SecretKind.MEMORY for place in possible)
 
 
 def without_query(url: str) -> str:

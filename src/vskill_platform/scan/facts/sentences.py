@@ -138,7 +138,9 @@ def _is_excused(one: Combination, sentence: str) -> bool:
     if not excuses:
         return False
     told = [words[kind] for kind in one.kinds]
-    clauses = _CLAUSE_END.split(_ASIDE.sub(lambda aside: _told_aside(aside[0], told), sentence))
+    clauses = _CLAUSE_END.split(
+        _ASIDE.sub(lambda aside: _order_in_parentheses(aside[0], told), sentence)
+    )
     return any(
         _governs(found, clause, told, is_alone=len(clauses) == 1)
         for clause in clauses
@@ -147,7 +149,7 @@ def _is_excused(one: Combination, sentence: str) -> bool:
     )
 
 
-def _told_aside(aside: str, told: list[Any]) -> str:
+def _order_in_parentheses(aside: str, told: list[Any]) -> str:
     """Return what is in parentheses if it is a part of the order."""
     return aside if any(kind.search(aside) for kind in told) else " "
 

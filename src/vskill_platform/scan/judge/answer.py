@@ -7,7 +7,7 @@ import msgspec
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.model.judgement import Opinion, Reason
 from vskill_platform.scan.facts.facts import shorten
-from vskill_platform.scan.judge.evidence import Evidence, clean
+from vskill_platform.scan.judge.evidence import JudgeEvidence, clean
 
 _MAX_REASONS = 20
 _MAX_CLAIM, _MAX_SUMMARY = 2000, 4000
@@ -20,7 +20,7 @@ class CitedReason(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     line: int | None = None
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class JudgeAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     call: str
     verdict: Opinion
     confidence: Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -63,10 +63,10 @@ class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[Reason, ...]
 
 
-def read_answer(content: str, evidence: Evidence, *, call: str) -> CheckedAnswer:
+def read_answer(content: str, evidence: JudgeEvidence, *, call: str) -> CheckedAnswer:
     """Parse the answer completely or reject it: half an answer is none."""
     try:
-        answer = msgspec.json.decode(_unwrapped(content), type=Answer)
+        answer = msgspec.json.decode(_unwrapped(content), type=JudgeAnswer)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         wrong = shorten(clean(str(error)))
         raise JudgeFailed(f"the judge's answer does not match the schema: {wrong}") from error
@@ -90,7 +90,7 @@ def _unwrapped(content: str) -> str:
     return text
 
 
-def _located(reason: CitedReason, evidence: Evidence) -> Reason:
+def _located(reason: CitedReason, evidence: JudgeEvidence) -> Reason:
     """Find the place that a reason cites; a reason without an existing place is made up."""
     claim = shorten(clean(reason.claim))
     if reason.span is not None:

@@ -11,24 +11,28 @@ from vskill_platform.errors import JudgeFailed
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.scan.check_skill import read_skill
 from vskill_platform.scan.judge.answer import read_answer
-from vskill_platform.scan.judge.endpoint import Endpoint
-from vskill_platform.scan.judge.evidence import Evidence, clean, gather_evidence
+from vskill_platform.scan.judge.endpoint import JudgeEndpoint
+from vskill_platform.scan.judge.evidence import JudgeEvidence, clean, gather_evidence
 from vskill_platform.scan.judge.exchange import Completion, exchange
 from vskill_platform.scan.judge.prompt import PROMPT_VERSION, Prompt, build_prompt
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    evidence: Evidence
+class JudgeQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    evidence: JudgeEvidence
     prompt: Prompt
 
 
-async def prepare_question(folder: Path, *, max_chars: int, slots: CapacityLimiter) -> Question:
+async def prepare_question(
+    folder: Path, *, max_chars: int, slots: CapacityLimiter
+) -> JudgeQuestion:
     """Read the skill in a killable process and build the question about it."""
     evidence = await read_skill(gather_evidence, folder, max_chars, slots=slots)
-    return Question(evidence=evidence, prompt=build_prompt(evidence))
+    return JudgeQuestion(evidence=evidence, prompt=build_prompt(evidence))
 
 
-async def ask_judge(endpoint: Endpoint, question: Question, *, now: datetime) -> Judgement:
+async def ask_judge(
+    endpoint: JudgeEndpoint, question: JudgeQuestion, *, now: datetime
+) -> Judgement:
     """Return the judgement; a missing or malformed answer is an error, never a verdict."""
     stopwatch = Stopwatch()
     completion = await exchange(endpoint, question.prompt, now=now)
@@ -54,7 +58,7 @@ async def ask_judge(endpoint: Endpoint, question: Question, *, now: datetime) ->
     )
 
 
-def _tokens(endpoint: Endpoint, prompt: Prompt, completion: Completion) -> tuple[int, int]:
+def _tokens(endpoint: JudgeEndpoint, prompt: Prompt, completion: Completion) -> tuple[int, int]:
     """Return the tokens that the endpoint counted; if it does not count, estimate high."""
     if completion.usage:
         return completion.usage.prompt_tokens, completion.usage.completion_tokens

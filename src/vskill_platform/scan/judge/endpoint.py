@@ -19,7 +19,7 @@ _STRUCTURED = {
 }
 
 
-class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     model: str
     key: Secret
@@ -51,11 +51,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return round((tokens_in * self.price_in + tokens_out * self.price_out) / 1_000_000, 6)
 
 
-def endpoint_of(settings: Settings) -> Endpoint | None:
+def endpoint_of(settings: Settings) -> JudgeEndpoint | None:
     """Return the configured judge, or None."""
     if not settings.judge_url:
         return None
-    return Endpoint(
+    return JudgeEndpoint(
         url=settings.judge_url.rstrip("/") + "/chat/completions",
         model=settings.judge_model,
         key=settings.judge_key,

@@ -52,16 +52,16 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
 
 
-class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
+class EvidenceFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     role: Role
     lines: tuple[str, ...]
     is_cut: bool = False
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeEvidence(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[Span, ...]
-    files: tuple[ShownFile, ...]
+    files: tuple[EvidenceFile, ...]
     capabilities: Capabilities
     #: Files that are not shown at all, because they are not text or do not fit.
     left_out: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         yield from self.left_out
 
 
-def gather_evidence(folder: Path, max_chars: int) -> Evidence:
+def gather_evidence(folder: Path, max_chars: int) -> JudgeEvidence:
     """Choose what to show: first what is obeyed, then what is run, then what is read."""
     own = mark_run_files(read_skill_files(folder))
     opened = open_files(own)
@@ -106,7 +106,7 @@ def gather_evidence(folder: Path, max_chars: int) -> Evidence:
         is_lost = file.path in dropped and (one is None or one.is_cut)
         if _is_unseen(file, one) or file.path in unread or is_lost:
             unseen.append(clean(file.path))
-    return Evidence(
+    return JudgeEvidence(
         spans=spans,
         files=tuple(shown),
         capabilities=capabilities,
@@ -125,7 +125,7 @@ def _unread_paths(facts: list[LocatedFact]) -> frozenset[str]:
     )
 
 
-def _is_unseen(file: ScanFile, shown: ShownFile | None) -> bool:
+def _is_unseen(file: ScanFile, shown: EvidenceFile | None) -> bool:
     """Tell whether an agent would obey or run part of a file that the judge is not shown."""
     if shown is None:
         return file.is_run
@@ -198,7 +198,7 @@ def _key(located: LocatedFact) -> _Key:
     return located.path, fact.line, located.role, fact.act.value, fact.text, fact.host or ""
 
 
-def _show(file: ScanFile, room: int) -> ShownFile:
+def _show(file: ScanFile, room: int) -> EvidenceFile:
     """Show as many lines as fit; the last one may be cut."""
     lines: list[str] = []
     is_cut = file.is_cut
@@ -214,7 +214,7 @@ def _show(file: ScanFile, room: int) -> ShownFile:
             break
         lines.append(line)
         room -= len(line)
-    return ShownFile(path=clean(file.path), role=file.role, lines=tuple(lines), is_cut=is_cut)
+    return EvidenceFile(path=clean(file.path), role=file.role, lines=tuple(lines), is_cut=is_cut)
 
 
 def _is_text(file: ScanFile) -> bool:

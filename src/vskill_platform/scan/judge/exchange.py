@@ -16,7 +16,7 @@ import httpx2
 import msgspec
 
 from vskill_platform.errors import JudgeFailed
-from vskill_platform.scan.judge.endpoint import Endpoint
+from vskill_platform.scan.judge.endpoint import JudgeEndpoint
 from vskill_platform.scan.judge.prompt import Prompt
 
 #: An answer is one page of text at most.
@@ -64,7 +64,7 @@ class Completion(msgspec.Struct, frozen=True):
         return first.message.content
 
 
-async def exchange(endpoint: Endpoint, prompt: Prompt, *, now: datetime) -> Completion:
+async def exchange(endpoint: JudgeEndpoint, prompt: Prompt, *, now: datetime) -> Completion:
     """Send the question and return the response, within the judge's deadline."""
     seconds = endpoint.deadline.total_seconds()
     try:
@@ -88,7 +88,7 @@ async def exchange(endpoint: Endpoint, prompt: Prompt, *, now: datetime) -> Comp
         raise JudgeFailed("the judge's endpoint did not answer with a completion") from error
 
 
-async def _post(endpoint: Endpoint, prompt: Prompt, now: datetime) -> bytes:
+async def _post(endpoint: JudgeEndpoint, prompt: Prompt, now: datetime) -> bytes:
     headers = {"accept-encoding": "identity", "content-type": "application/json"}
     if key := endpoint.key.reveal():
         headers["authorization"] = f"Bearer {key}"

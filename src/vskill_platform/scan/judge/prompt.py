@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import msgspec
 
-from vskill_platform.scan.judge.evidence import Evidence, ShownFile, Span
+from vskill_platform.scan.judge.evidence import EvidenceFile, JudgeEvidence, Span
 
 _TEMPLATE = files("vskill_platform.scan").joinpath("judge", "prompt.md").read_text("utf-8")
 #: Increase when evidence is shown differently; changed wording is detected automatically.
@@ -35,7 +35,9 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         return (len(self.system.encode()) + len(self.user.encode())) // 3
 
 
-def build_prompt(evidence: Evidence, *, random: Callable[[int], str] = secrets.token_hex) -> Prompt:
+def build_prompt(
+    evidence: JudgeEvidence, *, random: Callable[[int], str] = secrets.token_hex
+) -> Prompt:
     """Build the question; it contains no opinion of the scanner or anybody else about the skill."""
     fence = _new_fence(evidence, random)
     return Prompt(
@@ -45,13 +47,13 @@ def build_prompt(evidence: Evidence, *, random: Callable[[int], str] = secrets.t
     )
 
 
-def _new_fence(evidence: Evidence, random: Callable[[int], str]) -> str:
+def _new_fence(evidence: JudgeEvidence, random: Callable[[int], str]) -> str:
     while any((fence := random(_FENCE_BYTES)) in text for text in evidence.texts()):
         pass
     return fence
 
 
-def _data(evidence: Evidence, fence: str) -> Iterator[str]:
+def _data(evidence: JudgeEvidence, fence: str) -> Iterator[str]:
     yield f"[{fence} FACTS]"
     yield from map(_fact, evidence.spans)
     yield f"[{fence} CAPABILITIES]"
@@ -72,7 +74,7 @@ def _fact(span: Span) -> str:
     return f"{place}: {span.act}{host}: {_quoted(span.text)}"
 
 
-def _numbered(file: ShownFile) -> Iterator[str]:
+def _numbered(file: EvidenceFile) -> Iterator[str]:
     for number, line in enumerate(file.lines, start=1):
         yield f"{number:>6}| {line}"
     if file.is_cut:

@@ -48,7 +48,7 @@ class UnreadableArchive(Exception):
         self.detail = detail
 
 
-class Member(msgspec.Struct, frozen=True):
+class ArchiveMember(msgspec.Struct, frozen=True):
     name: str
     raw: bytes = b""
     #: Why it is suspicious or unreadable, and the word for it; empty if it is fine.
@@ -74,7 +74,9 @@ class UnpackBudget:
         return raw
 
 
-def open_container(path: str, kind: FileType, raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
+def open_container(
+    path: str, kind: FileType, raw: bytes, budget: UnpackBudget
+) -> Iterator[ArchiveMember]:
     """Yield the members of a container; raise UnreadableArchive if it ends too early."""
     try:
         if kind is FileType.ZIP:
@@ -87,20 +89,20 @@ def open_container(path: str, kind: FileType, raw: bytes, budget: UnpackBudget) 
         raise UnreadableArchive("an archive that cannot be read", "broken") from error
 
 
-def _zip_members(raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
+def _zip_members(raw: bytes, budget: UnpackBudget) -> Iterator[ArchiveMember]:
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         infos = archive.infolist()
         if min((info.header_offset for info in infos), default=0):
-            yield Member("", flaw="an archive appended to another archive", detail="broken")
+            yield ArchiveMember("", flaw="an archive appended to another archive", detail="broken")
         for info in infos:
             if info.flag_bits & 1:
-                yield Member(info.filename, flaw="an encrypted archive", detail="encrypted")
+                yield ArchiveMember(info.filename, flaw="an encrypted archive", detail="encrypted")
             elif not info.is_dir():
                 with archive.open(info) as content:
                     yield _member(info.orig_filename, budget.take(content, len(raw)))
 
 
-def _tar_members(raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
+def _tar_members(raw: bytes, budget: UnpackBudget) -> Iterator[ArchiveMember]:
     with tarfile.open(fileobj=io.BytesIO(raw), mode="r:", tarinfo=_Header) as archive:
         for number, info in enumerate(archive):
             if number >= MAX_MEMBERS:
@@ -110,7 +112,7 @@ def _tar_members(raw: bytes, budget: UnpackBudget) -> Iterator[Member]:
             elif info.isreg() and not info.issparse() and (content := archive.extractfile(info)):
                 yield _member(info.name, budget.take(content, len(raw)))
             elif not info.isdir():
-                yield Member(
+                yield ArchiveMember(
                     info.name, flaw="an archive with a special file in it", detail="broken"
                 )
         if raw[archive.offset :].strip(b"\0"):  # some readers continue after a broken header
@@ -125,7 +127,7 @@ _Header = bounded_headers(
 
 def _unpacked(
     path: str, stream: Callable[[bytes], IO[bytes]], raw: bytes, budget: UnpackBudget
-) -> Iterator[Member]:
+) -> Iterator[ArchiveMember]:
     """Undo one compression; an archive inside belongs to the same container."""
     name = PurePosixPath(path).name
     suffix = PurePosixPath(name).suffix.lower()
@@ -136,7 +138,7 @@ def _unpacked(
     if file_type(plain, name) is FileType.TAR:
         yield from _tar_members(plain, budget)
     else:
-        yield Member(name or "content", plain)
+        yield ArchiveMember(name or "content", plain)
 
 
 def _xz(raw: bytes) -> IO[bytes]:
@@ -161,11 +163,11 @@ _STREAMS: dict[FileType, Callable[[bytes], IO[bytes]]] = {
 }
 
 
-def _member(name: str, raw: bytes, *, target: str = "") -> Member:
+def _member(name: str, raw: bytes, *, target: str = "") -> ArchiveMember:
     """Flag members that would be written outside the target folder."""
     leads_out = next((path for path in (name, target) if _leads_out(path)), None)
     flaw = f"an archive that writes outside its folder: {leads_out}" if leads_out else ""
-    return Member(name, raw, flaw=flaw, detail="broken" if flaw else "")
+    return ArchiveMember(name, raw, flaw=flaw, detail="broken" if flaw else "")
 
 
 def _leads_out(name: str) -> bool:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from vskill_platform.model.rights import Visitor, read_address
 from vskill_platform.stores.db import get_now, get_settings
-from vskill_platform.stores.rate_limit_store import Quota, count_one, take_shared
+from vskill_platform.stores.rate_limit_store import RateQuota, count_one, take_shared
 from vskill_platform.web.http.requests import Connection
 
 _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -25,13 +25,13 @@ class RateLimits:
 
     def take(self, kind: str, who: str, *, per_minute: int, now: datetime) -> None:
         """Count one request; raise if the visitor's quota is used up."""
-        self._take((kind, who), Quota(per_minute, _MINUTE, "requests a minute"), now)
+        self._take((kind, who), RateQuota(per_minute, _MINUTE, "requests a minute"), now)
 
     def take_hourly(self, kind: str, who: str, *, per_hour: int, now: datetime) -> None:
         """Count one request of a kind that is allowed a few times an hour."""
-        self._take((kind, who), Quota(per_hour, _HOUR, "requests of this kind an hour"), now)
+        self._take((kind, who), RateQuota(per_hour, _HOUR, "requests of this kind an hour"), now)
 
-    def _take(self, key: tuple[str, str], quota: Quota, now: datetime) -> None:
+    def _take(self, key: tuple[str, str], quota: RateQuota, now: datetime) -> None:
         self._whole_at[key] = count_one(self._whole_at.get(key), quota, now=now)
         if len(self._whole_at) > _MOST:
             self._forget(now.timestamp())
@@ -55,7 +55,7 @@ async def take_sign_in(connection: Connection, kind: str, who: str) -> None:
     rate = get_settings().sign_ins_per_minute
     # In memory first: most of those who are refused cost no access to the database.
     limits_of(connection).take(kind, who, per_minute=rate, now=get_now())
-    await take_shared(kind, who, Quota(rate, _MINUTE, "requests a minute"))
+    await take_shared(kind, who, RateQuota(rate, _MINUTE, "requests a minute"))
 
 
 def quota_key(visitor: Visitor) -> str:

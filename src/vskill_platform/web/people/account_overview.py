@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import msgspec
 
 from vskill_platform.catalogue.query import (
-    DownSkill,
     SkillHit,
     SkillQuery,
     SkillSort,
     SubmissionQuery,
     SubmissionRow,
     SubmissionSort,
+    TakenDownSkill,
 )
 from vskill_platform.errors import NotReady
 from vskill_platform.model.submission import SubmissionState
@@ -32,7 +32,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     #: The ones updated last.
     skills: list[SkillHit]
     #: Skills that were taken down.
-    down: list[DownSkill]
+    down: list[TakenDownSkill]
     submissions: list[SubmissionRow]
     total: int
     #: Submissions that wait for a review or were refused, the newest first.
@@ -51,7 +51,7 @@ async def _read(request: WebRequest, namespaces: Sequence[str]) -> Overview:
     catalogue, visitor = catalogue_of(request), visitor_of(request)
     visible = await visible_to(visitor)
     skills: list[SkillHit] = []
-    down: list[DownSkill] = []
+    down: list[TakenDownSkill] = []
     counts = {}
     for namespace in namespaces[:_MAX_NAMESPACES]:
         query = SkillQuery(

@@ -21,7 +21,7 @@ from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.user import User
 from vskill_platform.stores.mail_address_store import MailAddress, get_mail_address
-from vskill_platform.stores.rate_limit_store import Quota, take_shared
+from vskill_platform.stores.rate_limit_store import RateQuota, take_shared
 from vskill_platform.web.http.api_types import Shape, Text
 from vskill_platform.web.http.bodies import read_choices, read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
@@ -30,7 +30,7 @@ from vskill_platform.web.people.account_page import Notes, show_account, signed_
 from vskill_platform.web.people.sign_in_page import count_attempt
 
 #: Each sends a mail to an address that somebody typed.
-_PER_HOUR = Quota(5, timedelta(hours=1), "requests of this kind an hour")
+_PER_HOUR = RateQuota(5, timedelta(hours=1), "requests of this kind an hour")
 _MAX_TEXT = 254
 
 

@@ -10,7 +10,7 @@ from litestar.response import Redirect, Template
 from vskill_platform.access.oidc.accounts import unlink_account
 from vskill_platform.access.oidc.logout import end_sessions_of_provider
 from vskill_platform.access.oidc.sign_in import (
-    Client,
+    Browser,
     Departure,
     begin_oidc_login,
     finish_oidc_login,
@@ -79,7 +79,7 @@ async def oidc_start(request: WebRequest) -> Response[Any]:
 async def oidc_callback(request: WebRequest) -> Response[Any]:
     """Sign in the user whom the provider sends back, or link the account."""
     visitor = visitor_of(request)
-    client = Client(
+    client = Browser(
         secret=oidc_secret_of(request),
         user=visitor.user if visitor.via == "session" else None,
         address=visitor.address,

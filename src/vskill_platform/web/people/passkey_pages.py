@@ -31,7 +31,7 @@ from vskill_platform.web.http.visitor import (
     visitor_of,
 )
 from vskill_platform.web.people.account_page import check_strong_session, signed_in_user
-from vskill_platform.web.people.second_factor_pages import Shown, show_security
+from vskill_platform.web.people.second_factor_pages import ShownOnce, show_security
 from vskill_platform.web.people.sign_in_page import count_attempt, show_sign_in
 
 log = get_logger(__name__)
@@ -58,7 +58,7 @@ async def passkey_form(request: WebRequest) -> Response[Any]:
         await check_strong_session(request)
         if fields.get("act") == "remove":
             gone = await remove_passkey(user, fields.get("id", ""), fields.get("password", ""))
-            return await show_security(request, Shown(done=f"{gone.name} was removed."))
+            return await show_security(request, ShownOnce(done=f"{gone.name} was removed."))
         party = _relying_party(request)
         codes = await add_passkey(
             user,
@@ -68,8 +68,8 @@ async def passkey_form(request: WebRequest) -> Response[Any]:
             session_id=visitor_of(request).credential,
         )
     except (InvalidInput, NotAllowed, NotFound, NotSignedIn) as error:
-        return await show_security(request, Shown(problem=str(error)), status=400)
-    shown = Shown(done="The passkey was added.", recovery_codes=tuple(codes))
+        return await show_security(request, ShownOnce(problem=str(error)), status=400)
+    shown = ShownOnce(done="The passkey was added.", recovery_codes=tuple(codes))
     return await show_security(request, shown)
 
 

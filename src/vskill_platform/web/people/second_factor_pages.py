@@ -41,7 +41,7 @@ _HERE = "/account/security"
 _DONE = {"removed": "The second factor was removed."}
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ShownOnce(msgspec.Struct, frozen=True, kw_only=True):
     """What the page shows once."""
 
     done: str = ""
@@ -109,7 +109,7 @@ async def _step_form(name: str, back: str, *, problem: str = "", status: int = 2
 
 async def security_page(request: WebRequest) -> Template:
     done = _DONE.get(request.query_params.get("done", ""), "")
-    return await show_security(request, Shown(done=done))
+    return await show_security(request, ShownOnce(done=done))
 
 
 async def security_form(request: WebRequest) -> Response[Any]:
@@ -128,13 +128,13 @@ async def security_form(request: WebRequest) -> Response[Any]:
     try:
         return await action()
     except (InvalidInput, NotAllowed, NotFound) as error:
-        return await show_security(request, Shown(problem=str(error)), status=400)
+        return await show_security(request, ShownOnce(problem=str(error)), status=400)
 
 
 async def _begin(request: WebRequest, user: User, fields: dict[str, str]) -> Template:
     await check_strong_session(request)
     secret = await begin_totp(user, fields.get("password", ""))
-    return await show_security(request, Shown(new_secret=secret))
+    return await show_security(request, ShownOnce(new_secret=secret))
 
 
 async def _confirm(request: WebRequest, user: User, fields: dict[str, str]) -> Template:
@@ -143,13 +143,13 @@ async def _confirm(request: WebRequest, user: User, fields: dict[str, str]) -> T
     session_id = visitor_of(request).credential
     codes = await confirm_totp(user, fields.get("code", ""), session_id=session_id)
     done = "The second factor is on. You need a code at the next sign-in."
-    return await show_security(request, Shown(done=done, recovery_codes=tuple(codes)))
+    return await show_security(request, ShownOnce(done=done, recovery_codes=tuple(codes)))
 
 
 async def _renew(request: WebRequest, user: User, fields: dict[str, str]) -> Template:
     codes = await renew_recovery_codes(user, fields.get("code", ""))
     done = "The old recovery codes no longer work."
-    return await show_security(request, Shown(done=done, recovery_codes=tuple(codes)))
+    return await show_security(request, ShownOnce(done=done, recovery_codes=tuple(codes)))
 
 
 async def _remove(user: User, fields: dict[str, str]) -> Redirect:
@@ -157,7 +157,7 @@ async def _remove(user: User, fields: dict[str, str]) -> Redirect:
     return Redirect(f"{_HERE}?done=removed", status_code=303)
 
 
-async def show_security(request: WebRequest, shown: Shown, *, status: int = 200) -> Template:
+async def show_security(request: WebRequest, shown: ShownOnce, *, status: int = 200) -> Template:
     user, factor = signed_in_user(request), None
     if stored := await get_second_factor(user.name):
         factor = stored.record

@@ -15,7 +15,7 @@ from vskill_platform.access.sign_up import (
 )
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.stores.db import get_settings
-from vskill_platform.stores.rate_limit_store import Quota, take_shared
+from vskill_platform.stores.rate_limit_store import RateQuota, take_shared
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
@@ -23,7 +23,7 @@ from vskill_platform.web.http.visitor import session_cookie, visitor_of
 from vskill_platform.web.people.sign_in_page import confirmed_password, count_attempt
 
 #: Each sends a mail to an address that somebody typed.
-_PER_HOUR = Quota(5, timedelta(hours=1), "requests of this kind an hour")
+_PER_HOUR = RateQuota(5, timedelta(hours=1), "requests of this kind an hour")
 _MAX_TEXT = 254
 
 

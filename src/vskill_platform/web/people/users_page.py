@@ -57,7 +57,7 @@ class PendingLink(msgspec.Struct, frozen=True, kw_only=True):
     is_invitation: bool
 
 
-class Shown(msgspec.Struct, Generic[Item], frozen=True, kw_only=True):
+class ListPage(msgspec.Struct, Generic[Item], frozen=True, kw_only=True):
     """One page of a list that was searched."""
 
     items: list[Item]
@@ -115,7 +115,7 @@ def _search(
     path: str,
     items: Sequence[Item],
     texts_of: Callable[[Item], Iterable[str]],
-) -> Shown[Item]:
+) -> ListPage[Item]:
     """Return the requested page of the items that contain the text; beyond the last, the last."""
     q = request.query_params.get("q", "").strip()[:_MAX_TEXT]
     found = [one for one in items if any(q.casefold() in text.casefold() for text in texts_of(one))]
@@ -124,7 +124,7 @@ def _search(
     number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < len("10000") else 1
     page = min(max(1, number), pages)
     items_shown = found[(page - 1) * _A_PAGE : page * _A_PAGE]
-    return Shown(items=items_shown, q=q, page=page, pages=pages, total=len(found), path=path)
+    return ListPage(items=items_shown, q=q, page=page, pages=pages, total=len(found), path=path)
 
 
 async def add_user_form(request: WebRequest) -> Response[Any]:

@@ -24,9 +24,9 @@ from vskill_platform.events.manage_webhooks import (
 from vskill_platform.model.rights import Visitor
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.webhook_store import (
-    Delivery,
-    Endpoint,
     PayloadShape,
+    WebhookDelivery,
+    WebhookEndpoint,
     list_deliveries,
 )
 from vskill_platform.web.http.api_types import Limit, Ok, Shape, Text, clamp
@@ -197,14 +197,14 @@ async def replay_over_api(
     return Replayed(replayed=await replay_failed(webhook_id, since=data.since, actor=actor))
 
 
-async def queue_test(request: WebRequest, webhook_id: str) -> Delivery:
+async def queue_test(request: WebRequest, webhook_id: str) -> WebhookDelivery:
     limits_of(request).take_hourly(
         "webhook-test", quota_key(visitor_of(request)), per_hour=_TESTS_PER_HOUR, now=get_now()
     )
     return await send_test_event(webhook_id, actor=visitor_of(request).name)
 
 
-async def find_webhook(request: WebRequest, webhook_id: str) -> Endpoint:
+async def find_webhook(request: WebRequest, webhook_id: str) -> WebhookEndpoint:
     return await find_endpoint(webhook_id, manager_of(request))
 
 
@@ -218,7 +218,7 @@ def manager_of(request: WebRequest) -> Visitor:
     return visitor
 
 
-def webhook_item(one: Endpoint) -> WebhookItem:
+def webhook_item(one: WebhookEndpoint) -> WebhookItem:
     return WebhookItem(
         id=one.id,
         url=one.url,
@@ -235,7 +235,7 @@ def webhook_item(one: Endpoint) -> WebhookItem:
     )
 
 
-def delivery_item(one: Delivery) -> DeliveryItem:
+def delivery_item(one: WebhookDelivery) -> DeliveryItem:
     return DeliveryItem(
         id=one.id,
         event_id=one.event.id,

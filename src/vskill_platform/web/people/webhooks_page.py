@@ -24,7 +24,7 @@ from vskill_platform.events.payloads import build_payload
 from vskill_platform.model.event import CHOICES, REGISTRY_ONLY
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
-from vskill_platform.stores.webhook_store import Endpoint, PayloadShape, list_deliveries
+from vskill_platform.stores.webhook_store import PayloadShape, WebhookEndpoint, list_deliveries
 from vskill_platform.web.html.flash import act, act_and_show, admin_page
 from vskill_platform.web.http.bodies import read_choices, read_fields
 from vskill_platform.web.http.requests import WebRequest
@@ -79,7 +79,9 @@ async def webhook_page(request: WebRequest, webhook_id: FromPath[str]) -> Templa
     return await _show_one(request, await find_webhook(request, webhook_id))
 
 
-async def _show_one(request: WebRequest, endpoint: Endpoint, *, secret: str = "") -> Template:
+async def _show_one(
+    request: WebRequest, endpoint: WebhookEndpoint, *, secret: str = ""
+) -> Template:
     deliveries = await list_deliveries(endpoint.id, limit=_MAX_ROWS)
     context = {
         "webhook": endpoint,

@@ -260,9 +260,9 @@ async def version_named(skill: PublishedSkill, version: str | None) -> SkillVers
     versions = await get_versions(skill.slug)
     if version:
         return next((item for item in versions if item.version == version), None)
-    return next((item for item in versions if item.number == skill.offered), versions[-1])
+    return next((item for item in versions if item.number == skill.latest_number), versions[-1])
 
 
 def _if_named(skill: PublishedSkill, version: SkillVersion) -> str:
     """Return the version for links to its pages; empty for the latest."""
-    return "" if version.number == skill.offered else version.version
+    return "" if version.number == skill.latest_number else version.version

@@ -134,7 +134,7 @@ async def show_skill(request: WebRequest, name: FromPath[str], owner: Owner = ""
     except NoSkill:
         return await refused_json(await find_refused(request, name, owner))
     owned = split_slug(skill.slug)
-    latest = None if skill.down or skill.offered is None else await _latest(skill)
+    latest = None if skill.down or skill.latest_number is None else await _latest(skill)
     found = await assess_skill(skill)
     return {
         "skill": await skill_json(skill, latest),
@@ -254,4 +254,4 @@ async def _names_with(request: WebRequest, prefix: str, start: int, size: int) -
 
 
 async def _latest(skill: PublishedSkill) -> SkillVersion | None:
-    return await get_version(skill.slug, skill.offered) if skill.offered else None
+    return await get_version(skill.slug, skill.latest_number) if skill.latest_number else None

@@ -115,7 +115,7 @@ async def assess_version(skill: PublishedSkill, version: SkillVersion) -> Assess
 async def assess_skill(skill: PublishedSkill) -> Assessment:
     """Assess the version that is installed by default; if there is none, the newest."""
     versions = await get_versions(skill.slug)
-    chosen = next((item for item in versions if item.number == skill.offered), versions[-1])
+    chosen = next((item for item in versions if item.number == skill.latest_number), versions[-1])
     return await assess_version(skill, chosen)
 
 

@@ -15,7 +15,7 @@ from litestar.params import FromPath, FromQuery
 
 from vskill_platform.base.bounded_turns import BoundedTurns
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.base.program import CannotStart, Limits, Streams, running_program
+from vskill_platform.base.program import CannotStart, ProgramLimits, Streams, running_program
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import (
     Busy,
@@ -34,7 +34,7 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.git_protocol import (
-    Command,
+    GitCommand,
     advertise_abilities,
     list_matching_refs,
     needs_whole_pack,
@@ -57,7 +57,7 @@ _ANSWERS_REFS = f"application/x-{_SERVICE}-advertisement"
 _ANSWERS_FETCH = f"application/x-{_SERVICE}-result"
 #: A client names the commits that it has; a repository has as many as the skill has versions.
 _MAX_REQUEST_BYTES = 1024 * 1024
-_LIMITS = Limits(memory_bytes=1024 * 1024 * 1024, file_bytes=1024 * 1024 * 1024)
+_LIMITS = ProgramLimits(memory_bytes=1024 * 1024 * 1024, file_bytes=1024 * 1024 * 1024)
 _SECONDS = 120.0
 _TURNS = BoundedTurns(at_once=4, waiting=64, busy="too many git requests at once; try again")
 _NO_CACHE = {"Cache-Control": "no-cache, max-age=0, must-revalidate"}
@@ -108,7 +108,7 @@ async def fetch_objects(request: WebRequest, address: FromPath[str]) -> Response
     state = await find_state(skill)
 
     protocol = _protocol_of(request)
-    command = parse_command(body) if protocol == _VERSION_2 else Command("", ())
+    command = parse_command(body) if protocol == _VERSION_2 else GitCommand("", ())
 
     if command.name == "ls-refs":
         refs = list_matching_refs(state, command)

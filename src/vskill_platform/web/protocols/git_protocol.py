@@ -29,7 +29,7 @@ _ABILITIES = (
 )
 
 
-class Command(msgspec.Struct, frozen=True):
+class GitCommand(msgspec.Struct, frozen=True):
     name: str
     arguments: tuple[bytes, ...]
 
@@ -38,7 +38,7 @@ def advertise_abilities() -> bytes:
     return b"".join(packet(line + b"\n") for line in _ABILITIES) + b"0000"
 
 
-def parse_command(body: bytes) -> Command:
+def parse_command(body: bytes) -> GitCommand:
     """Read a request: the command, its options, and after a delimiter its arguments."""
     name, arguments, is_argument = "", [], False
     for line in _packets(body):
@@ -50,10 +50,10 @@ def parse_command(body: bytes) -> Command:
             arguments.append(line)
         elif line.startswith(b"command="):
             name = line.removeprefix(b"command=").decode("ascii", "replace")
-    return Command(name, tuple(arguments))
+    return GitCommand(name, tuple(arguments))
 
 
-def list_matching_refs(state: RepoState, command: Command) -> bytes:
+def list_matching_refs(state: RepoState, command: GitCommand) -> bytes:
     """Answer `ls-refs`: the refs with the requested prefixes."""
     asked = [text.removeprefix(b"ref-prefix ") for text in command.arguments]
     prefixes = tuple(
@@ -68,7 +68,7 @@ def list_matching_refs(state: RepoState, command: Command) -> bytes:
     return b"".join(packet(line + b"\n") for line in lines) + b"0000"
 
 
-def needs_whole_pack(state: RepoState, command: Command) -> bool:
+def needs_whole_pack(state: RepoState, command: GitCommand) -> bool:
     """Tell whether a fetch is a plain clone, which the pack answers as it is."""
     commits = {commit.encode() for _, commit in state.refs}
     wanted = {text[len(b"want ") :] for text in command.arguments if text.startswith(b"want ")}

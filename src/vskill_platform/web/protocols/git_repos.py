@@ -101,7 +101,7 @@ async def find_state(skill: PublishedSkill) -> RepoState:
         refs[f"refs/tags/v{version.version}"] = commit
         if version.plugin_commit:
             refs[f"refs/plugins/v{version.version}"] = version.plugin_commit
-        if version.number == skill.offered:
+        if version.number == skill.latest_number:
             refs[BRANCH] = commit
         kept.append(version)
         if mark := deleted_before(skill, version.number):

@@ -53,7 +53,7 @@ class Body(msgspec.Struct, frozen=True):
         return len(self.plain) + len(self.compressed)
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
+class ListScope(msgspec.Struct, frozen=True, kw_only=True):
     """What a list is about, and who asks for it."""
 
     #: A namespace or a repo; empty for the whole registry.
@@ -78,7 +78,7 @@ class Listings:
         #: Versions whose digests cannot be computed, because their archive is gone.
         self._hopeless: set[tuple[str, str]] = set()
 
-    async def get(self, catalogue: Catalogue, kind: str, scope: Scope, encode: Encode) -> Body:
+    async def get(self, catalogue: Catalogue, kind: str, scope: ListScope, encode: Encode) -> Body:
         """Return a list; *encode* gets the skills and returns what is sent as JSON."""
         key = self._key(catalogue, kind, scope)
         if known := self._bodies.get(key):
@@ -94,7 +94,7 @@ class Listings:
             self._bodies.keep(key, body)
             return body
 
-    def _key(self, catalogue: Catalogue, kind: str, scope: Scope) -> Hashable:
+    def _key(self, catalogue: Catalogue, kind: str, scope: ListScope) -> Hashable:
         is_public = not (scope.visible.is_all or scope.visible.namespaces)
         # Only lists with private skills contain signed URLs, which expire.
         window = 0 if is_public else current_window(get_now())
@@ -134,13 +134,13 @@ def make_body(content: Any) -> Body:
     return Body(plain, compressed, tag)
 
 
-async def scope_of(request: WebRequest, below: str = "") -> Scope:
+async def scope_of(request: WebRequest, below: str = "") -> ListScope:
     visible = await visible_to(visitor_of(request))
-    return Scope(below=below, visible=visible, base=base_url(request))
+    return ListScope(below=below, visible=visible, base=base_url(request))
 
 
 async def answer_list(
-    request: WebRequest, kind: str, scope: Scope, encode: Encode
+    request: WebRequest, kind: str, scope: ListScope, encode: Encode
 ) -> Response[Any]:
     listings: Listings = request.app.state.listings
     return answer_body(request, await listings.get(catalogue_of(request), kind, scope, encode))

@@ -53,7 +53,7 @@ class Position(NamedTuple):
         return cls(found[1], int(found[2])) if found else None
 
 
-class Event(NamedTuple):
+class StreamEvent(NamedTuple):
     kind: str
     data: dict[str, Any]
 
@@ -67,11 +67,11 @@ class Changes(Protocol):
         """Remember what is there now."""
         ...
 
-    async def read(self) -> list[Event]:
+    async def read(self) -> list[StreamEvent]:
         """Return what has changed since the last call."""
         ...
 
-    async def since(self, revision: int) -> list[Event] | None:
+    async def since(self, revision: int) -> list[StreamEvent] | None:
         """Return what has changed since a revision; None if that is not known."""
         ...
 
@@ -82,7 +82,7 @@ async def read_position() -> Position:
     return Position(history, await engine.revision())
 
 
-class SubmissionChanges:
+class SubmissionStream:
     def __init__(
         self, request: WebRequest, submitter: str, *, decisions_only: bool = False
     ) -> None:
@@ -93,19 +93,19 @@ class SubmissionChanges:
     async def begin(self) -> None:
         self._known = await self._latest()
 
-    async def read(self) -> list[Event]:
+    async def read(self) -> list[StreamEvent]:
         rows = await self._latest()
         changed = _new(rows, self._known)
         self._known = rows or self._known
         return self._events(changed)
 
-    async def since(self, revision: int) -> list[Event] | None:
+    async def since(self, revision: int) -> list[StreamEvent] | None:
         ids = await _changed_submissions(revision)
         if ids is None:
             return None
         return self._events(row for row in reversed(self._known) if row.id in ids)
 
-    def _events(self, rows: Iterable[SubmissionRow]) -> list[Event]:
+    def _events(self, rows: Iterable[SubmissionRow]) -> list[StreamEvent]:
         if self._decisions_only:
             return [_decision(row) for row in rows if row.state in _DECIDED]
         return [_submission_event(row) for row in rows]
@@ -123,7 +123,7 @@ class SubmissionChanges:
         return (await catalogue.list_submissions(query)).rows
 
 
-class SkillChanges:
+class SkillStream:
     def __init__(self, request: WebRequest, slugs: Iterable[str]) -> None:
         self._request = request
         self._known: Known = dict.fromkeys(slugs)
@@ -131,18 +131,18 @@ class SkillChanges:
     async def begin(self) -> None:
         self._known = await self._latest()
 
-    async def read(self) -> list[Event]:
+    async def read(self) -> list[StreamEvent]:
         now = await self._latest()
         changed = [slug for slug, skill in now.items() if _differs(self._known[slug], skill)]
         self._known = now
         return [await _latest_event(slug, now[slug]) for slug in changed]
 
-    async def since(self, revision: int) -> list[Event] | None:
+    async def since(self, revision: int) -> list[StreamEvent] | None:
         """Return new versions in order; every skill that is not available counts as gone.
 
         Also one that never existed: otherwise the answer would tell which private skills exist.
         """
-        found: list[Event] = []
+        found: list[StreamEvent] = []
         for slug, stored in self._known.items():
             if stored is None:
                 found.append(_gone(slug))
@@ -184,15 +184,15 @@ def _new(rows: list[SubmissionRow], known: list[SubmissionRow]) -> list[Submissi
     ]
 
 
-def _submission_event(row: SubmissionRow) -> Event:
+def _submission_event(row: SubmissionRow) -> StreamEvent:
     is_new = row.state is SubmissionState.RECEIVED and row.created_at == row.updated_at
     kind = "submission_created" if is_new else "state_changed"
-    return Event("scan_complete" if row.state in _FINISHED else kind, _submission_data(row))
+    return StreamEvent("scan_complete" if row.state in _FINISHED else kind, _submission_data(row))
 
 
-def _decision(row: SubmissionRow) -> Event:
+def _decision(row: SubmissionRow) -> StreamEvent:
     data = {"eventId": f"{row.id}@{row.updated_at.isoformat()}", **_submission_data(row)}
-    return Event("submission_decision", data)
+    return StreamEvent("submission_decision", data)
 
 
 def _submission_data(row: SubmissionRow) -> dict[str, Any]:
@@ -221,14 +221,14 @@ def _differs(before: Stored[PublishedSkill] | None, now: Stored[PublishedSkill] 
     return (old.version, old.digest) != (new.version, new.digest)
 
 
-async def _latest_event(slug: str, stored: Stored[PublishedSkill] | None) -> Event:
+async def _latest_event(slug: str, stored: Stored[PublishedSkill] | None) -> StreamEvent:
     if stored is None:
         return _gone(slug)
     (latest,) = (await versions_of(stored.record.slug, limit=1)).versions
     return _updated(slug, stored.record, latest)
 
 
-async def _versions_since(slug: str, skill: PublishedSkill, revision: int) -> list[Event]:
+async def _versions_since(slug: str, skill: PublishedSkill, revision: int) -> list[StreamEvent]:
     new = {version.version for version in await list_versions_since(skill.slug, revision)}
     listed = (await versions_of(skill.slug, limit=_MAX_VERSIONS)).versions
     return [
@@ -238,7 +238,7 @@ async def _versions_since(slug: str, skill: PublishedSkill, revision: int) -> li
     ]
 
 
-def _updated(slug: str, skill: PublishedSkill, item: VersionItem) -> Event:
+def _updated(slug: str, skill: PublishedSkill, item: VersionItem) -> StreamEvent:
     data = {
         "eventId": f"{skill.slug}@{item.version}",
         "skillId": f"{SKILL_ID}{slug}",
@@ -248,13 +248,15 @@ def _updated(slug: str, skill: PublishedSkill, item: VersionItem) -> Event:
         "diffSummary": item.diff_summary,
         "publishedAt": item.created_at,
     }
-    return Event("skill.updated", data)
+    return StreamEvent("skill.updated", data)
 
 
-def _gone(slug: str) -> Event:
-    return Event("gone", {"skillId": f"{SKILL_ID}{slug}", "reason": "it is no longer available"})
+def _gone(slug: str) -> StreamEvent:
+    return StreamEvent(
+        "gone", {"skillId": f"{SKILL_ID}{slug}", "reason": "it is no longer available"}
+    )
 
 
-def reload_all(reason: str) -> Event:
+def reload_all(reason: str) -> StreamEvent:
     """Return the event after which clients ask for everything again."""
-    return Event("gone", {"reason": f"{reason}; ask for the current state"})
+    return StreamEvent("gone", {"reason": f"{reason}; ask for the current state"})

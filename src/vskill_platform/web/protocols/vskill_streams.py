@@ -37,8 +37,8 @@ from vskill_platform.web.protocols.vskill_changes import (
     Changes,
     Message,
     Position,
-    SkillChanges,
-    SubmissionChanges,
+    SkillStream,
+    SubmissionStream,
     read_position,
     reload_all,
 )
@@ -77,7 +77,7 @@ async def stream_submissions(request: WebRequest, mine: FromQuery[bool] = False)
     visitor = visitor_of(request)
     if mine and visitor.user is None:
         raise NotSignedIn("sign in to follow your own submissions")
-    return await _stream(request, [SubmissionChanges(request, visitor.name if mine else "")])
+    return await _stream(request, [SubmissionStream(request, visitor.name if mine else "")])
 
 
 async def stream_skills(
@@ -129,10 +129,10 @@ def _sources(request: WebRequest, ids: list[str]) -> list[Changes]:
     slugs = [name.removeprefix(SKILL_ID) for name in ids if not name.startswith(_USER_ID)]
     found: list[Changes] = []
     if slugs:
-        found.append(SkillChanges(request, dict.fromkeys(slugs)))
+        found.append(SkillStream(request, dict.fromkeys(slugs)))
     for name in users:
         _check_is_own(visitor_of(request), name)
-        found.append(SubmissionChanges(request, name, decisions_only=True))
+        found.append(SubmissionStream(request, name, decisions_only=True))
     return found
 
 

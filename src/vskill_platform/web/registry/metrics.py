@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from litestar import Response
 
-from vskill_platform.base.metrics import Reading, render_metrics
+from vskill_platform.base.metrics import MetricReading, render_metrics
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.errors import EngineError, NotSignedIn
 from vskill_platform.queue.health import Health
@@ -37,16 +37,16 @@ def _has_metrics_token(request: WebRequest) -> bool:
     return is_bearer and hmac.compare_digest(sent.strip().encode(), expected.encode())
 
 
-async def _read_queue(request: WebRequest) -> list[Reading]:
+async def _read_queue(request: WebRequest) -> list[MetricReading]:
     """Read the shared queue; without a database the other metrics are still answered."""
     known: CachedHealth = request.app.state.health
     try:
         health = await known.look()
         mails, deliveries = await measure_mails(), await measure_deliveries()
     except EngineError:
-        return [Reading("vskill_database_up", "Whether the database answers.", 0)]
+        return [MetricReading("vskill_database_up", "Whether the database answers.", 0)]
     return [
-        Reading("vskill_database_up", "Whether the database answers.", 1),
+        MetricReading("vskill_database_up", "Whether the database answers.", 1),
         *_queue(health),
         *_backlog("mails", "Emails", mails, counted="counted to 1,000"),
         *_backlog(
@@ -58,62 +58,66 @@ async def _read_queue(request: WebRequest) -> list[Reading]:
     ]
 
 
-def _backlog(name: str, what: str, found: Backlog, *, counted: str) -> Iterator[Reading]:
+def _backlog(name: str, what: str, found: Backlog, *, counted: str) -> Iterator[MetricReading]:
     waited = (get_now() - found.oldest).total_seconds() if found.oldest else 0
-    yield Reading(f"vskill_{name}_waiting", f"{what} that wait, {counted}.", found.waiting)
-    yield Reading(
+    yield MetricReading(f"vskill_{name}_waiting", f"{what} that wait, {counted}.", found.waiting)
+    yield MetricReading(
         f"vskill_{name}_failed", f"{what} that are dead letters, {counted}.", found.failed
     )
-    yield Reading(
+    yield MetricReading(
         f"vskill_{name}_oldest_seconds", f"{what}: how long the oldest has waited.", max(waited, 0)
     )
 
 
-def _queue(health: Health) -> Iterator[Reading]:
+def _queue(health: Health) -> Iterator[MetricReading]:
     stats, now = health.queue, get_now()
     for state in ("ready", "leased", "delayed", "dead"):
-        yield Reading(
+        yield MetricReading(
             "vskill_queue_messages",
             "Messages of submissions in the queue, on all nodes together.",
             getattr(stats, state),
             {"state": state},
         )
     for state in ("ready", "leased", "delayed"):
-        yield Reading(
+        yield MetricReading(
             "vskill_background_messages",
             "Rescans and additions to the similarity index, on all nodes together.",
             getattr(stats.background, state),
             {"state": state},
         )
     oldest = stats.oldest_ready_age.total_seconds() if stats.oldest_ready_age else 0
-    yield Reading(
+    yield MetricReading(
         "vskill_queue_oldest_seconds", "How long the oldest ready message has waited.", oldest
     )
     is_paused = stats.paused_until is not None
-    yield Reading("vskill_queue_paused", "Whether the queue is paused.", is_paused)
-    yield Reading("vskill_queue_problems", "Problems of /healthz/queue.", len(health.problems))
-    yield Reading("vskill_workers", "Workers that are alive.", len(health.workers))
+    yield MetricReading("vskill_queue_paused", "Whether the queue is paused.", is_paused)
+    yield MetricReading(
+        "vskill_queue_problems", "Problems of /healthz/queue.", len(health.problems)
+    )
+    yield MetricReading("vskill_workers", "Workers that are alive.", len(health.workers))
     reviews = health.reviews
-    yield Reading(
+    yield MetricReading(
         "vskill_reviews_waiting", "Submissions that need review, counted to 1,000.", reviews.count
     )
     waited = (now - reviews.oldest).total_seconds() if reviews.oldest else 0
-    yield Reading(
+    yield MetricReading(
         "vskill_reviews_oldest_seconds", "How long the oldest submission has needed review.", waited
     )
 
 
-def _read_index(request: WebRequest) -> Iterator[Reading]:
+def _read_index(request: WebRequest) -> Iterator[MetricReading]:
     catalogue: Catalogue | None = request.app.state.catalogue
     is_ready = catalogue is not None and catalogue.is_ready
-    yield Reading("vskill_index_ready", "Whether the search index of this node is built.", is_ready)
+    yield MetricReading(
+        "vskill_index_ready", "Whether the search index of this node is built.", is_ready
+    )
     if catalogue is None:
         return
     freshness = catalogue.freshness
     age = freshness.age.total_seconds() if freshness.age is not None else -1
-    yield Reading(
+    yield MetricReading(
         "vskill_index_lag_seconds", "Since when the search index is not current; -1: never.", age
     )
-    yield Reading(
+    yield MetricReading(
         "vskill_index_revision", "The revision that the search index has read.", freshness.revision
     )

@@ -15,7 +15,7 @@ Path = tuple[str, ...]
 Values = dict[str, str]
 
 
-class Column(msgspec.Struct, frozen=True):
+class FormColumn(msgspec.Struct, frozen=True):
     path: Path
     kind: Literal["text", "date", "number", "flag"] = "text"
 
@@ -27,19 +27,23 @@ class Column(msgspec.Struct, frozen=True):
 #: What the form edits of each array of tables; other keys of a row stay as they are.
 COLUMNS = {
     "suppressions": (
-        Column(("rule",)),
-        Column(("path",)),
-        Column(("skill",)),
-        Column(("reason",)),
-        Column(("expires",), "date"),
+        FormColumn(("rule",)),
+        FormColumn(("path",)),
+        FormColumn(("skill",)),
+        FormColumn(("reason",)),
+        FormColumn(("expires",), "date"),
     ),
     "namespaces": (
-        Column(("match",)),
-        Column(("thresholds", "review_at")),
-        Column(("thresholds", "reject_at")),
-        Column(("limits", "submissions_per_day"), "number"),
+        FormColumn(("match",)),
+        FormColumn(("thresholds", "review_at")),
+        FormColumn(("thresholds", "reject_at")),
+        FormColumn(("limits", "submissions_per_day"), "number"),
     ),
-    "scanners": (Column(("name",)), Column(("required",), "flag"), Column(("on_fail",))),
+    "scanners": (
+        FormColumn(("name",)),
+        FormColumn(("required",), "flag"),
+        FormColumn(("on_fail",)),
+    ),
 }
 #: More rows are edited as text: the form would have too many fields.
 MAX_ROWS = 50
@@ -118,7 +122,7 @@ def _row(
     return row
 
 
-def _value(typed: str, column: Column, at: tuple[str | int, ...]) -> Any:
+def _value(typed: str, column: FormColumn, at: tuple[str | int, ...]) -> Any:
     if not typed:
         return None
     if column.kind == "flag":

@@ -4,7 +4,7 @@ import msgspec
 
 from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
-from vskill_platform.catalogue.query import DownSkill
+from vskill_platform.catalogue.query import TakenDownSkill
 from vskill_platform.errors import NotReady
 from vskill_platform.model.lookalike import compare_names
 from vskill_platform.model.submission import Submission
@@ -23,7 +23,7 @@ _COMMON = ("license", "copying", "notice")
 
 
 class Resemblance(msgspec.Struct, frozen=True, kw_only=True):
-    skill: DownSkill
+    skill: TakenDownSkill
     #: What both have in common, in words.
     because: tuple[str, ...]
 
@@ -65,7 +65,7 @@ def _tells(path: str, size: int) -> bool:
     return size >= _MIN_BYTES and not name.startswith(_COMMON)
 
 
-def _reasons(submission: Submission, skill: DownSkill, shared: list[str]) -> tuple[str, ...]:
+def _reasons(submission: Submission, skill: TakenDownSkill, shared: list[str]) -> tuple[str, ...]:
     reasons = [f"has the same {path}" for path in shared[:3]]
     if skill.namespace == submission.source.namespace:
         reasons.append("same publisher")

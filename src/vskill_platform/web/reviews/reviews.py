@@ -13,7 +13,7 @@ from vskill_platform.errors import Busy, NotFound
 from vskill_platform.model.failure import results_in
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import Finding
-from vskill_platform.publish.moderation.hold_skill import reopened
+from vskill_platform.publish.moderation.hold_skill import opened_held_skill
 from vskill_platform.publish.moderation.list_reviews import (
     Case,
     diff_to_published,
@@ -209,7 +209,7 @@ async def _read_file(
 ) -> ShownFile:
     """Read one of the files that are stored until the decision."""
     try:
-        async with reopened(submission) as snapshot:
+        async with opened_held_skill(submission) as snapshot:
             known = {file.path: file for file in snapshot.files}
             if path not in known:
                 return ShownFile(path=path, note="there is no such file")

@@ -29,7 +29,7 @@ _ROOM = 2_000
 _UNREADABLE = "The files of this version cannot be read right now, so no lines are shown."
 
 
-class Place(msgspec.Struct, frozen=True):
+class CapabilityLine(msgspec.Struct, frozen=True):
     path: str
     line: int
     text: str
@@ -37,7 +37,7 @@ class Place(msgspec.Struct, frozen=True):
 
 class ShownValue(msgspec.Struct, frozen=True):
     text: str
-    places: tuple[Place, ...]
+    places: tuple[CapabilityLine, ...]
 
 
 class Capability(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,14 +120,14 @@ def _grouped(found: Capabilities, lines: Mapping[str, list[str]]) -> Iterator[Ca
             )
 
 
-def _places(value: str, lines: Mapping[str, list[str]]) -> Iterator[Place]:
+def _places(value: str, lines: Mapping[str, list[str]]) -> Iterator[CapabilityLine]:
     left = _MAX_PLACES
     # "npm: playwright@1.49.0" names the installer first; "git" is not in "github".
     words = re.compile(rf"(?<!\w){re.escape(value.rpartition(': ')[2])}(?!\w)")
     for path, texts in lines.items():
         for number, text in enumerate(texts, 1):
             if words.search(text):
-                yield Place(path, number, text.strip()[:MAX_LINE_CHARACTERS])
+                yield CapabilityLine(path, number, text.strip()[:MAX_LINE_CHARACTERS])
                 left -= 1
                 if not left:
                     return

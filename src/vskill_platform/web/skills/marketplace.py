@@ -10,7 +10,7 @@ from litestar.status_codes import HTTP_302_FOUND
 
 from vskill_platform.catalogue.match import WITHOUT
 from vskill_platform.catalogue.query import SkillQuery, SkillSort, Visible
-from vskill_platform.catalogue.words import question_words
+from vskill_platform.catalogue.words import query_words
 from vskill_platform.model.skill import CAPABILITY_KINDS
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.html.templating import tier_name
@@ -249,7 +249,7 @@ async def skill_list(request: WebRequest) -> Response[Any]:
             "pages": pages,
             "filters": offered_filters(search, results.facets or {}),
             "chips": chosen_filters(search),
-            "words": question_words(results.searched_for or search.text),
+            "words": query_words(results.searched_for or search.text),
             "freshness": catalogue.freshness,
         },
     )

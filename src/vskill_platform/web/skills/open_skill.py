@@ -61,7 +61,7 @@ class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_latest(self) -> bool:
-        return self.version.number == self.skill.offered
+        return self.version.number == self.skill.latest_number
 
     @property
     def is_offered(self) -> bool:

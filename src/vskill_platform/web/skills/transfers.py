@@ -15,7 +15,7 @@ from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.namespace import checked_namespace, namespace_of_skill
 from vskill_platform.model.rights import RIGHTS, Right, Visitor
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.publish.versions.move_skill import home_in, rename_skill, transfer_skill
+from vskill_platform.publish.versions.move_skill import location_in, rename_skill, transfer_skill
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.namespace_store import get_namespace
@@ -103,7 +103,7 @@ async def transfer(visitor: Visitor, skill: PublishedSkill, namespace: str, reas
         return Moved(subject=moved.slug, is_done=True)
     if namespace_of_skill(skill) == namespace:
         raise InvalidInput(f"{skill.slug} already belongs to {namespace}")
-    home_in(skill, namespace)  # an error now, not when it is accepted
+    location_in(skill, namespace)  # an error now, not when it is accepted
     return await _offer(visitor, Transfer(
         subject=skill.slug, to=namespace, by=visitor.name, at=get_now()
     ), reason=reason)  # fmt: skip

@@ -108,7 +108,7 @@ async def requeue_form(request: WebRequest, submission_id: FromPath[str]) -> Red
     return await act(_HERE, work)
 
 
-async def revive_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
+async def requeue_letter_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
     async def work() -> str:
         submission = await requeue_dead_letter(message_id, actor=visitor_of(request).name)
         return f"{submission.skill_name if submission else f'Message {message_id}'} was requeued."
@@ -303,7 +303,7 @@ async def _letter_item(visitor: Visitor, letter: DeadLetter) -> LetterItem:
     )
 
 
-async def revive_over_api(
+async def requeue_letter_over_api(
     request: WebRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
 ) -> Ok:
     """Requeue a failed message; its submission starts over."""

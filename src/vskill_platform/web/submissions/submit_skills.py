@@ -23,7 +23,7 @@ from vskill_platform.intake.discover import (
     discovered_archive,
     discovered_files,
 )
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import SubmitResult, submit
 from vskill_platform.intake.submit_set import SubmittedSet, submit_paths, submit_set
 from vskill_platform.model.namespace import checked_namespace, namespace_of
@@ -85,9 +85,9 @@ async def submit_source(visitor: Visitor, source: Source, *, is_private: bool) -
     await _check_namespace(visitor, namespace_of(source), is_private=is_private)
     may_replace_ref = await check_may_publish_ref(visitor, source)
     await check_pending(visitor, 1)
-    offer = Offer(source=source, is_private=is_private)
+    wanted = SubmissionRequest(source=source, is_private=is_private)
     return await submit(
-        offer,
+        wanted,
         submitter=visitor.name,
         group=group_of(visitor),
         may_replace_ref=may_replace_ref,
@@ -165,9 +165,9 @@ async def submit_skill(
                 raise SourceRefused(f"there is no {MANIFEST} at the top of {name!r}")
             await check_pending(visitor, 1)
             await charge_upload(visitor, namespace, sum(len(file.content) for file in files))
-            offer = msgspec.structs.replace(await discovery.offer(skill), version=version)
-            await check_may_replace(visitor, offer.source)
-            return await submit(offer, submitter=visitor.name, group=group_of(visitor))
+            wanted = msgspec.structs.replace(await discovery.request_for(skill), version=version)
+            await check_may_replace(visitor, wanted.source)
+            return await submit(wanted, submitter=visitor.name, group=group_of(visitor))
 
 
 async def _upload_namespace(visitor: Visitor, namespace: str, *, is_private: bool) -> str:

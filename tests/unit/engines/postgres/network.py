@@ -1,23 +1,19 @@
-"""A network in front of a server: a proxy that can lose what passes through it."""
+"""A network between an engine and its server: a proxy that can lose what passes through it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 _PIECE = 64 * 1024
 _PORT = 5432
 
 
-OpenServer = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
-
-
 class Network:
-    def __init__(self, open_server: OpenServer) -> None:
-        self._open_server = open_server
-        #: The server through this network.
-        self.url = ""
+    def __init__(self, socket: str, url: str) -> None:
+        self._socket = socket
+        #: The database through this network.
+        self.url = url
         #: Called with what the client sends; True: forward it, and lose the answer.
         self.loses_answer_to: Callable[[bytes], bool] = lambda _: False
         self.is_cut = False
@@ -49,7 +45,7 @@ class Network:
             self.refused.set()
             return
         await self._flows.wait()
-        server_reader, server_writer = await self._open_server()
+        server_reader, server_writer = await asyncio.open_unix_connection(self._socket)
         mine = {writer, server_writer}
         self._writers |= mine
         answers = asyncio.create_task(self._pass_on(server_reader, writer))
@@ -87,31 +83,11 @@ class Network:
 
 @asynccontextmanager
 async def a_network(url: str) -> AsyncIterator[Network]:
-    """Listen for clients of a database server, which itself listens on a socket in a folder."""
+    """Listen on loopback; the server itself listens on a socket in a folder."""
     parts = urlsplit(url)
     options = {name: values[0] for name, values in parse_qs(parts.query).items()}
     socket = f"{options.pop('host')}/.s.PGSQL.{_PORT}"
-    options["sslmode"] = "disable"
-    async with _listening(lambda: asyncio.open_unix_connection(socket)) as (network, port):
-        network.url = urlunsplit(
-            ("postgresql", f"{parts.username}@127.0.0.1:{port}", parts.path, urlencode(options), "")
-        )
-        yield network
-
-
-@asynccontextmanager
-async def a_network_to_http(url: str) -> AsyncIterator[Network]:
-    """Listen for clients of a server on a port of this machine."""
-    parts = urlsplit(url)
-    open_server = partial(asyncio.open_connection, parts.hostname, parts.port)
-    async with _listening(open_server) as (network, port):
-        network.url = f"http://127.0.0.1:{port}"
-        yield network
-
-
-@asynccontextmanager
-async def _listening(open_server: OpenServer) -> AsyncIterator[tuple[Network, int]]:
-    network = Network(open_server)
+    network = Network(socket, "")
     visits: set[asyncio.Task[None]] = set()
 
     async def visit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -121,7 +97,12 @@ async def _listening(open_server: OpenServer) -> AsyncIterator[tuple[Network, in
         await network.connect(reader, writer)
 
     async with await asyncio.start_server(visit, "127.0.0.1", 0) as server:
-        yield network, server.sockets[0].getsockname()[1]
+        port = server.sockets[0].getsockname()[1]
+        options["sslmode"] = "disable"
+        network.url = urlunsplit(
+            ("postgresql", f"{parts.username}@127.0.0.1:{port}", parts.path, urlencode(options), "")
+        )
+        yield network
         network.cut()
         for task in visits:
             task.cancel()

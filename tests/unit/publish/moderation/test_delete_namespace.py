@@ -23,7 +23,7 @@ from vskill_platform.publish.moderation.delete_namespace import (
     delete_namespace,
     preview_namespace_deletion,
 )
-from vskill_platform.publish.moderation.delete_skill import SECOND_THOUGHTS
+from vskill_platform.publish.moderation.delete_skill import OWNER_DELETES_WITHIN
 from vskill_platform.publish.moderation.review_skill import why_not_approve
 from vskill_platform.publish.versions.move_skill import transfer_skill
 from vskill_platform.runtime.env import WorkerEnv
@@ -104,7 +104,7 @@ async def test_an_owner_deletes_nothing_if_others_rely_on_one_skill(
     ada: Visitor, clock: ManualClock
 ) -> None:
     await add_installs({OTHER: 3})
-    clock.advance(seconds=SECOND_THOUGHTS.total_seconds() + 1)
+    clock.advance(seconds=OWNER_DELETES_WITHIN.total_seconds() + 1)
 
     with pytest.raises(NotAllowed, match="1 skill cannot be deleted by an owner"):
         await delete_namespace("ada", actor="ada", reason="we moved")
@@ -158,7 +158,7 @@ async def test_an_owner_completes_a_deletion_although_a_skill_was_installed_mean
 ) -> None:
     await close_namespace("ada")
     await add_installs({OTHER: 1})
-    clock.advance(seconds=SECOND_THOUGHTS.total_seconds() + 1)
+    clock.advance(seconds=OWNER_DELETES_WITHIN.total_seconds() + 1)
 
     done = await delete_namespace("ada", actor="ada", reason="we moved")
 

@@ -15,7 +15,7 @@ from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.source import git_source, upload_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.delete_skill import (
-    SECOND_THOUGHTS,
+    OWNER_DELETES_WITHIN,
     delete_skill,
     preview_deletion,
 )
@@ -155,7 +155,7 @@ async def test_only_its_owner_publishes_under_the_name_again_and_no_number_retur
     assert version.number == 3
     stored = await get_skill(SLUG)
     assert stored
-    assert (stored.record.offered, stored.record.version) == (3, "1.0.2")
+    assert (stored.record.latest_number, stored.record.version) == (3, "1.0.2")
     assert len((await find_state(stored.record)).versions) == 1
 
 
@@ -251,8 +251,8 @@ async def test_the_only_version_goes_with_the_skill(bound: WorkerEnv, tmp_path: 
     [
         (0, timedelta(days=300), False, True),
         (9, timedelta(days=300), True, True),
-        (9, SECOND_THOUGHTS, False, True),
-        (9, SECOND_THOUGHTS + timedelta(seconds=1), False, False),
+        (9, OWNER_DELETES_WITHIN, False, True),
+        (9, OWNER_DELETES_WITHIN + timedelta(seconds=1), False, False),
     ],
 )
 async def test_owners_delete_what_nobody_relies_on(

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.cases import all_cases
-from vskill_platform.model.lookalike import is_one_slip_apart
+from vskill_platform.model.lookalike import is_one_typo_apart
 from vskill_platform.model.verdict import Severity, Verdict
-from vskill_platform.scan.facts.packages import known_packages, looks_like, one_slip_from
+from vskill_platform.scan.facts.packages import known_packages, looks_like, one_typo_from
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 HEAD = "---\nname: notes\ndescription: Tidies notes.\n{head}---\n\nTake notes.\n"
@@ -177,10 +177,10 @@ def test_every_known_name_one_slip_away_is_found_without_comparing_all(registry:
     ]
 
     for slip in slips:
-        assert one_slip_from(slip, registry) == {
-            name for name in known if is_one_slip_apart(slip, name)
+        assert one_typo_from(slip, registry) == {
+            name for name in known if is_one_typo_apart(slip, name)
         }
 
 
 def test_a_very_long_name_resembles_nothing() -> None:
-    assert one_slip_from("requests" * 100_000, "pypi") == set()
+    assert one_typo_from("requests" * 100_000, "pypi") == set()

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from tests.casts import a_skill_folder
 from tests.scanners import SARIF, a_program, a_result, a_scanner, sarif
-from vskill_platform.base.program import Limits
+from vskill_platform.base.program import ProgramLimits
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import (
     MAX_FINDINGS,
     ExternalScanResult,
     ExternalScanStatus,
-    Reading,
+    OutputFormat,
 )
 from vskill_platform.model.verdict import FindingKind, Severity, Verdict, verdict_from
 from vskill_platform.scan.external import run_program
-from vskill_platform.scan.external.read_output import Place, as_findings, read_output
+from vskill_platform.scan.external.read_output import ScannedFolder, as_findings, read_output
 from vskill_platform.scan.external.run_scanner import run_scanner, version_of
 
 S = ExternalScanStatus
@@ -203,7 +203,7 @@ async def test_megabytes_of_output_are_an_error(
 async def test_an_output_without_end_is_ended_by_the_system(
     skill: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_program, "_LIMITS", Limits(file_bytes=1024 * 1024))
+    monkeypatch.setattr(run_program, "_LIMITS", ProgramLimits(file_bytes=1024 * 1024))
 
     outcome = await scan(skill, "while True: print('x' * 100_000)\n")
 
@@ -309,7 +309,7 @@ async def test_it_sees_nothing_of_our_environment(
     monkeypatch.setenv("VSKILL_JUDGE_KEY", "sk-secret")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     tell = "print(json.dumps([{'id': name} for name in os.environ if name != 'LC_CTYPE']))\n"
-    reading = Reading(format="json", rule="id")
+    reading = OutputFormat(format="json", rule="id")
 
     outcome = await scan(skill, tell, reading=reading, environment={"MINE": "1"})
 
@@ -339,7 +339,10 @@ async def test_a_skill_cannot_bring_the_configuration_of_its_scanner(skill: Path
     )
 
     outcome = await scan(
-        skill, tell, reading=Reading(format="json", rule="id"), own_files={".probeignore": "ours"}
+        skill,
+        tell,
+        reading=OutputFormat(format="json", rule="id"),
+        own_files={".probeignore": "ours"},
     )
 
     assert [finding.rule for finding in outcome.findings] == ["probe/.probeignore=ours"]
@@ -362,7 +365,7 @@ async def test_findings_may_come_in_a_file(skill: Path) -> None:
     assert (linked.status, linked.note) == (S.ERROR, "it wrote no output")
 
 
-JSON = Reading(
+JSON = OutputFormat(
     format="json",
     findings="out.issues",
     rule="check",
@@ -406,7 +409,7 @@ async def test_json_of_another_form_is_an_error(skill: Path, document: dict[str,
     assert outcome.status is S.ERROR
 
 
-LINES = Reading(
+LINES = OutputFormat(
     format="lines",
     pattern=r"^(?P<file>.+): (?P<rule>\S+) FOUND$",
     complete="Infected files:",
@@ -464,7 +467,7 @@ def test_any_output_is_read_or_refused(output: bytes) -> None:
             told = read_output(output, reading)
         except ScannerFailed:
             continue
-        found = as_findings(told, Place(), scanner="probe", default=Severity.LOW)
+        found = as_findings(told, ScannedFolder(), scanner="probe", default=Severity.LOW)
         assert len(found) == min(len(told), MAX_FINDINGS)
         assert all(item.kind is FindingKind.EXTERNAL for item in found)
         msgspec.json.encode(found)  # it can be stored

@@ -12,14 +12,14 @@ from tests.cases import all_cases
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.model.judgement import Opinion, Reason
 from vskill_platform.scan.facts.facts import Role
-from vskill_platform.scan.judge.answer import ANSWER_SCHEMA, Answer, CitedReason, read_answer
-from vskill_platform.scan.judge.evidence import Evidence, ShownFile, Span
+from vskill_platform.scan.judge.answer import ANSWER_SCHEMA, CitedReason, JudgeAnswer, read_answer
+from vskill_platform.scan.judge.evidence import EvidenceFile, JudgeEvidence, Span
 
-EVIDENCE = Evidence(
+EVIDENCE = JudgeEvidence(
     spans=(
         Span(id="S1", path="run.sh", line=3, role=Role.SCRIPT, act="sends data", text="curl -d @x"),
     ),
-    files=(ShownFile(path="SKILL.md", role=Role.INSTRUCTION, lines=("one", "two")),),
+    files=(EvidenceFile(path="SKILL.md", role=Role.INSTRUCTION, lines=("one", "two")),),
     capabilities={},
 )
 
@@ -122,7 +122,9 @@ def test_words_of_the_judge_cannot_play_tricks_on_a_terminal() -> None:
 def test_schema_and_struct_ask_for_the_same() -> None:
     items = ANSWER_SCHEMA["properties"]["reasons"]["items"]
 
-    assert ANSWER_SCHEMA["required"] == [field.name for field in msgspec.structs.fields(Answer)]
+    assert ANSWER_SCHEMA["required"] == [
+        field.name for field in msgspec.structs.fields(JudgeAnswer)
+    ]
     assert items["required"] == [field.name for field in msgspec.structs.fields(CitedReason)]
     jsonschema.validate(msgspec.json.decode(an_answer()), ANSWER_SCHEMA)
 

@@ -31,7 +31,7 @@ from tests.judges import (
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.model.judgement import Judgement, Opinion
 from vskill_platform.scan.judge.ask_judge import ask_judge
-from vskill_platform.scan.judge.endpoint import Endpoint, endpoint_of
+from vskill_platform.scan.judge.endpoint import JudgeEndpoint, endpoint_of
 from vskill_platform.scan.judge.exchange import MAX_ANSWER_BYTES, MAX_RETRY_AFTER
 from vskill_platform.scan.judge.prompt import PROMPT_VERSION
 from vskill_platform.scan.scan_skill import scan_skill
@@ -47,7 +47,7 @@ async def judge() -> AsyncIterator[JudgeServer]:
         yield server
 
 
-def endpoint(judge: JudgeServer, **changes: Any) -> Endpoint:
+def endpoint(judge: JudgeServer, **changes: Any) -> JudgeEndpoint:
     found = endpoint_of(judge.settings(Settings(judge_key=Secret(KEY)), **changes))
     assert found
     return found

@@ -7,13 +7,13 @@ from benchmarks.scan_evasion import Variant
 from tests.cases import all_cases
 from tests.casts import a_skill_folder
 from tests.evasions import some_variants
-from vskill_platform.scan.judge.evidence import Evidence, clean, gather_evidence
+from vskill_platform.scan.judge.evidence import JudgeEvidence, clean, gather_evidence
 from vskill_platform.scan.judge.prompt import build_prompt
 
 ALL = 120_000
 
 
-def paths(evidence: Evidence) -> list[str]:
+def paths(evidence: JudgeEvidence) -> list[str]:
     return [file.path for file in evidence.files]
 
 

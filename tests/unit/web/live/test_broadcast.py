@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.probes import ProbingEngine
-from vskill_platform.engines.ports import Change, Engine
+from vskill_platform.engines.ports import Engine, RecordChange
 from vskill_platform.errors import EngineError, FeedTrimmed
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.withdraw import withdraw
@@ -81,7 +81,7 @@ class FailingFeed(ProbingEngine):
         super().__init__(engine)
         self.failures = list(failures)
 
-    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[Change]:
+    def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[RecordChange]:
         if self.failures:
             raise self.failures.pop(0)
         return super().changes(after=after, prefixes=prefixes)

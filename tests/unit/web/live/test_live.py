@@ -15,7 +15,7 @@ from tests.unit.web.api_cast import Registry, browser_of, delay_index, open_regi
 from tests.unit.web.pages_cast import put_submission
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.access.users import disable_user
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.source import git_source
@@ -192,7 +192,7 @@ async def test_a_page_ends_when_it_is_no_longer_for_its_visitor(
     ada = await browser_of(Role.PUBLISHER)
     await add_owner("ada", "ada", actor="test")
     source = git_source(REPO, "tidy")
-    hidden = await submit(Offer(source=source, is_private=True), submitter="ada")
+    hidden = await submit(SubmissionRequest(source=source, is_private=True), submitter="ada")
 
     async with listening(registry, f"/live/submissions/{hidden.submission.id}", ada) as page:
         await page.head()

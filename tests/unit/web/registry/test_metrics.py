@@ -45,7 +45,7 @@ from vskill_platform.settings import load_settings
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.mail_store import Mail, bury_mail, get_mail, new_mail, write_mail
 from vskill_platform.stores.webhook_store import (
-    Endpoint,
+    WebhookEndpoint,
     get_delivery,
     new_delivery,
     write_delivery,
@@ -142,7 +142,7 @@ async def test_the_queue_and_the_index_are_read_when_asked(registry: Registry) -
 async def test_mails_and_deliveries_that_wait_or_failed_are_counted_with_their_age(
     registry: Registry, clock: ManualClock
 ) -> None:
-    endpoint = Endpoint(
+    endpoint = WebhookEndpoint(
         id="ep_1", url="https://a.example", namespace="", owner="cyd", secret="",
         created_at=clock.now(),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from tests.casts import a_skill_folder
 from tests.unit.web.api_cast import Registry, audited, open_registry, token_of
 from tests.unit.web.pages_cast import a_source, put_skill, put_submission
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.intake.withdraw import withdraw
@@ -77,7 +77,7 @@ async def test_a_block_of_a_private_skill_is_visible_to_those_who_see_the_skill(
     registry: Registry, tmp_path: Path
 ) -> None:
     upload = await take_folder(a_skill_folder(tmp_path, "project-x"), namespace="@ada")
-    offer = Offer(source=upload.source, upload=upload.content, is_private=True)
+    offer = SubmissionRequest(source=upload.source, upload=upload.content, is_private=True)
     ada, rae = await token_of(Role.PUBLISHER), await token_of(Role.REVIEWER)
     ben = await token_of(Role.READER)
     await submit(offer, submitter="ada")
@@ -100,7 +100,7 @@ async def test_a_block_of_a_private_skill_is_visible_to_those_who_see_the_skill(
 async def withdrawn_and_blocked(folder: Path) -> None:
     """Block a name of a private source of which nothing was left to end."""
     upload = await take_folder(a_skill_folder(folder, "project-y"), namespace="@ada")
-    offer = Offer(source=upload.source, upload=upload.content, is_private=True)
+    offer = SubmissionRequest(source=upload.source, upload=upload.content, is_private=True)
     sent = await submit(offer, submitter="ada")
     await withdraw(sent.submission.id, actor="ada", reason="not yet")
     await block(name_subject(upload.source, "project-y"), reason="later", actor="rae")

@@ -12,7 +12,7 @@ from tests.unit.web.api_cast import Registry, audited, bury_one, open_registry, 
 from tests.unit.web.pages_cast import put_skill, put_submission
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.engines.ports import Acknowledge, Bury, Send
-from vskill_platform.intake.offer import Offer
+from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
@@ -214,7 +214,7 @@ async def test_a_token_that_sees_no_private_skills_gets_their_ids_but_not_their_
     registry: Registry, tmp_path: Path, clock: ManualClock
 ) -> None:
     await add_owner("ada", (await a_user(Role.PUBLISHER)).name, actor="test")
-    offer = Offer(source=git_source(REPO, "hushed"), is_private=True)
+    offer = SubmissionRequest(source=git_source(REPO, "hushed"), is_private=True)
     hushed = (await submit(offer, submitter="ada")).submission.id
     (delivery,) = await registry.env.engine.queue.receive(1, lease=registry.env.settings.lease)
     assert await registry.env.engine.commit([Acknowledge(delivery)])

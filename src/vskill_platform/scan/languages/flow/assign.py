@@ -4,7 +4,7 @@ import ast
 
 from vskill_platform.scan.languages.flow.operators import note_alias
 from vskill_platform.scan.languages.flow.own_code import load_variable
-from vskill_platform.scan.languages.flow.secrets import whole_again
+from vskill_platform.scan.languages.flow.secrets import as_whole_file
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import MAX_NAME, Value, any_of
 
@@ -68,7 +68,7 @@ def _assign_entry(flow: Flow, target: ast.Subscript, value: Value) -> None:
         load_variable(flow, target.lineno, key.text or "", value)
         return
     if not key.is_known():
-        value = Value(taints=whole_again(value.taints))
+        value = Value(taints=as_whole_file(value.taints))
     fill(flow, target.value, base, value, key.text if key.is_known() else None)
 
 

@@ -3,7 +3,7 @@
 import ast
 
 from vskill_platform.scan.languages.flow.assign import assign, element_of
-from vskill_platform.scan.languages.flow.secrets import copy_variables, whole_again
+from vskill_platform.scan.languages.flow.secrets import as_whole_file, copy_variables
 from vskill_platform.scan.languages.flow.state import Flow
 from vskill_platform.scan.languages.flow.values import NO_TAINTS, UNKNOWN, Value, tainted
 
@@ -70,4 +70,4 @@ def dictionary_comprehension(flow: Flow, node: ast.DictComp) -> Value:
         for test in generator.ifs:
             flow.evaluate(test)
     flow.evaluate(node.key)
-    return Value(taints=whole_again(flow.evaluate(node.value).taints))
+    return Value(taints=as_whole_file(flow.evaluate(node.value).taints))

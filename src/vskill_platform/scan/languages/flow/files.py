@@ -4,7 +4,7 @@ import re
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.sensitive_paths import (
-    Secret,
+    SecretKind,
     Sensitive,
     secret_in,
     sensitive_place_in,
@@ -147,7 +147,7 @@ def list_folder(flow: Flow, call: Call) -> Value | None:
     parts = [base, given] if base is call.receiver and given.text else [base, Value(text="*")]
     found = base if call.method in {"glob", "iglob"} and base is given else concatenate(parts, "/")
     kind = secret_in(found.text or "")
-    if kind is Secret.WALLET:
+    if kind is SecretKind.WALLET:
         flow.add(Act.READ_SECRET, call.line, detail=kind)
     if call.method == "walk":
         item = Value(text="*")

@@ -7,7 +7,7 @@ import msgspec
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
-from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in, without_query
+from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in, without_query
 from vskill_platform.scan.languages.flow.secrets import report_leak
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
@@ -99,9 +99,9 @@ def record(flow: Flow, request: Request, hosts: list[str] | None = None) -> Valu
             flow.add(Act.FETCH, request.line, host=host)
         report_leak(flow, request.line, host, body, request.head)
         taints.add(Taint(Source.REMOTE, host=host))
-    if request.url.text and secret_in(without_query(request.url.text)) is Secret.METADATA:
-        flow.add(Act.READ_SECRET, request.line, detail=Secret.METADATA)
-        taints.add(Taint(Source.SECRET, Secret.METADATA))
+    if request.url.text and secret_in(without_query(request.url.text)) is SecretKind.METADATA:
+        flow.add(Act.READ_SECRET, request.line, detail=SecretKind.METADATA)
+        taints.add(Taint(Source.SECRET, SecretKind.METADATA))
     return Value(name="response", taints=frozenset(taints))
 
 

@@ -52,7 +52,7 @@ def _read(program: Program, code: str) -> list[Fact]:
     except (OutOfSteps, RecursionError):
         is_too_much = True
     finally:
-        flow.let_go()
+        flow.release()
     for line, is_for_process in flow.copies.items():
         if not is_for_process:
             flow.add(Act.READ_ALL_ENV, line)

@@ -4,7 +4,7 @@ import re
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass, classify_host
-from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
+from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
@@ -33,7 +33,9 @@ _NO_SECRET_NAME = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 #: Files from which a program takes the single entry intended for it.
-_OWN = frozenset({Secret.ENV_FILE, Secret.TOKENS, Secret.SKILL, Secret.AGENT, Secret.CLOUD})
+_OWN = frozenset(
+    {SecretKind.ENV_FILE, SecretKind.TOKENS, SecretKind.SKILL, SecretKind.AGENT, SecretKind.CLOUD}
+)
 _HOME = frozenset({"HOME", "USERPROFILE", "HOMEPATH"})
 #: The owner of a key, by the first word of the variable, and a word in the hosts it belongs to.
 _VENDORS = {
@@ -95,7 +97,7 @@ def take_entry(flow: Flow, base: Value, key: str, line: int) -> Value | None:
     return Value(text=entry.text, name=name, taints=frozenset(taints))
 
 
-def whole_again(taints: Taints) -> Taints:
+def as_whole_file(taints: Taints) -> Taints:
     """Treat entries collected under any name as the whole file."""
     return frozenset(
         Taint(Source.SECRET, taint.detail) if taint.source is Source.PART else taint
@@ -141,7 +143,7 @@ def report_leak(flow: Flow, line: int, host: str | None, body: Taints, head: Tai
 def _find_leak(host: str | None, body: Taints, head: Taints) -> set[str]:
     kind = classify_host(host) if host else None
     if kind not in _STRANGERS:
-        body = frozenset(taint for taint in body if taint.detail != Secret.MEMORY)
+        body = frozenset(taint for taint in body if taint.detail != SecretKind.MEMORY)
     hard = {_source_of(taint) for taint in body if taint.source in {Source.SECRET, Source.ALL_ENV}}
     hard |= {
         _source_of(taint)
@@ -186,7 +188,7 @@ def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -
     return any(vendor not in host for vendor in vendors)
 
 
-def secret_store(kind: Secret, source: Source) -> Handler:
+def secret_store(kind: SecretKind, source: Source) -> Handler:
     """Return the handler of a library that returns secrets."""
 
     def handle(flow: Flow, call: Call) -> Value | None:

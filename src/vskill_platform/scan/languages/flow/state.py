@@ -285,7 +285,7 @@ class Flow:
             self.has_changed = True
         self.dotted[name] = merged
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Break the reference cycles of functions, so that all memory is freed."""
         for function in self.functions.values():
             function.scope = Scope()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import product
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.sensitive_paths import Secret
+from vskill_platform.scan.facts.sensitive_paths import SecretKind
 from vskill_platform.scan.languages.flow import (
     commands,
     decoding,
@@ -268,9 +268,9 @@ JAVASCRIPT_CALLS: dict[str, Handler] = {
     **_each(files.delete, *_of(_FS, "rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync",
             "remove", "removeSync",
             "emptyDirSync"), "rimraf", "rimraf.sync", "del"),
-    **_each(secret_store(Secret.KEYCHAIN, Source.PART), "keytar.getPassword"),
-    **_each(secret_store(Secret.KEYCHAIN, Source.SECRET), "keytar.findCredentials"),
-    **_each(secret_store(Secret.BROWSER, Source.SECRET), "chrome-cookies-secure.getCookies"),
+    **_each(secret_store(SecretKind.KEYCHAIN, Source.PART), "keytar.getPassword"),
+    **_each(secret_store(SecretKind.KEYCHAIN, Source.SECRET), "keytar.findCredentials"),
+    **_each(secret_store(SecretKind.BROWSER, Source.SECRET), "chrome-cookies-secure.getCookies"),
 }  # fmt: skip
 
 JAVASCRIPT_METHODS: dict[str, Handler] = {

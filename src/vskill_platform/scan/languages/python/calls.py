@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import product
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.sensitive_paths import Secret
+from vskill_platform.scan.facts.sensitive_paths import SecretKind
 from vskill_platform.scan.languages.flow import (
     commands,
     decoding,
@@ -301,9 +301,9 @@ PYTHON_CALLS: dict[str, Handler] = {
     "shutil.make_archive": files.pack_folder,
     **_each(files.list_folder, "glob.glob", "glob.iglob", "os.walk", "os.listdir", "os.scandir"),
     **_each(files.delete, "shutil.rmtree", "os.remove", "os.unlink", "os.removedirs"),
-    **_each(secret_store(Secret.KEYCHAIN, Source.PART), "keyring.get_password",
+    **_each(secret_store(SecretKind.KEYCHAIN, Source.PART), "keyring.get_password",
             "keyring.get_credential"),
-    **_each(secret_store(Secret.BROWSER, Source.SECRET), "browser_cookie3.chrome",
+    **_each(secret_store(SecretKind.BROWSER, Source.SECRET), "browser_cookie3.chrome",
             "browser_cookie3.load",
             "browser_cookie3.firefox", "browser_cookie3.edge", "browser_cookie3.brave",
             "browser_cookie3.safari",

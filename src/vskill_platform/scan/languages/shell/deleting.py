@@ -3,7 +3,7 @@
 import re
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
+from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in
 from vskill_platform.scan.languages.shell.run import named
 from vskill_platform.scan.languages.shell.state import Command, Flow, State, secret_at
 from vskill_platform.scan.languages.shell.writing import note_write
@@ -28,7 +28,7 @@ _FILTERS = frozenset(
 def run_rm(state: State, command: Command) -> str:
     flags = "".join(arg for arg in command.args if arg.startswith("-"))
     targets = [arg for arg in command.args if not arg.startswith("-")]
-    if any(secret_in(target) is Secret.HISTORY for target in targets):
+    if any(secret_in(target) is SecretKind.HISTORY for target in targets):
         state.emit(Act.DISARM, "shell history")
     if not re.search(r"[rR]|--recursive", flags):
         return ""

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
-from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
+from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in
 from vskill_platform.scan.languages.shell.names import PICKERS, READERS
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.run import execute
@@ -93,7 +93,7 @@ def run_cp(state: State, command: Command) -> str:
     if command.name in {"cp", "mv", "install"} and sources and not target:
         return ""
     if target == "/dev/null" or (command.name == "ln" and "/dev/null" in sources):
-        if secret_in(" ".join([*sources, target])) is Secret.HISTORY:
+        if secret_in(" ".join([*sources, target])) is SecretKind.HISTORY:
             state.emit(Act.DISARM, "shell history")
         return ""
     for source in sources[:20]:

@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.sensitive_paths import Secret, without_query
+from vskill_platform.scan.facts.sensitive_paths import SecretKind, without_query
 from vskill_platform.scan.languages.shell.options import Options, read_options
 from vskill_platform.scan.languages.shell.sending import (
     NOWHERE,
@@ -54,10 +54,17 @@ _AUTHORISES = re.compile(
 _WHO = re.compile(r"[?&=/]\$\{?(?:USER|LOGNAME|HOSTNAME|HOST)\b")
 #: Secrets of which one line is the user's own key to the service being called.
 _OWN_KEYS = frozenset(
-    {Secret.ENV_FILE, Secret.TOKENS, Secret.SKILL, Secret.AGENT, Secret.KEYCHAIN, Secret.CLOUD}
+    {
+        SecretKind.ENV_FILE,
+        SecretKind.TOKENS,
+        SecretKind.SKILL,
+        SecretKind.AGENT,
+        SecretKind.KEYCHAIN,
+        SecretKind.CLOUD,
+    }
 )
 #: Secrets that are often a file with a single key.
-_ONE_TOKEN = frozenset({Secret.TOKENS, Secret.SKILL, Secret.AGENT})
+_ONE_TOKEN = frozenset({SecretKind.TOKENS, SecretKind.SKILL, SecretKind.AGENT})
 
 
 class Request(msgspec.Struct):
@@ -157,7 +164,7 @@ def _perform(state: State, command: Command, request: Request) -> str:
     if any(state.flow(arg).is_decoded for arg in command.args):
         state.emit_all(Act.HIDE, hosts, "encoded address")
     for url in request.urls:
-        if (secret := secret_at(without_query(url))) == Secret.METADATA:
+        if (secret := secret_at(without_query(url))) == SecretKind.METADATA:
             state.emit(Act.READ_SECRET, str(secret), hosts[0])
     _send(state, hosts, request)
     answer = state.mark(Flow(hosts=tuple(hosts), secrets=_metadata(request)))
@@ -175,8 +182,8 @@ def _perform(state: State, command: Command, request: Request) -> str:
 
 
 def _metadata(request: Request) -> frozenset[str]:
-    is_metadata = any(secret_at(without_query(url)) == Secret.METADATA for url in request.urls)
-    return frozenset({str(Secret.METADATA)}) if is_metadata else frozenset()
+    is_metadata = any(secret_at(without_query(url)) == SecretKind.METADATA for url in request.urls)
+    return frozenset({str(SecretKind.METADATA)}) if is_metadata else frozenset()
 
 
 def _output_path(request: Request) -> str:

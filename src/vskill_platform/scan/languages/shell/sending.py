@@ -10,7 +10,7 @@ from vskill_platform.scan.facts.hosts import (
     classify_host,
     is_official_installer,
 )
-from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
+from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in
 from vskill_platform.scan.languages.shell.state import Host, State
 
 _HOST = re.compile(
@@ -77,7 +77,7 @@ def _send_private(state: State, hosts: list[Host], channel: str, private: frozen
 
 def _comes_from(host: Host, secret: str) -> bool:
     """Tell whether a secret goes back to where it was read, as with instance metadata."""
-    return secret == Secret.METADATA and secret_in(host.name or "") is Secret.METADATA
+    return secret == SecretKind.METADATA and secret_in(host.name or "") is SecretKind.METADATA
 
 
 def is_anonymous(host: Host) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import HostClass, classify_host
-from vskill_platform.scan.facts.sensitive_paths import Secret, secret_in
+from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in
 from vskill_platform.scan.languages.shell.source import FIRST_MARK
 from vskill_platform.scan.languages.shell.syntax import Group
 
@@ -35,13 +35,14 @@ _FIRST_MARK, _LAST_MARK = chr(FIRST_MARK + 1), chr(FIRST_MARK + MAX_FLOWS + 1)
 _MARK = re.compile(f"[{_FIRST_MARK}-{_LAST_MARK}]")
 #: Folders that are secret as a whole, if they are packed or copied.
 _FOLDERS = {
-    ".ssh": Secret.SSH, ".aws": Secret.CLOUD, ".azure": Secret.CLOUD, ".kube": Secret.CLOUD,
-    "gcloud": Secret.CLOUD,
-    ".gnupg": Secret.KEYCHAIN, "Keychains": Secret.KEYCHAIN, ".password-store": Secret.KEYCHAIN,
-    "keyrings": Secret.KEYCHAIN,
-    ".exodus": Secret.WALLET, ".solana": Secret.WALLET, ".monero": Secret.WALLET,
-    ".electrum": Secret.WALLET, ".bitcoin": Secret.WALLET, ".ethereum": Secret.WALLET,
-    "Exodus": Secret.WALLET,
+    ".ssh": SecretKind.SSH,
+    ".aws": SecretKind.CLOUD, ".azure": SecretKind.CLOUD, ".kube": SecretKind.CLOUD,
+    "gcloud": SecretKind.CLOUD,
+    ".gnupg": SecretKind.KEYCHAIN, "Keychains": SecretKind.KEYCHAIN,
+    ".password-store": SecretKind.KEYCHAIN, "keyrings": SecretKind.KEYCHAIN,
+    ".exodus": SecretKind.WALLET, ".solana": SecretKind.WALLET, ".monero": SecretKind.WALLET,
+    ".electrum": SecretKind.WALLET, ".bitcoin": SecretKind.WALLET, ".ethereum": SecretKind.WALLET,
+    "Exodus": SecretKind.WALLET,
 }  # fmt: skip
 _FOLDER = re.compile(r"[/\\](" + "|".join(map(re.escape, _FOLDERS)) + r")(?:/(?:\*|\.)?)?$")
 _DOTS = re.compile(r"^(?:(?:\.|\$PWD|\$\{PWD\})/)+")

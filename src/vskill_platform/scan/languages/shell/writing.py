@@ -5,7 +5,7 @@ from html import unescape
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.sensitive_paths import (
-    Secret,
+    SecretKind,
     Sensitive,
     secret_in,
     sensitive_place_in,
@@ -68,7 +68,7 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
         state.emit(Act.DELETE, path)
         return
     place = note_place(state, path, content)
-    if not content.strip() and secret_in(path) is Secret.HISTORY:
+    if not content.strip() and secret_in(path) is SecretKind.HISTORY:
         state.emit(Act.DISARM, "shell history")
     if "NOPASSWD" in content:
         state.emit(Act.ELEVATE, "NOPASSWD")

@@ -22,7 +22,7 @@ def shown(text: str) -> str:
     return show(" ".join(text[: 10 * _MAX_MESSAGE].split()), limit=_MAX_MESSAGE)
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class RemoteVersion(msgspec.Struct, frozen=True, kw_only=True):
     #: Identifies this version there: its number, or a digest.
     revision: str
     #: Its number; empty if the protocol has none.

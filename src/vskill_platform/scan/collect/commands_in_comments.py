@@ -32,7 +32,7 @@ _NEVER_USAGE = frozenset(
 )  # fmt: skip
 
 
-def told_commands(part: Paragraphs, *, is_obeyed: bool) -> list[Fact]:
+def mentioned_commands(part: Paragraphs, *, is_obeyed: bool) -> list[Fact]:
     """Return what the commands in paragraphs do, each at the line of its command.
 
     Many texts show how a program is installed or called. Unless the agent is told to follow them,
@@ -50,7 +50,7 @@ def told_commands(part: Paragraphs, *, is_obeyed: bool) -> list[Fact]:
     return [fact for fact in facts if _counts(fact, is_obeyed=is_obeyed)]
 
 
-def commands_told_in_code(text: str, *, is_obeyed: bool) -> list[Fact]:
+def commands_in_comments(text: str, *, is_obeyed: bool) -> list[Fact]:
     """Return what commands in the comments and docstrings of code do."""
     joined = text
     for end in _LINE_ENDS:  # a command may be wrapped
@@ -58,7 +58,7 @@ def commands_told_in_code(text: str, *, is_obeyed: bool) -> list[Fact]:
     if not may_be_command(joined):
         return []
     words = words_in_code(text)
-    return told_commands(Paragraphs(words, 1), is_obeyed=is_obeyed) if words.strip() else []
+    return mentioned_commands(Paragraphs(words, 1), is_obeyed=is_obeyed) if words.strip() else []
 
 
 def _counts(fact: Fact, *, is_obeyed: bool) -> bool:

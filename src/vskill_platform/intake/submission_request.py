@@ -18,7 +18,7 @@ from vskill_platform.stores.db import get_settings
 log = get_logger(__name__)
 
 
-class Offer(msgspec.Struct, frozen=True, kw_only=True):
+class SubmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     #: The packed files of an upload.
     upload: bytes | None = None
@@ -34,19 +34,19 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
-async def prepare_offer(place: Source | LocalFiles) -> Offer:
-    """Return the offer for a source; files on this machine are packed now."""
+async def prepare_request(place: Source | LocalFiles) -> SubmissionRequest:
+    """Return the submission request for a source; files on this machine are packed now."""
     if isinstance(place, Source):
-        return Offer(source=place)
+        return SubmissionRequest(source=place)
     if place.place.is_dir():
         upload = await take_folder(place.place / place.path)
     else:
         content = await read_archive(place.place)
         upload = await take_archive(content, filename=place.place.name, path=place.path)
-    return Offer(source=upload.source, upload=upload.content)
+    return SubmissionRequest(source=upload.source, upload=upload.content)
 
 
-async def is_unchanged(submission: Submission, offer: Offer) -> bool:
+async def is_unchanged(submission: Submission, request: SubmissionRequest) -> bool:
     """Tell whether the content is the one that was checked; False if the source fails.
 
     Nothing is scanned for this, and no file of a repo is fetched: git has tree ids.
@@ -54,14 +54,14 @@ async def is_unchanged(submission: Submission, offer: Offer) -> bool:
     if submission.digest is None:
         return False
     try:
-        if offer.source.kind is SourceKind.UPLOAD:
-            return offer.source.upload_sha256 == submission.source.upload_sha256
-        if offer.source.kind is SourceKind.GIT:
-            tree = offer.tree_sha or await _tree_now(offer.source)
+        if request.source.kind is SourceKind.UPLOAD:
+            return request.source.upload_sha256 == submission.source.upload_sha256
+        if request.source.kind is SourceKind.GIT:
+            tree = request.tree_sha or await _tree_now(request.source)
             return tree == submission.tree_sha
-        if offer.source.kind is SourceKind.MIRROR:
-            return offer.source.ref == submission.source.ref
-        async with fetched(offer.source) as snapshot:
+        if request.source.kind is SourceKind.MIRROR:
+            return request.source.ref == submission.source.ref
+        async with fetched(request.source) as snapshot:
             return snapshot.digest == submission.digest
     except SourceError as error:
         log.info("source not compared", submission=submission.id, error=str(error))
