@@ -66,6 +66,9 @@ _UNITS = (
 _THRESHOLD = re.compile(r"\b(review_at|reject_at) = (\w+)")
 _FOR = {"review_at": "review", "reject_at": "rejection"}
 _KIB = 1024
+#: Characters of a description that the head of a page shows; three lines on a phone hold fewer.
+_LEAD = 240
+_SENTENCE_END = re.compile(r"[.!?]\s+")
 #: Page links on each side of the current page.
 _NEIGHBOURS = 2
 
@@ -82,6 +85,7 @@ def build_templates() -> JinjaTemplateEngine:
         "ago": ago,
         "avatar": avatar,
         "exact": exact,
+        "first_sentences": first_sentences,
         "iso": _iso,
         "bytes": in_bytes,
         "count_of": count_of,
@@ -210,6 +214,18 @@ def shown(text: str, limit: int = 0) -> Markup:
     if isinstance(text, Markup):
         return text
     return Markup(mark_spelled_out(str(escape(show(text, limit=limit)))))  # noqa: S704 - escaped
+
+
+def first_sentences(text: str) -> tuple[str, str]:
+    """Split a long description after the last sentence, or word, that fits into a few lines."""
+    if len(text) <= _LEAD:
+        return text, ""
+    ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, _LEAD)]
+    if ends:
+        return text[: ends[-1]].rstrip(), text[ends[-1] :]
+    at = text.rfind(" ", 0, _LEAD)
+    at = at if at > 0 else _LEAD
+    return f"{text[:at]} …", f"… {text[at:].lstrip()}"
 
 
 def group_runs(history: Sequence[StateEvent]) -> list[list[StateEvent]]:

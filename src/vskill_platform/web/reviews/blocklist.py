@@ -20,6 +20,7 @@ from vskill_platform.publish.moderation.block_skill import block, preview_block,
 from vskill_platform.publish.moderation.block_subject import read_subject
 from vskill_platform.stores.block_store import list_blocks
 from vskill_platform.stores.db import get_settings
+from vskill_platform.stores.submission_store import read_submissions
 from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.http.api_types import Reason, Shape, Text
 from vskill_platform.web.http.bodies import read_fields
@@ -53,6 +54,7 @@ async def blocklist_page(request: WebRequest) -> Template:
         "blocks": await list_blocks(),
         "typed": typed,
         "preview": preview,
+        "pending": await read_submissions(preview.submissions[:_MAX_LISTED]) if preview else {},
         "preview_problem": problem,
         "find": find,
         "found": await _find_skills(request, find) if find else [],

@@ -26,6 +26,9 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.slugs import find_successor
 from vskill_platform.web.skills.transfers import end_transfer, may_transfer, rename, transfer
 
+#: Versions that the page lists openly; the others are folded, so that the actions stay near.
+_OPEN_VERSIONS = 6
+
 
 async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
     skill = await _own_skill(request, slug)
@@ -39,6 +42,7 @@ async def manage_page(request: WebRequest, slug: FromPath[str]) -> Template:
         "transfer": await get_transfer(transfer_id(skill.slug)),
         "may_transfer": await may_transfer(visitor_of(request), skill),
         "is_featured": skill.slug in await list_featured(),
+        "open_versions": _OPEN_VERSIONS,
     }
     return admin_page(request, "admin/skill.html", context)
 

@@ -7,6 +7,7 @@ from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.web.html.templating import (
     ago_in_words,
     decision_words,
+    first_sentences,
     group_runs,
     in_duration,
     risk_words,
@@ -79,3 +80,18 @@ def test_a_decision_is_said_without_the_names_of_thresholds() -> None:
     assert decision_words("no finding reaches review_at = high, 1 suppressed") == (
         "no finding reaches high, the level for review, 1 suppressed"
     )
+
+
+def test_a_long_description_is_split_after_whole_sentences_that_fit() -> None:
+    short = "Joins two files. Use it for exports."
+    sentences = "Joins two files. " * 20
+    one_sentence = "joins " * 60
+    one_word = "j" * 300
+
+    assert first_sentences(short) == (short, "")
+    head, rest = first_sentences(sentences)
+    assert len(head) < 240 < len(head + rest)
+    assert head.endswith("files.")
+    assert f"{head} {rest}" == sentences
+    assert first_sentences(one_sentence)[0].endswith("joins …")
+    assert first_sentences(one_word) == (f"{one_word[:240]} …", f"… {one_word[240:]}")

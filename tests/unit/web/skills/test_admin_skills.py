@@ -268,7 +268,8 @@ async def test_a_preview_counts_the_submissions_that_would_end(
 
     card = page.partition('id="preview"')[2].partition("</section>")[0]
     assert "<b>1 submission</b> in progress or waiting for review would end" in card
-    assert f'href="/submissions/{waiting.id}"' in card
+    assert f'href="/submissions/{waiting.id}">{waiting.skill_name}</a>' in card
+    assert "Needs review" in card
 
 
 async def test_a_block_that_is_refused_keeps_what_was_typed(registry: Registry) -> None:

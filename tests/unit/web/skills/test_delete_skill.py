@@ -101,7 +101,8 @@ async def test_the_page_shows_what_goes_and_asks_for_the_name(
     version = await registry.get(f"/api/v1/skills/{SLUG}?version=1.0.0")
     done = await ada.post(path, reason="a mistake", confirm=SLUG)
 
-    assert f'href="/admin/delete/{SLUG}?version=1.0.1"' in managed
+    assert f'method="get" action="/admin/delete/{SLUG}"' in managed
+    assert '<option value="1.0.1">Only 1.0.1</option>' in managed
     assert "2 versions: 1.0.0, 1.0.1" in shown
     assert (unsure.status_code, f"To confirm, type {SLUG}." in unsure.text) == (400, True)
     assert (one.status_code, version.status_code) == (303, 410)

@@ -349,6 +349,14 @@ async def test_capabilities_are_shown_although_their_files_are_gone(
     assert "the scanner derived it" not in page
 
 
+async def test_the_security_report_lists_what_the_version_can_do(
+    client: Site, two_versions: None
+) -> None:
+    report = (await client.get(f"{PAGE}/security")).text.partition('id="can"')[2]
+
+    assert "api.example" in report.partition("</aside>")[0]
+
+
 async def test_the_list_of_versions_says_what_each_changed(
     client: Site, two_versions: None
 ) -> None:
