@@ -15,6 +15,8 @@ from typing import Any
 import msgspec
 import re2
 
+from vskill_platform.scan.collect.program_values import is_list, with_values
+from vskill_platform.scan.collect.trace_program import may_trace, trace_program
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
 from vskill_platform.scan.facts.pattern_set import lines_with
@@ -26,7 +28,7 @@ from vskill_platform.scan.facts.sensitive_paths import (
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-_MAX_LINES, _MAX_LINE = 1_000, 4_000
+_MAX_LINES, _MAX_LINE, _MAX_STRINGS = 1_000, 4_000, 200
 #: A list of at least this many strings may be one string cut into pieces.
 _MANY = 3
 #: How many lines may lie between decoding something and running it.
@@ -62,18 +64,6 @@ _LONG_STRING = re.compile(
     r"\s?\(?\s?([\"'])((?:(?!\1)[^\\]|\\.){8,2000})\1"
 )
 _CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
-#: A value between two strings, and a name that a string is added to.
-_VALUE_BETWEEN = re.compile(
-    r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}(?:quoted form of )?[$@]?[A-Za-z_][\w.]{0,60}"
-    r"(?:\([^()\n\"']{0,60}\))?\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1"
-)
-_ASSIGNED = re.compile(
-    r"(?m)^\s{0,40}(?:local |my |set |let |const |var |our )?([$@]?[A-Za-z_]\w{0,40})"
-    r"\s{0,4}(?::?=|\bto\b)\s{0,4}"
-    r"([\"'])([^\"'\n]{1,400})\2\s{0,4};?\s{0,4}$"
-)
-_NAME_AND_STRING = re.compile(r"([$@]?\b[A-Za-z_]\w{0,40})\s{0,4}(?:\+|\.\.?|&|<>)\s{0,4}([\"'])")
-_MAX_NAMES = 200
 #: Strings of a list that is joined elsewhere.
 _LISTED = re.compile(r"([\"'])\s{0,9},\s{0,9}\1")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
@@ -159,12 +149,12 @@ _WRITTEN = re.compile(
 )
 _DELETED = re.compile(
     r"(?:FileUtils\.(?:rm_rf?|remove_dir|remove_entry\w*)|Dir\.rmdir|os\.RemoveAll|remove_dir_all|"
-    r"Directory\.Delete|deleteRecursively|rmtree|remove_tree)"
+    r"Directory\.Delete|deleteRecursively|rmtree|remove_tree|removeItem|[Rr]emoveTree|deleteDirectory)"
     r"\s?\(?[^\n\"']{0,60}[\"']([^\"'\n]{1,200})[\"']"
 )
 _MAY_WRITE_OR_DELETE = re2.compile(
     rb"File\.(?:write|open|Write|Append)|file_put_contents|WriteFile|Files\.write|fs::write|open\(|"
-    rb"FileUtils|RemoveAll|remove_dir_all|Directory\.Delete|rmtree|remove_tree|deleteRecursively"
+    rb"FileUtils|RemoveAll|remove_dir_all|Directory\.Delete|rmtree|remove_tree|deleteRecursively|removeItem|emoveTree|deleteDir"
 )
 #: A name that is looked up, with a value in front of a host.
 _LOOKED_UP = re.compile(
@@ -179,41 +169,22 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
     raw = text.encode(errors="replace")
     facts: list[Fact] = []
     runs_others = is_code and _RUNS_OTHERS.search(raw) is not None
+    is_traced = is_code and may_trace(raw)
+    program = with_values(text) if runs_others or is_traced else text
     if runs_others or _TRIGGER.search(raw):
-        facts += _commands(
-            _with_values(text) if runs_others else text, _ANY_STRING if runs_others else _TRIGGER
-        )
+        facts += _commands(program, _ANY_STRING if runs_others else _TRIGGER)
         if _MAY_RUN_DECODED.search(raw):
             facts += islice(_decoded_and_run(text), _MAX_LINES)
     if _MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw)):
         facts += islice(_fetched_and_run(text), _MAX_LINES)
     if is_code:
         facts += islice(_fetched_by_variable(text), 1) if _MAY_FETCH_AND_RUN.search(raw) else []
-        facts += _secret_and_address(text)
+        facts += _secret_and_address(program)
         facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
-        facts += _written_and_deleted(text) if _MAY_WRITE_OR_DELETE.search(raw) else ()
+        facts += _written_and_deleted(program) if _MAY_WRITE_OR_DELETE.search(raw) else ()
+        facts += trace_program(program) if is_traced else ()
         facts += _looked_up(text) if _ALL_VARIABLES.search(text) or secrets_in(text) else ()
     return list(dict.fromkeys(facts))
-
-
-def _with_values(text: str) -> str:
-    """Return a program with its strings put together, and with names as their strings."""
-    joined = "\n".join(line if _is_list(line) else _joined(line) for line in text.split("\n"))
-    known = {name: value for name, _, value in islice(_ASSIGNED.findall(joined), _MAX_NAMES)}
-    if not known:
-        return joined
-    return _NAME_AND_STRING.sub(
-        lambda found: found[2] + known[found[1]] if found[1] in known else found[0], joined
-    )
-
-
-def _is_list(line: str) -> bool:
-    """Tell whether a line is a list of strings, where a sign between quotes is a string."""
-    return line.count(",") > _MANY and _LISTED.search(line) is not None
-
-
-def _joined(line: str) -> str:
-    return _VALUE_BETWEEN.sub("$value", _CONCATENATED.sub("", line))
 
 
 def _commands(text: str, trigger: Any) -> Iterator[Fact]:
@@ -230,7 +201,7 @@ def _commands(text: str, trigger: Any) -> Iterator[Fact]:
             )
             break
     if trigger is _ANY_STRING:
-        script += islice(_long_strings(text), _MAX_NAMES)
+        script += islice(_long_strings(text), _MAX_STRINGS)
     for number, command in script:
         yield from _read(command, number)
     if len({number for number, _ in script}) > 1:  # one line downloads, the next runs
@@ -260,7 +231,7 @@ def _candidates(line: str) -> Iterator[str]:
             yield command if command == plain else command.strip("'\"")
             if "\\ " in inside:  # a space in the options of an editor
                 yield inside.replace("\\ ", " ")
-    if line.count(",") > _MANY and _LISTED.search(line):
+    if is_list(line):
         for found in _STRING.finditer(_LISTED.sub("", line)):
             inside = next(part for part in found.groups() if part is not None)
             yield _ESCAPE.sub(_unescaped, inside)

@@ -1,0 +1,235 @@
+"""Follow values through a program in a language without a parser, line by line.
+
+A line that gives a name to something fetched makes the name stand for it, and so does each line
+that uses such a name. If a later line runs it, the program runs what it has fetched. The same is
+done for sockets, for files that hold what was fetched, and for sensitive paths.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+import re2
+
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.facts.sensitive_paths import Sensitive, sensitive_place_in
+
+_MAX_LINES, _MAX_LINE, _SHORTEST_PATH = 5_000, 2_000, 3
+_STRING = re.compile(r"\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|`([^`\n]{1,300})`")
+_WORD = re.compile(r"[$@]?[A-Za-z_]\w*")
+#: What a value is assigned to: everything before the sign, or after a word such as `set`.
+_ASSIGNS = re.compile(r"(?<![=!<>~])(?::?=(?![=~>])|<-|\s\bto\b\s|\|>\s)")
+_SET = re.compile(r"\b(?:set|open\s?\(\s?(?:my)?)\s+((?:-\w+\s+){0,3}[$@]?\w{1,40})")
+_FETCHES = re.compile(
+    r"(?i)\bget\w{0,12}\b|geturl|fetch|open\w{0,10}\s?\(|openstream|download|request|\bread\w{0,10}\s?\(|"
+    r"readtext|contentsof|\bcopy\s?\(|\bcurl\b|\bwget\b|\.text\b|responsetext|httpc|url_?session|\bload\b|\bhttp\b"
+)
+_EVALUATES = re.compile(
+    r"(?i)(?:\beval\w*\b|\bload(?:string|file)?\b|\binclude(?:_once)?\b|\brequire(?:_once)?\b"
+    r"|\bsource\b|\bassert\b|"
+    r"instance_eval|execute(?:global)?\b|\bexec\w*|invoke-expression|\bparse\b[^\n]{0,12}\beval\b)(?=[\s(])"
+)
+_RUNS = re.compile(
+    r"(?i)\b(?:system|popen\w*|proc_open|shell_exec|passthru|spawn\w*|exec\w*|execute|start|run|"
+    r"do shell script|processbuilder|process\.\w{2,6}|command(?:::new)?|arguments\s?=|args\s?=|execurl)\b"
+    r"|\^(?=\w)|\bKernel\.\w{4,6}"
+)
+_INTERPRETERS = frozenset(
+    {
+        "sh", "bash", "zsh", "dash", "python", "python3", "node", "perl", "ruby", "php", "lua",
+        "cmd", "cmd.exe", "powershell", "pwsh", "chmod", "env", "nohup", "sudo", "open", "-c", "-e",
+    }
+)  # fmt: skip
+#: Words between a call and what it runs.
+_FILLERS = frozenset(
+    {
+        "new", "URL", "URI", "String", "string", "to_string", "fileURLWithPath", "parse", "text",
+        "paste", "Path", "File", "arg", "args", "Command", "c", "i", "input", "stdin",
+    }
+)  # fmt: skip
+_WRITES = re.compile(
+    r"(?i)f?write\w*|append\w*|\bputs\b|\bprint\w*\b|put_contents|\bcopy\w*|\bcp\b|\brename\b|\bmove\w*|"
+    r"\bsave\w*|spew|\btee\b|open\s?file|>>|[\"'](?:>>?|[aw]b?\+?)[\"']|\bdump\b|\bdownload\w*|\bto_?file\b"
+)
+_READS = re.compile(
+    r"(?i)\bfile\.read|read_?file|read_to_string|get_contents|read_?lines|read_?text|read_?all|contentsof|"
+    r"json\.parse|\bslurp\b|read_file|\bscanner\b"
+)
+_SOCKET = re.compile(
+    r"(?i)tcpsocket|io::socket|fsockopen|stream_socket_client|net\.dial|tcpstream|"
+    r"new socket\(|tcpclient|"
+    r"socket\W{0,3}\.tcp|luasocket|\bztcp\b|tcpserver|websocket"
+)
+_DELETES = re.compile(r"(?i)\bunlink\b|\bdelete\w*\b|\bremove\w*\b|\brm\b|\.rm\b|\btrash\w*\b")
+_LISTS = re.compile(
+    r"(?i)glob|walk|recurs\w*|find\s?\(|children|list_?(?:files|dir)|entries|enumerat\w+|"
+    r"read_?dir"
+)
+_HOME_FOLDER = re.compile(
+    r"^~(?:/(?:\*{0,2}|Documents|Desktop|Pictures|Downloads|Library)/?\*{0,2})?$"
+)
+_MAY_MATTER = re2.compile(
+    rb"(?i)https?://|/dev/tcp|socket|net\.dial|tcpstream|ztcp|[\"']~|home|userprofile|/etc/|authorized_keys|launchagents|"
+    rb"\.bashrc|\.zshrc|\.profile|currentversion|autostart|\.claude|\.cursor|\.codex|\.gemini|claude\.md|agents\.md"
+)
+_REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
+#: The system's own folders are named by many programs that only read them.
+_PLACES = frozenset(Sensitive) - {Sensitive.SYSTEM, Sensitive.GIT_HOOK}
+
+
+class _Names(msgspec.Struct):
+    """What names and paths stand for, by the host it is from or the place it is."""
+
+    addresses: dict[str, str] = msgspec.field(default_factory=dict)
+    fetched: dict[str, str] = msgspec.field(default_factory=dict)
+    sockets: set[str] = msgspec.field(default_factory=set)
+    places: dict[str, Sensitive] = msgspec.field(default_factory=dict)
+    home: set[str] = msgspec.field(default_factory=set)
+
+
+class _Line(msgspec.Struct, frozen=True):
+    number: int
+    text: str
+    strings: list[str]
+    words: list[str]
+    targets: list[str]
+
+
+def may_trace(raw: bytes) -> bool:
+    """Tell quickly whether a program names anything that is worth following."""
+    return _MAY_MATTER.search(raw) is not None
+
+
+def trace_program(text: str) -> list[Fact]:
+    """Return what a program does with what it fetches, and with the folders of its user."""
+    names = _Names()
+    lines = islice(enumerate(text.split("\n"), start=1), _MAX_LINES)
+    found = [fact for number, line in lines for fact in _facts(_read(number, line), names)]
+    return list({(fact.act, fact.detail): fact for fact in reversed(found)}.values())[::-1]
+
+
+def _read(number: int, text: str) -> _Line:
+    text = text[:_MAX_LINE]
+    strings = [next(filter(None, found)) for found in _STRING.findall(text)]
+    words = _WORD.findall(text)
+    assigns = _ASSIGNS.search(text)
+    left = text[: assigns.start()] if assigns else ""
+    targets = _WORD.findall(left.rpartition("(")[2] if left.count("(") > left.count(")") else left)
+    targets += [_WORD.findall(name)[-1] for name in _SET.findall(text)]
+    return _Line(number, text, strings, words, targets)
+
+
+def _facts(line: _Line, names: _Names) -> Iterator[Fact]:
+    known = {*line.words, *line.strings}
+    _follow(line, names, known)
+    yield from _run(line, names)
+    yield from _places(line, names)
+    yield from _deletions(line, names, known)
+
+
+def _follow(line: _Line, names: _Names, known: set[str]) -> None:
+    """Note what the names and files on the left stand for from here on."""
+    host = _host(line.text) or next(
+        (names.addresses[w] for w in known & names.addresses.keys()), ""
+    )
+    fetched = next((names.fetched[word] for word in known & names.fetched.keys()), "")
+    if host and _FETCHES.search(line.text):
+        fetched = host
+    elif host:
+        names.addresses.update(dict.fromkeys(line.targets, host))
+    if fetched:
+        names.fetched.update(dict.fromkeys(line.targets, fetched))
+        if _WRITES.search(line.text) or _FETCHES.search(line.text):
+            paths = [path for path in line.strings if _is_path(path)]
+            names.fetched.update(dict.fromkeys(paths, fetched))
+    if _SOCKET.search(line.text) or known & names.sockets:
+        names.sockets.update(line.targets)
+
+
+def _host(text: str) -> str:
+    if "://" not in text:
+        return ""
+    return next((host for host in hosts_in(text) if classify_host(host) not in _REPUTABLE), "")
+
+
+def _is_path(text: str) -> bool:
+    return "/" in text and " " not in text and "://" not in text and len(text) > _SHORTEST_PATH
+
+
+def _run(line: _Line, names: _Names) -> Iterator[Fact]:
+    """Yield a fact if the line runs something that was fetched, or that came from a socket."""
+    if not (names.fetched or names.sockets):
+        return
+    found = _EVALUATES.search(line.text) or _RUNS.search(line.text)
+    if not found:
+        return
+    values = _values(line.text[found.end() :]) or _values(line.text[: found.start()])
+    run = _run_among(values, {*names.fetched, *names.sockets})
+    if run in names.fetched:
+        host = names.fetched[run]
+        kind = classify_host(host)
+        yield _fact(Act.RUN_REMOTE, line, detail="program", host=host, host_class=kind)
+    elif run:
+        yield _fact(Act.REVERSE_SHELL, line, detail="socket")
+
+
+def _values(text: str) -> list[str]:
+    """Return the strings and names of a call in their order."""
+    found = re.findall(rf"{_STRING.pattern}|({_WORD.pattern})", text)
+    return [next(filter(None, parts)) for parts in found if any(parts)]
+
+
+def _run_among(values: list[str], wanted: set[str]) -> str:
+    """Return which of *wanted* is run: the first value, or one behind an interpreter."""
+    for place, value in enumerate(values[:8]):
+        if value in wanted:
+            return value
+        is_program = value.rpartition("/")[2].lower() in _INTERPRETERS
+        if not (is_program or (place == 0 and value.isidentifier()) or value in _FILLERS):
+            return ""
+    return ""
+
+
+def _places(line: _Line, names: _Names) -> Iterator[Fact]:
+    """Yield a fact if the line writes to a sensitive path, and note names that stand for one."""
+    places = {
+        path: place for path in line.strings if (place := sensitive_place_in(path)) in _PLACES
+    }
+    place = next(iter(places.values()), None) or next(
+        (names.places[name] for name in line.words if name in names.places), None
+    )
+    if place is None:
+        return
+    is_read = _READS.search(line.text) is not None
+    if _WRITES.search(line.text) and not is_read:
+        yield _fact(Act.WRITE, line, detail=str(place))
+    elif not is_read:
+        names.places.update(dict.fromkeys(line.targets, place))
+
+
+def _deletions(line: _Line, names: _Names, known: set[str]) -> Iterator[Fact]:
+    """Yield a fact if the line deletes what is in the folders of the user."""
+    is_home = any(map(_HOME_FOLDER.match, line.strings)) or known & names.home
+    if not is_home:
+        return
+    is_listed = bool(known & names.home) or _LISTS.search(line.text) is not None
+    if is_listed and _DELETES.search(line.text):
+        yield _fact(Act.DELETE, line, detail="~")
+    elif is_listed:
+        names.home.update(line.targets)
+
+
+def _fact(
+    act: Act,
+    line: _Line,
+    *,
+    detail: str,
+    host: str | None = None,
+    host_class: HostClass | None = None,
+) -> Fact:
+    text = shorten(line.text.strip())
+    return Fact(
+        act=act, line=line.number, text=text, detail=detail, host=host, host_class=host_class
+    )
