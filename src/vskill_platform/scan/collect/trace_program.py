@@ -33,7 +33,7 @@ _EVALUATES = re.compile(
 )
 _RUNS = re.compile(
     r"(?i)\b(?:system|popen\w*|proc_open|shell_exec|passthru|spawn\w*|exec\w*|execute|start|run|"
-    r"do shell script|processbuilder|process\.\w{2,6}|command(?:::new)?|arguments\s?=|args\s?=|execurl)\b"
+    r"do shell script|processbuilder|process\.\w{2,6}|command(?:::new)?|arguments\s?=|args\s?=)\b"
     r"|\^(?=\w)|\bKernel\.\w{4,6}"
 )
 _INTERPRETERS = frozenset(
@@ -113,11 +113,12 @@ def trace_program(text: str) -> list[Fact]:
 def _read(number: int, text: str) -> _Line:
     text = text[:_MAX_LINE]
     strings = [next(filter(None, found)) for found in _STRING.findall(text)]
-    words = _WORD.findall(text)
+    words = [word.lstrip("$@") for word in _WORD.findall(text)]
     assigns = _ASSIGNS.search(text)
     left = text[: assigns.start()] if assigns else ""
     targets = _WORD.findall(left.rpartition("(")[2] if left.count("(") > left.count(")") else left)
     targets += [_WORD.findall(name)[-1] for name in _SET.findall(text)]
+    targets = [name.lstrip("$@") for name in targets]
     return _Line(number, text, strings, words, targets)
 
 
@@ -178,7 +179,7 @@ def _run(line: _Line, names: _Names) -> Iterator[Fact]:
 def _values(text: str) -> list[str]:
     """Return the strings and names of a call in their order."""
     found = re.findall(rf"{_STRING.pattern}|({_WORD.pattern})", text)
-    return [next(filter(None, parts)) for parts in found if any(parts)]
+    return [next(filter(None, parts)).lstrip("$@") for parts in found if any(parts)]
 
 
 def _run_among(values: list[str], wanted: set[str]) -> str:
