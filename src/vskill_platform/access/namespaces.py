@@ -138,7 +138,7 @@ async def check_may_act_in(visitor: Visitor, namespace: str) -> None:
             raise NotAllowed(f"{namespace} belongs to a mirror; only reviewers can act there")
         if (await get_namespace(namespace)).record.deleted:
             raise NotAllowed(f"{namespace} was deleted; only an admin can open it again")
-        raise NotAllowed(f"{namespace} has other owners; ask one of them")
+        raise NotAllowed(f"{namespace} has other owners")
 
 
 async def check_may_publish_ref(visitor: Visitor, source: Source) -> bool:

@@ -14,6 +14,22 @@ from vskill_platform.base.show_text import show_lines
 Sections = Mapping[str, Mapping[str, str]]
 
 
+#: What other package managers call our commands.
+_ELSEWHERE = {
+    "uninstall": "remove",
+    "rm": "remove",
+    "upgrade": "update",
+    "add": "install",
+    "i": "install",
+    "ci": "install",
+    "find": "search",
+    "show": "info",
+    "view": "info",
+    "ls": "list",
+    "auth": "login",
+}
+
+
 def load(place: str) -> Any:
     """Return the object that `module:name` names."""
     module, name = place.split(":")
@@ -54,13 +70,18 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = difflib.get_close_matches(args[0], [*self._places, *self._hidden], n=3)
+            near = self._find_near(args[0])
             if not near:
                 raise
             meant = " or ".join(f"'{name}'" for name in near)
             raise click.UsageError(
                 f"{error.format_message()} Did you mean {meant}?", ctx
             ) from error
+
+    def _find_near(self, typed: str) -> list[str]:
+        if (same := _ELSEWHERE.get(typed)) and same in self._places:
+            return [same]
+        return difflib.get_close_matches(typed, [*self._places, *self._hidden], n=3)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         texts = load("vskill_platform.cli.short_help:SHORT_HELP")

@@ -15,7 +15,7 @@ from vskill_platform.client.credentials import (
     checked_name,
     forget_registry,
     forget_token,
-    name_of,
+    name_for,
     read_registries,
     read_token,
     remember_registry,
@@ -34,7 +34,11 @@ _SCOPES = ("read", "submit", "manage", "review", "operate")
 @click.command()
 @click.argument("url")
 @click.option("--token", metavar="TOKEN", help="Use this token; `-` reads it from standard input.")
-@click.option("--name", metavar="NAME", help="A name for the registry (default: its host).")
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="A name for the registry (default: its host, or the name it has).",
+)
 @click.option(
     "--scope",
     "scopes",
@@ -64,7 +68,7 @@ def login(
             raise InvalidInput(
                 f"{address} is not encrypted: anybody on the way could read the token; use https"
             )
-        chosen = checked_name(name) if name else name_of(address)
+        chosen = checked_name(name) if name else name_for(address)
         text = _given(token) or _ask_in_browser(anonymous, scopes or DEFAULT_SCOPES, no_browser)
     with Registry(address, text) as registry:
         who: Account = registry.get_json(_ACCOUNT, Account)
@@ -185,7 +189,7 @@ def list_command(*, as_json: bool) -> None:
 
 
 @registries.command()
-@click.argument("name")
+@click.argument("name", metavar="NAME_OR_URL")
 @json_option
 def use(*, name: str, as_json: bool) -> None:
     """Make a registry the default."""
@@ -194,7 +198,7 @@ def use(*, name: str, as_json: bool) -> None:
 
 
 @registries.command()
-@click.argument("name")
+@click.argument("name", metavar="NAME_OR_URL")
 @json_option
 def remove(*, name: str, as_json: bool) -> None:
     """Remove a registry and its token from this machine."""

@@ -146,8 +146,8 @@ def _pack(options: PublishOptions, workspace: Path) -> tuple[Any, Path]:
         return read_archive(options.path), root
     if not (options.path / MANIFEST).is_file():
         raise NotFound(
-            f"there is no {MANIFEST} in {options.path}. `publish` sends one skill; for a folder "
-            "with several use: vskill-platform submit --all PATH"
+            f"there is no {MANIFEST} in {options.path.resolve()}; `publish` sends one skill, for a "
+            "folder with several use: vskill-platform submit --all PATH"
         )
     copy = workspace / "copy"
     return pack_folder(options.path, copy), copy

@@ -93,12 +93,18 @@ def _look_up(wanted: str, known: Registries) -> tuple[str, str]:
             "vskill-platform login URL"
         )
     url = checked_url(wanted)
-    names = [name for name, one in known.registries.items() if one.url == url]
+    names = _names_of(url, known)
     return (names[0] if names else url), url
 
 
-def name_of(url: str) -> str:
-    """Return the name of a registry if the user chooses none: its host and port."""
+def _names_of(url: str, known: Registries) -> list[str]:
+    return [name for name, one in known.registries.items() if one.url == url]
+
+
+def name_for(url: str, environ: Mapping[str, str] | None = None) -> str:
+    """Return the name of a registry if the user gives none: as before, or its host and port."""
+    if names := _names_of(url, read_registries(environ)):
+        return names[0]
     return re.sub(r"[^a-z0-9._-]", "-", urlsplit(url).netloc.lower()).strip("-._")[:64]
 
 
@@ -131,7 +137,10 @@ def read_token(
 def remember_registry(
     name: str, url: str, token: str, environ: Mapping[str, str] | None = None
 ) -> TokenPlace:
-    """Store a registry and its token, and make it the default; return where the token is."""
+    """Store a registry and its token, and make it the default; return where the token is.
+
+    A registry has one token, so it has one name: an earlier one is forgotten.
+    """
     checked_name(name)
     url = checked_url(url)
     with _changing(environ) as folder:
@@ -141,7 +150,8 @@ def remember_registry(
                 f"{name} is the registry {other.url}; choose another name with --name"
             )
         place = _keep_token(folder, url, token)
-        registries = {**known.registries, name: KnownRegistry(url=url, token=place)}
+        registries = {key: one for key, one in known.registries.items() if one.url != url}
+        registries[name] = KnownRegistry(url=url, token=place)
         _write(folder / _REGISTRIES, Registries(default=name, registries=registries))
     return place
 
@@ -150,17 +160,17 @@ def forget_token(name: str, environ: Mapping[str, str] | None = None) -> None:
     """Delete the token of a registry from this machine."""
     with _changing(environ) as folder:
         known = read_registries(environ)
-        found = _known(known, name)
+        _, found = _known(known, name)
         _drop_token(folder, found)
         registries = {**known.registries, name: KnownRegistry(url=found.url)}
         _write(folder / _REGISTRIES, msgspec.structs.replace(known, registries=registries))
 
 
-def forget_registry(name: str, environ: Mapping[str, str] | None = None) -> KnownRegistry:
-    """Delete a registry and its token from this machine."""
+def forget_registry(wanted: str, environ: Mapping[str, str] | None = None) -> KnownRegistry:
+    """Delete a registry, named by name or address, and its token from this machine."""
     with _changing(environ) as folder:
         known = read_registries(environ)
-        found = _known(known, name)
+        name, found = _known(known, wanted)
         _drop_token(folder, found)
         registries = {key: one for key, one in known.registries.items() if key != name}
         default = "" if known.default == name else known.default
@@ -168,11 +178,11 @@ def forget_registry(name: str, environ: Mapping[str, str] | None = None) -> Know
     return found
 
 
-def use_registry(name: str, environ: Mapping[str, str] | None = None) -> KnownRegistry:
-    """Make a registry the default one."""
+def use_registry(wanted: str, environ: Mapping[str, str] | None = None) -> KnownRegistry:
+    """Make a registry, named by name or address, the default one."""
     with _changing(environ) as folder:
         known = read_registries(environ)
-        found = _known(known, name)
+        name, found = _known(known, wanted)
         _write(folder / _REGISTRIES, msgspec.structs.replace(known, default=name))
     return found
 
@@ -185,11 +195,14 @@ def config_folder(environ: Mapping[str, str] | None = None) -> Path:
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".config") / _SERVICE
 
 
-def _known(known: Registries, name: str) -> KnownRegistry:
-    if found := known.registries.get(name):
-        return found
+def _known(known: Registries, wanted: str) -> tuple[str, KnownRegistry]:
+    if found := known.registries.get(wanted):
+        return wanted, found
+    with suppress(InvalidInput):  # it is no address either
+        for name in _names_of(checked_url(wanted), known):
+            return name, known.registries[name]
     some = ", ".join(sorted(known.registries)) or "none yet"
-    raise NotFound(f"there is no registry {name!r}; known: {some}")
+    raise NotFound(f"there is no registry {wanted!r}; known: {some}")
 
 
 @contextmanager

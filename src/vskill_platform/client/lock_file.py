@@ -115,12 +115,7 @@ def parse_lock(text: str, scope: InstallScope) -> dict[str, LockedSkill]:
         )
     try:
         table = tomllib.loads(text)
-        number = table.pop("version", None)
-        if number != _FORMAT:
-            raise ConfigError(
-                f"{scope.lock} has the format {number}, this release knows {_FORMAT}; "
-                "use the release that wrote it"
-            )
+        _check_format(table.pop("version", None), scope)
         skills = [msgspec.convert(_to_struct(row), LockedSkill) for row in table.pop("skill", [])]
         _check_unique(skills, scope)
     except RecursionError as error:
@@ -130,6 +125,17 @@ def parse_lock(text: str, scope: InstallScope) -> dict[str, LockedSkill]:
     if table:
         raise _damaged(scope, f"unknown entry {next(iter(table))[:80]!r}")
     return {skill.slug: skill for skill in skills}
+
+
+def _check_format(number: object, scope: InstallScope) -> None:
+    if type(number) is int and number > _FORMAT:
+        raise ConfigError(
+            f"{scope.lock} was written by a newer release (format {number}, this one knows "
+            f"{_FORMAT}): upgrade vskill-platform"
+        )
+    if type(number) is not int or number != _FORMAT:
+        shown = "it has no version" if number is None else f"there is no format {number!r}"
+        raise _damaged(scope, shown)
 
 
 def _check_unique(skills: list[LockedSkill], scope: InstallScope) -> None:

@@ -7,6 +7,7 @@ import pytest
 from click import unstyle
 from click.testing import CliRunner
 
+from tests.cases import all_cases
 from vskill_platform.cli import tables
 from vskill_platform.cli.admin import ADMIN
 from vskill_platform.cli.lazy import load
@@ -82,6 +83,17 @@ def test_a_misspelled_command_is_corrected() -> None:
 
     assert done.exit_code == 2
     assert "Did you mean 'publish'?" in done.output
+
+
+@all_cases(
+    ("typed", "meant"),
+    [("uninstall", "remove"), ("upgrade", "update"), ("add", "install"), ("show", "info")],
+)
+def test_a_command_of_another_package_manager_is_answered_with_ours(typed: str, meant: str) -> None:
+    done = CliRunner().invoke(cli, [typed])
+
+    assert done.exit_code == 2
+    assert f"Did you mean '{meant}'?" in done.output
 
 
 def test_old_names_work_and_are_not_in_the_help() -> None:

@@ -9,7 +9,7 @@ from vskill_platform.client.credentials import (
     Target,
     forget_registry,
     forget_token,
-    name_of,
+    name_for,
     read_registries,
     read_token,
     remember_registry,
@@ -154,6 +154,35 @@ def test_a_name_stands_for_one_address(home: dict[str, str], no_keyring: None) -
     assert read_token("work", environ=home) == "vsk_1"
 
 
+def test_an_address_has_one_name_because_it_has_one_token(
+    home: dict[str, str], no_keyring: None
+) -> None:
+    remember_registry("work", URL, "vsk_1", home)
+    remember_registry("other", URL, "vsk_2", home)
+
+    assert list(read_registries(home).registries) == ["other"]
+    assert read_token("other", environ=home) == "vsk_2"
+
+
+def test_signing_in_again_keeps_the_name(home: dict[str, str], no_keyring: None) -> None:
+    assert name_for("https://skills.example", home) == "skills.example"
+
+    remember_registry("work", "https://skills.example", "vsk_1", home)
+
+    assert name_for("https://skills.example", home) == "work"
+
+
+def test_a_registry_is_chosen_by_its_address_too(home: dict[str, str], no_keyring: None) -> None:
+    remember_registry("work", URL, "vsk_1", home)
+    remember_registry("other", OTHER, "vsk_2", home)
+
+    use_registry(URL, home)
+
+    assert read_registries(home).default == "work"
+    assert forget_registry(OTHER, home).url == OTHER
+    assert list(read_registries(home).registries) == ["work"]
+
+
 def test_a_damaged_file_is_an_error(home: dict[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "vskill-platform"
     folder.mkdir()
@@ -167,9 +196,9 @@ def test_a_token_is_in_no_representation() -> None:
     assert "vsk_1" not in repr(Target(name="work", url=URL, token="vsk_1"))
 
 
-def test_a_registry_is_named_for_its_host() -> None:
-    assert name_of("https://skills.example") == "skills.example"
-    assert name_of("http://127.0.0.1:8000") == "127.0.0.1-8000"
+def test_a_registry_is_named_for_its_host(home: dict[str, str]) -> None:
+    assert name_for("https://skills.example", home) == "skills.example"
+    assert name_for("http://127.0.0.1:8000", home) == "127.0.0.1-8000"
 
 
 def test_nobody_else_can_add_a_registry_that_lock_files_may_name(

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.cases import all_cases
 from vskill_platform.client.lock_file import LockedSkill, format_lock, parse_lock, read_lock
 from vskill_platform.client.scope import LOCK_NAME, InstallScope, ScopeKind, SkillsFolder
 from vskill_platform.errors import ConfigError
@@ -171,3 +172,20 @@ def test_a_folder_that_is_a_link_to_itself_is_refused(scope: InstallScope) -> No
 
     with pytest.raises(ConfigError, match="leads nowhere"):
         parse_lock(format_lock([a_skill()]), scope)
+
+
+@all_cases(
+    ("text", "words"),
+    [
+        ("", "is damaged: it has no version"),
+        ("version = 0", "is damaged"),
+        ("version = true", "is damaged"),
+        ('version = "2"', "is damaged"),
+        ("version = 2", "newer release.*upgrade vskill-platform"),
+    ],
+)
+def test_a_file_of_a_newer_release_and_an_empty_one_are_told_apart(
+    scope: InstallScope, text: str, words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        parse_lock(text, scope)
