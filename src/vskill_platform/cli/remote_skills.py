@@ -80,9 +80,15 @@ def show_versions(answer: Versions) -> None:
 
 
 def _standing(one: Version) -> Cell:
+    shown = show_standing(one["standing"])
     if one.get("deprecated") and one["standing"] in {"latest", "offered"}:
-        return Cell(f"{one['standing']}, deprecated", "yellow")
-    return Cell(one["standing"], _COLOURS.get(one["standing"], ""))
+        return Cell(f"{shown}, deprecated", "yellow")
+    return Cell(shown, _COLOURS.get(one["standing"], ""))
+
+
+def show_standing(standing: str) -> str:
+    """Return the word of tables; the API says "offered" since its first release."""
+    return "available" if standing == "offered" else standing
 
 
 def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_json: bool) -> None:

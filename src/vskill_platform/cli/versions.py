@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from rich.table import Column, Table
 
-from vskill_platform.cli.remote_skills import show_deprecation
+from vskill_platform.cli.remote_skills import show_deprecation, show_standing
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.model.skill import PublishedSkill
@@ -132,7 +132,7 @@ def _show_versions(found: SkillVersions) -> None:
         version, colour = row.version, _COLOURS[row.standing]
         table.add_row(
             version.version,
-            f"[{colour}]{row.standing}[/]",
+            f"[{colour}]{show_standing(row.standing)}[/]",
             f"{version.published_at:%Y-%m-%d %H:%M}",
             str(len(version.files)),
             version.digest,

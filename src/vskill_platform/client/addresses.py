@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+import ssl
 from urllib.parse import quote, urlsplit
 
 from vskill_platform.errors import InvalidInput
@@ -54,3 +55,18 @@ def is_loopback(host: str) -> bool:
 def origin_of(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def connect_hint(error: BaseException) -> str:
+    """Tell what to do about a connection that could not be opened."""
+    cause: BaseException | None = error
+    while cause:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return (
+                "its certificate is not trusted; if your organization or you have issued it, set "
+                "SSL_CERT_FILE to a file with the certificates to trust"
+            )
+        if isinstance(cause, ssl.SSLError):
+            return "it does not speak TLS there; if it is on this machine, its address is http://"
+        cause = cause.__cause__ or cause.__context__
+    return "check the address and your network"

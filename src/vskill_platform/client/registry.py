@@ -18,6 +18,7 @@ import msgspec
 from vskill_platform import __version__
 from vskill_platform.client.addresses import (
     checked_url,
+    connect_hint,
     is_confidential,
     is_loopback,
     origin_of,
@@ -289,8 +290,8 @@ class Registry:
             yield
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             raise RegistryUnavailable(
-                f"cannot connect to {origin_of(url)}: {str(error) or 'timed out'}; check the "
-                "address and your network",
+                f"cannot connect to {origin_of(url)}: {str(error) or 'timed out'}; "
+                f"{connect_hint(error)}",
                 was_not_done=True,
             ) from error
         except httpx2.TimeoutException as error:

@@ -1,9 +1,11 @@
 import gzip
 import hashlib
 import socket
+import ssl
 import threading
 from contextlib import suppress
 
+import httpx2
 import msgspec
 import pytest
 
@@ -11,7 +13,7 @@ from tests.cases import all_cases
 from tests.unit.client.conftest import Reply, ScriptedServer
 from vskill_platform.cli.remote_skills import versions
 from vskill_platform.client import registry as registry_module
-from vskill_platform.client.addresses import checked_url, segment
+from vskill_platform.client.addresses import checked_url, connect_hint, segment
 from vskill_platform.client.registry import Registry
 from vskill_platform.errors import InvalidInput, RegistryError, RegistryUnavailable
 
@@ -155,6 +157,23 @@ def test_a_registry_that_is_not_there_is_named() -> None:
         registry.get_json("/x")
 
     assert len(waits) == 3
+
+
+def test_a_registry_without_tls_is_not_called_a_problem_of_the_network(
+    server: ScriptedServer,
+) -> None:
+    with (
+        Registry(server.url.replace("http:", "https:"), sleep=lambda _: None) as registry,
+        pytest.raises(RegistryUnavailable, match=r"does not speak TLS.*http://"),
+    ):
+        registry.get_json("/x")
+
+
+def test_a_certificate_that_is_not_trusted_says_how_to_trust_it() -> None:
+    error = httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate")
+    error.__cause__ = ssl.SSLCertVerificationError(1, "self-signed certificate")
+
+    assert "SSL_CERT_FILE" in connect_hint(error)
 
 
 def test_a_token_is_not_sent_without_encryption() -> None:
