@@ -50,6 +50,7 @@ SHORT_HELP = {
     f"{_HERE}.admin_trusted_publishers:trusted_publishers": (
         "Let the CI of a repository publish without a stored token."
     ),
+    f"{_HERE}.reports:reports": "Report skills to the reviewers, or answer such reports.",
     f"{_HERE}.appeals:appeals": "Appeal verdicts about your skills, or decide appeals.",
     f"{_HERE}.users:users": "Invite users, set their roles, disable or enable them.",
     f"{_HERE}.mail:mail": "Test the email settings, list queued and failed emails, and retry them.",
