@@ -1,4 +1,4 @@
-"""Delete an account: what would go first, then everything personal in one commit.
+"""Delete an account: preview what would be deleted, then delete everything personal in one commit.
 
 Published skills stay with their namespace. The name stays reserved, because histories and the audit
 log keep it, and because a new account of that name would own its namespace.
@@ -46,7 +46,7 @@ from vskill_platform.stores.token_store import delete_token, delete_tokens_mark,
 from vskill_platform.stores.transfer_store import delete_transfer, list_transfers
 from vskill_platform.stores.user_store import delete_user, get_password, get_user
 
-#: More than anybody follows.
+#: Nobody follows more.
 _MAX_FOLLOWED = 10_000
 
 

@@ -106,7 +106,7 @@ async def _sign_up(found: GithubUser) -> User:
             raise NotAllowed(f"there is another account {name} here. If it is yours: {where}")
         space = await get_namespace(own_namespace(name))
         if space.revision != ABSENT or await has_skills_in(space.record.name):
-            # Its user would own it: see its private skills, and publish in it.
+            # A new user of that name would own the namespace, and see its private skills.
             raise NotAllowed(
                 f"the namespace {space.record.name} is used by others here. Ask an admin for an "
                 "account, and link it"

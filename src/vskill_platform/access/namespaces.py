@@ -88,7 +88,7 @@ async def transfer_namespace(
     by: str = "",
     accepted: Stored[Transfer] | None = None,
 ) -> Namespace:
-    """Make a user the owner of a namespace, instead of *by*, or of all owners without it."""
+    """Make a user the owner of a namespace in place of *by*, or of all owners if that is None."""
     user = await find_user(user_name)
     if user.is_disabled:
         raise NotAllowed(f"{user.name} is disabled and cannot own a namespace")

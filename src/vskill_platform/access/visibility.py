@@ -37,7 +37,7 @@ async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSki
     stored = await get_skill(await resolve_slug(slug))
     if stored and not stored.record.is_private:
         return stored
-    # Asked also if there is no such skill: the time of an answer must not tell that one exists.
+    # Read even if there is no such skill: the response time must not reveal that one exists.
     namespace = namespace_of_skill(stored.record) if stored else namespace_in(slug)
     is_seen = await _sees_into(visitor, namespace)
     gone = await get_deleted_skill(slug)  # also for a private skill, for the same reason

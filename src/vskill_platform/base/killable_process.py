@@ -61,7 +61,7 @@ class ProcessDied(Exception):
     """The process ended without an answer: it crashed, or the system killed it for its usage."""
 
 
-#: How work ends that used more than it may.
+#: The errors of work that exceeded its limits.
 BROKE_DOWN = (ProcessDied, MemoryError, RecursionError)
 
 

@@ -49,7 +49,7 @@ class _Collectors(msgspec.Struct, frozen=True):
 
 
 class _Outgoing(msgspec.Struct, frozen=True):
-    """What is sent to other servers, and asked for there."""
+    """Counters of mails, webhooks and requests to other registries."""
 
     mails: "Counter"
     deliveries: "Counter"

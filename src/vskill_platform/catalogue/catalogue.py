@@ -107,7 +107,7 @@ class Catalogue:
         changed, written = index.skills_changed, index.skills_written
         if remembered := self._answers.get(query, written):
             return remembered
-        # The total does not depend on the order or the page, nor on what is done if it is zero.
+        # The total depends neither on the order and the page, nor on what happens if it is zero.
         question = msgspec.structs.replace(
             query,
             sort=SkillSort.RELEVANCE,

@@ -1,4 +1,4 @@
-"""`appeals`: ask for a second look at a verdict, and decide such cases."""
+"""`appeals`: appeal a verdict, and decide appeals."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`search`, `versions`, `diff`, `yank`, `deprecate`, their undoing, and `follow` on a registry."""
+"""`search`, `versions`, `diff`, `(un)yank`, `(un)deprecate` and `follow` on a registry."""
 
 from collections.abc import Sequence
 from typing import Any

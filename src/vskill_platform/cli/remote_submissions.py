@@ -141,7 +141,7 @@ def status(registry: Registry, *, submission_id: str, watch: bool, as_json: bool
 def watch_one(
     registry: Registry, submission_id: str, *, quiet: bool, through_review: bool = False
 ) -> Any:
-    """Follow a submission to its end and print each state; return it as it is then."""
+    """Follow a submission until it is finished and print each state; return its last state."""
     console = Console(stderr=True, quiet=quiet)
     hint = (
         f"The submission is {submission_id}; follow it with: vskill-platform status "

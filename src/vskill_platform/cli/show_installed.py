@@ -1,4 +1,4 @@
-"""Print what is installed, and what an installation would bring."""
+"""Print installed skills, and what an installation would change."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence

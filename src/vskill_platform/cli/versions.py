@@ -1,4 +1,4 @@
-"""`versions`, `diff`, `yank`, `deprecate` and their undoing on this machine."""
+"""`versions`, `diff`, `yank`, `unyank`, `deprecate` and `undeprecate` on this machine."""
 
 import getpass
 from collections.abc import Awaitable, Callable

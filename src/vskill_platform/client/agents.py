@@ -79,7 +79,7 @@ class Agents:
         ]
 
     def place(self, path: str) -> Path:
-        """Return a path of the table for this user: `~/…` or `$VARIABLE/…`."""
+        """Expand a path of the table for this user: `~/…` or `$VARIABLE/…`."""
         first, _, rest = path.partition("/")
         if first.startswith("$"):
             name = first[1:]

@@ -27,7 +27,7 @@ FOLDER_VARIABLE = "VSKILL_CONFIG_HOME"
 _SERVICE = "vskill-platform"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _REGISTRIES, _TOKENS, _LOCK = "registries.json", "tokens.json", "lock"
-#: What others may do with the file of tokens: nothing.
+#: The permissions that the file of tokens must not give to others: any.
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 TokenPlace = Literal["keyring", "file", "none"]

@@ -12,7 +12,7 @@ from vskill_platform.client.registry import Registry
 from vskill_platform.client.shapes import DeviceToken
 from vskill_platform.errors import NotSignedIn, RegistryError, RegistryUnavailable
 
-#: What publishing needs; more is asked for only if the user wants it.
+#: The scopes that publishing needs; others are requested only if the user names them.
 DEFAULT_SCOPES = ("read", "submit", "manage")
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _NOT_FOUND = 404

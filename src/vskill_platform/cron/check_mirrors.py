@@ -24,7 +24,7 @@ _SKILLS_A_RUN = 500
 _MIRRORS_AT_ONCE = 4
 #: No comparison starts after this, so that the last ones finish within the job's budget.
 _SECONDS_A_RUN = 60.0
-#: What another registry may answer; the record has the reason.
+#: Expected failures of another registry; the record has the reason.
 _EXPECTED = (NotFound, MirrorRefused, SourceError)
 
 

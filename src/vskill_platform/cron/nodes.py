@@ -1,4 +1,4 @@
-"""What each node does for itself: report what it runs, compare nodes, sweep its folders."""
+"""The jobs of each node: report what it runs, compare nodes, sweep its folders."""
 
 import asyncio
 from collections.abc import Sequence

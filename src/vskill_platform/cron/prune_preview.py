@@ -1,4 +1,4 @@
-"""What the job `prune` would remove now, counted without removing anything."""
+"""Count what the job `prune` would remove now, without removing anything."""
 
 from datetime import datetime, timedelta
 
@@ -26,10 +26,10 @@ _PAGE = 500
 
 class PruneRow(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
-    #: How many would go now, and how many bytes; compression and shared files are not considered.
+    #: How many would be removed now, and their bytes; ignores compression and shared files.
     count: int
     bytes: int
-    #: When they go, in words.
+    #: When they are removed, in words.
     rule: str
 
 

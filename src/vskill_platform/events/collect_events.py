@@ -1,4 +1,4 @@
-"""Events from the history and the audit log: what happened, to which skill, who may see it."""
+"""Make events from the history and the audit log: what happened, to which skill, seen by whom."""
 
 from hashlib import sha256
 

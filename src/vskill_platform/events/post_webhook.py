@@ -29,7 +29,7 @@ class ReceiverAnswer(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
     #: Its beginning, or why there was none.
     text: str = ""
-    #: What the header Retry-After says, in seconds.
+    #: The value of the header Retry-After, in seconds.
     retry_after: int = 0
 
     @property

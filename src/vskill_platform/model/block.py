@@ -1,4 +1,4 @@
-"""The blocklist: what must not be published, and how a submission is matched against it."""
+"""The blocklist: content and sources that must not be published, and how submissions match."""
 
 import hashlib
 import re

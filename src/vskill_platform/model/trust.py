@@ -10,7 +10,7 @@ from vskill_platform.model.verdict import Verdict
 
 #: After this time, many users have seen the skill.
 SETTLED_AFTER = timedelta(days=90)
-#: With less confidence, the judge does not count as approving.
+#: With less confidence, an approval of the judge does not count.
 SURE = 0.5
 
 _CHECKED, _CHECKED_WITH_DOUBTS, _JUDGED, _REVIEWED = 30, 15, 30, 20

@@ -1,4 +1,4 @@
-"""What metrics, traces and the log say about a processed submission."""
+"""Report a processed submission to metrics, traces and the log."""
 
 from vskill_platform.base.metrics import count_submission, observe_stage
 from vskill_platform.base.stopwatch import Stopwatch

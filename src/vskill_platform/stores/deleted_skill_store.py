@@ -1,4 +1,4 @@
-"""What stays of deleted skills: the name, which nobody else can use, and the last version."""
+"""Records of deleted skills: the name, which nobody else can use, and the last version."""
 
 from datetime import datetime
 

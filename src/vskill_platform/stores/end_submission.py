@@ -111,7 +111,7 @@ def reject_submission(
 async def withdraw_deleted(
     stored: Stored[Submission], why: str, *, actor: str
 ) -> tuple[Submission, list[Operation]]:
-    """Withdraw an undecided one, because what it belongs to was deleted, as *why* says.
+    """Withdraw an undecided one, because its skill or namespace was deleted; *why* is the reason.
 
     Its files and findings go, too: findings quote the files.
     """

@@ -1,4 +1,4 @@
-"""Which user an account at the provider is: only a link, or a new user, never the same name.
+"""Find the user of an account at the provider: by its link, or a new user; never by name.
 
 Groups decide the role and the namespaces of the user, again at each sign-in.
 """

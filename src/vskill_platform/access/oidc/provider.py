@@ -1,4 +1,4 @@
-"""The provider of the settings: what it publishes about itself, fetched again after a while."""
+"""The configured provider: its metadata and keys, which are fetched again after a while."""
 
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ def client_credentials() -> ClientCredentials:
 
 
 async def find_provider(issuer: str = "") -> Provider:
-    """Return the provider of the settings, or another one, as it was when it was last asked."""
+    """Return the configured provider, or another one, as it last described itself."""
     if not issuer:
         check_oidc_sign_in()
     issuer, known = issuer or get_settings().oidc_issuer, bound_env().providers

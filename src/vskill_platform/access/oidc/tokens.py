@@ -168,7 +168,7 @@ def _check_claims(claims: Mapping[str, Any], issuer: str, client_id: str) -> Non
 
 
 def _time(claims: Mapping[str, Any], name: str, *, missing: float = float("-inf")) -> float:
-    """Return a time in seconds; one that is needed and missing is long ago."""
+    """Return a time in seconds; a required one that is missing counts as long past."""
     time = claims.get(name, missing)
     if isinstance(time, bool) or not isinstance(time, int | float) or math.isnan(time):
         raise _refused("has a time that cannot be read")

@@ -44,7 +44,7 @@ _ENROL_WITHIN = timedelta(minutes=15)
 
 
 async def begin_totp(user: User, password: str) -> str:
-    """Return a secret for an app, which counts once a code of it was entered."""
+    """Return a secret for an app; it takes effect once the user has entered a code of it."""
     if not await has_password(user):
         raise NotAllowed("you sign in without a password, so you need no second factor here")
     if await check_credentials(user.name, password) is None:

@@ -46,7 +46,7 @@ QUEUE_GROUPS_AT_ONCE = 2
 #: How often a group is tried again after a deadlock.
 _TRIES = 5
 _LONGEST_PAUSE_SECONDS = 0.2
-#: A server that restarts, or fails over, is back within seconds: then no caller has to know.
+#: A server that restarts, or fails over, is back within seconds, so callers just wait.
 RESTART_SECONDS = 5.0
 #: How long to look for the outcome of a commit whose connection was lost.
 _DECIDE_WITHIN = timedelta(seconds=20)

@@ -1,4 +1,4 @@
-"""Appeals: a publisher asks staff to look again at a verdict, and gets an answer."""
+"""Appeals: a publisher asks staff to reconsider a verdict, and gets an answer."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Delete a namespace: its skills, webhooks and trusted publishers go, its name stays taken.
+"""Delete a namespace with its skills, webhooks and trusted publishers; its name stays reserved.
 
 The namespace is closed first, so that nothing is published while its skills are deleted one after
 the other. A deletion that was interrupted is completed by asking for it again: whether its owner
@@ -67,7 +67,7 @@ class NamespaceDeletion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def preview_namespace_deletion(namespace: str) -> NamespaceDeletion:
-    """Return what would go, without changing anything."""
+    """Return what would be deleted, without changing anything."""
     name = await _checked(namespace)
     found = (await get_namespace(name)).record
     is_closed = found.deleted is not None

@@ -1,4 +1,4 @@
-"""Delete a skill or a version: its files and reports; its name and numbers stay taken.
+"""Delete a skill or a version with its files and reports; its name and numbers stay reserved.
 
 Owners delete what nobody relies on: private skills, skills that were never installed, and what was
 published in the last 72 hours. Admins delete anything, with a reason.
@@ -65,7 +65,7 @@ class Deletion(msgspec.Struct, frozen=True, kw_only=True):
 async def preview_deletion(
     slug: str, version: str | None = None, *, is_decided: bool = False
 ) -> Deletion:
-    """Return what would go, without changing anything."""
+    """Return what would be deleted, without changing anything."""
     return (await _look(slug, version, is_decided=is_decided))[1]
 
 

@@ -1,4 +1,4 @@
-"""What a skill says about itself, compared with what it does.
+"""Compare what a skill says about itself with what it does.
 
 Three claims are checked: that a credential it demands is used for something, that its description
 names what it does to the user's files, money, contacts and browser, and that a package it installs

@@ -6,7 +6,7 @@ from vskill_platform.model.skill import Capabilities
 from vskill_platform.scan.facts.facts import Act, LocatedFact, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
 
-#: Which acts make up which capability, and which part of the fact is shown.
+#: The acts of each capability, and which part of the fact is shown.
 _ACTS: dict[str, tuple[Act, ...]] = {
     "hosts": (
         Act.FETCH,

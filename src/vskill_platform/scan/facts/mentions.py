@@ -28,7 +28,7 @@ _OBEYED = re2.compile(
     r"(?i)\b(?:follow|obey|execute|apply|perform|comply|carry out|act on|adopt|remember|do|begin|"
     r"start|your (?:\w+ )?(?:rule|task|goal|instruction)s?)\b"
 )
-#: Somebody else does it: "malware can disable …", "probes that bypass …".
+#: Another actor does it: "malware can disable …", "probes that bypass …".
 _BY_OTHERS = re2.compile(
     r"(?i)\b(?:attackers?|adversar(?:y|ies)|malware|ransomware|(?:malicious|threat) \w+|insiders?|"
     r"intruders?|jailbreaks?|probes?|injections?)\b[^.;:!?\n]{0,60}"

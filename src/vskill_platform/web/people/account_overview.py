@@ -1,4 +1,4 @@
-"""What a user has published and submitted, and what needs an action."""
+"""A user's skills and submissions, and those that need an action."""
 
 from collections.abc import Sequence
 

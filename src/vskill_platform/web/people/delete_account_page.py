@@ -1,4 +1,4 @@
-"""Delete an account: the user's own page, which shows first what happens, and the API of admins."""
+"""Delete an account: the user's own page, which first previews the effects, and the admin API."""
 
 from typing import Any
 

@@ -76,7 +76,7 @@ def _forgot(*, problem: str = "", is_sent: bool = False, status: int = 200) -> T
 
 
 async def confirm_page(request: WebRequest) -> Template:
-    """Show what is confirmed; viewing does not use the link, because mail programs follow links."""
+    """Show the address to confirm; viewing does not use the link: mail programs follow links."""
     key = request.query_params.get("key", "")
     context = {"key": key, "mail": await read_address_link(key), "is_done": False}
     return Template("pages/confirm_address.html", context=context, headers=NO_STORE_HEADER)

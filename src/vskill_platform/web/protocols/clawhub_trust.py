@@ -1,4 +1,4 @@
-"""What we found in a version, in ClawHub's words: clean, suspicious or malicious."""
+"""Our findings about a version in ClawHub's terms: clean, suspicious or malicious."""
 
 from datetime import datetime
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""What the results of all MCP methods have in common."""
+"""Fields that the results of all MCP methods have in common."""
 
 from typing import Any
 

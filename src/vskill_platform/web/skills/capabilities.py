@@ -1,4 +1,4 @@
-"""What a version can do, each capability with the lines that show it."""
+"""The capabilities of a version, each with the lines that show it."""
 
 import re
 from collections.abc import Iterator, Mapping

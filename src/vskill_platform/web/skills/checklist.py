@@ -1,4 +1,4 @@
-"""What is known about a version, in words: its verdict, and a list of checks.
+"""Describe a version in words: its verdict, and a list of checks.
 
 There is one scale, from bad to good. The trust score is a number for the details and for programs.
 """

@@ -1,4 +1,4 @@
-"""Delete a skill or a version: the page that shows what would go first, and the API."""
+"""Delete a skill or a version: the page, which first shows what would be deleted, and the API."""
 
 from typing import Annotated
 
