@@ -71,7 +71,7 @@ NO_ARCHIVES = Kind(
     "archives_unavailable",
     "Archive storage unavailable",
     "Try again later; Retry-After says when.",
-    "The files are stored in a place that does not respond, or lacks them, at the moment.",
+    "The storage of archives does not respond, or does not have this file, at the moment.",
 )
 DISK_NEARLY_FULL = Kind(
     503,
