@@ -8,20 +8,24 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # Tests start the program hundreds of times: it is compiled once, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 SECONDS ?= 60
+# Two processes for each core: many tests wait for a program that they have started. With three on two
+# cores, 8 % of the processor time is left unused. The folders with the slowest files come first, so
+# they are not reordered.
+PARALLEL := $(BIN)/pytest --numprocesses=$$((2 * $$(nproc 2>/dev/null || echo 2))) --dist=loadfile --no-loadscope-reorder
 # Programs of other people, which only `make test-clients` needs.
 CLIENTS := .clients/.ready
 DEPLOY := $(VENV)/.deploy
 
-.PHONY: serve test coverage torture test-postgres test-clients test-deploy release check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
+.PHONY: serve test test-slow coverage torture test-postgres test-clients test-deploy release check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
 
 serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
 
-# Two processes for each core: many tests wait for a program that they have started. With three on two
-# cores, 8 % of the processor time is left unused. The folders with the slowest files come first, so
-# they are not reordered.
-test: $(READY)  ## all tests
-	$(BIN)/pytest --numprocesses=$$((2 * $$(nproc 2>/dev/null || echo 2))) --dist=loadfile --no-loadscope-reorder $(ARGS)
+test: $(READY)  ## the tests that every change must pass
+	$(PARALLEL) $(ARGS)
+
+test-slow: $(READY)  ## the tests that take longest: the real program, a real browser, huge inputs; CI runs them, too
+	$(PARALLEL) -m "slow and not torture and not clients and not deploy" $(ARGS)
 
 coverage: $(READY)  ## the same tests, and which lines and branches they reach: takes half as long again
 	$(BIN)/coverage erase
@@ -36,7 +40,7 @@ torture: $(READY)  ## slow tests: kills at many moments, large cases, many examp
 ON_POSTGRES := pipeline browser contracts $(addprefix unit/,access cron events intake publish queue runtime stores web)
 
 test-postgres: $(READY)  ## all tests that keep records on PostgreSQL; `make test` runs a few of them there
-	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --engine=postgres $(addprefix tests/,$(ON_POSTGRES)) $(ARGS)
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --engine=postgres -m "not torture and not clients and not deploy" $(addprefix tests/,$(ON_POSTGRES)) $(ARGS)
 
 test-clients: $(READY) $(CLIENTS)  ## the clients of other people, unmodified, against a registry on loopback
 	$(BIN)/pytest --timeout=300 -m clients tests/clients $(ARGS)

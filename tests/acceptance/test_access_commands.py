@@ -16,6 +16,7 @@ from tests.acceptance.program import PROGRAM, Platform
 PASSWORD = "correct horse battery staple"
 
 
+@pytest.mark.slow
 def test_a_user_is_invited_disabled_and_enabled(platform: Platform) -> None:
     added = platform.run("users", "add", "Ada", "--role", "reviewer")
     steps = [
@@ -44,6 +45,7 @@ def test_a_user_is_invited_disabled_and_enabled(platform: Platform) -> None:
     assert "audit --action user --from 2001-01-01 --limit 1 --after audit:" in page.out
 
 
+@pytest.mark.slow
 def test_a_password_is_read_from_standard_input(platform: Platform) -> None:
     platform.run("users", "add", "ada")
 
@@ -68,6 +70,7 @@ def _set_password(platform: Platform, text: str) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.slow
 def test_a_token_is_printed_once_listed_and_revoked(platform: Platform) -> None:
     platform.run("users", "add", "ada")
     made = platform.run("tokens", "add", "ada", "--label", "the build", "--scope", "submit")
@@ -84,6 +87,7 @@ def test_a_token_is_printed_once_listed_and_revoked(platform: Platform) -> None:
     assert "the role publisher does not allow the scope admin" in beyond.err
 
 
+@pytest.mark.slow
 def test_a_namespace_gets_owners_and_members(platform: Platform) -> None:
     for name in ("ada", "ben"):
         platform.run("users", "add", name)
@@ -111,6 +115,7 @@ def test_a_namespace_gets_owners_and_members(platform: Platform) -> None:
     assert "there is no user 'zoe'" in unknown.err
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(90)
 def test_the_first_start_prints_a_link_that_makes_an_admin_once(platform: Platform) -> None:
     port = free_port()
@@ -133,6 +138,7 @@ def test_the_first_start_prints_a_link_that_makes_an_admin_once(platform: Platfo
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_the_link_is_for_its_owners_eyes_alone(platform: Platform) -> None:
     server = platform.start("serve", port=str(free_port()))
     server.wait_for("vskill-platform is at")

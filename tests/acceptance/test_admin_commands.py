@@ -1,12 +1,14 @@
 """`admin`: looking after the database."""
 
 import msgspec
+import pytest
 
 from tests.acceptance.ports import free_port
 from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 
 
+@pytest.mark.slow
 def test_vacuum_beside_a_server_says_how_much_was_given_back(platform: Platform) -> None:
     platform.submit(a_skill_folder(platform.folder))
     port = free_port()

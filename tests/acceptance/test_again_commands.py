@@ -1,11 +1,13 @@
 """`withdraw`, `retry` and `requeue`: cancelling a submission and starting it again."""
 
 import msgspec
+import pytest
 
 from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 
 
+@pytest.mark.slow
 def test_an_administrator_cancels_and_restarts_a_submission(platform: Platform) -> None:
     submitted = platform.run("submit", a_skill_folder(platform.folder), "--json")
     submission_id = msgspec.json.decode(submitted.out)["submission"]["id"]

@@ -71,6 +71,7 @@ def operations() -> list[Any]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("examples", [2, pytest.param(40, marks=pytest.mark.torture)])
 def test_no_request_is_answered_with_a_fault(served: Served, examples: int) -> None:

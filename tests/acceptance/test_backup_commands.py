@@ -42,6 +42,7 @@ def _assert_refused(finished: Finished, *parts: str) -> None:
     assert [part for part in parts if part not in finished.err] == []
 
 
+@pytest.mark.slow
 async def test_a_backup_ends_under_constant_writes_and_is_complete(
     platform: Platform, tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_a_backup_is_for_its_owner_alone_and_one_file(platform: Platform, tmp_pa
     assert (folder / "copy.db").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_a_backup_replaces_a_file_only_by_force_and_never_the_database(
     platform: Platform, tmp_path: Path
 ) -> None:
@@ -163,6 +165,7 @@ async def _history_id() -> str:
     return await bound_env().engine.history_id()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [("serve",), pytest.param(("work",), marks=pytest.mark.torture)]
 )
@@ -182,6 +185,7 @@ def test_a_restore_below_a_running_process_is_refused(
     assert _listed(platform) == [submission_id]
 
 
+@pytest.mark.slow
 def test_a_restore_below_a_server_on_a_restored_database_is_refused(
     platform: Platform, tmp_path: Path
 ) -> None:
@@ -196,6 +200,7 @@ def test_a_restore_below_a_server_on_a_restored_database_is_refused(
     assert server.is_alive
 
 
+@pytest.mark.slow
 def test_without_an_answer_nothing_is_restored(platform: Platform, tmp_path: Path) -> None:
     platform.submit(a_skill_folder(tmp_path))
     assert platform.run("backup", tmp_path / "copy.db").code == 0
@@ -208,6 +213,7 @@ def test_without_an_answer_nothing_is_restored(platform: Platform, tmp_path: Pat
     assert second in _listed(platform)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["missing", "text", "foreign", "newer", "damaged", "empty", "own"])
 def test_a_bad_backup_is_refused_and_the_database_is_kept(
     platform: Platform, tmp_path: Path, kind: str
@@ -240,6 +246,7 @@ def test_a_bad_backup_is_refused_and_the_database_is_kept(
     assert not list(tmp_path.glob(".*part*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["noise", "gone", "empty"])
 def test_a_lost_or_damaged_database_is_replaced(
     platform: Platform, tmp_path: Path, damage: str
@@ -284,6 +291,7 @@ def test_a_killed_backup_leaves_no_half_copy_and_the_next_one_works(
     assert _listed(platform) == [submission_id]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "place",
     [

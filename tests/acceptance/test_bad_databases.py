@@ -33,6 +33,7 @@ def _assert_explained(finished: Finished, *parts: str) -> None:
     assert [part for part in parts if part not in finished.err] == []
 
 
+@pytest.mark.slow
 @needs_setpriv
 async def test_a_read_only_file_is_explained_and_works_once_it_can_be_written(
     platform: Platform, skill: Path
@@ -50,6 +51,7 @@ async def test_a_read_only_file_is_explained_and_works_once_it_can_be_written(
     assert accepted.out.startswith("Already in progress")
 
 
+@pytest.mark.slow
 @needs_setpriv
 def test_a_read_only_folder_is_explained(platform: Platform, tmp_path: Path) -> None:
     skill = a_skill_folder(tmp_path)

@@ -7,6 +7,7 @@ import pytest
 from tests.acceptance.program import Platform
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

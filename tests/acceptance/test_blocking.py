@@ -66,6 +66,7 @@ async def test_a_block_that_is_killed_before_its_commit_is_none(
     assert await listed(platform) == []
 
 
+@pytest.mark.slow
 async def test_a_block_that_is_killed_after_its_commit_is_whole(
     platform: Platform, tmp_path: Path, published: str
 ) -> None:
@@ -118,6 +119,7 @@ async def test_an_unblock_that_is_killed_is_whole_or_none(
     assert len(printed(platform, "audit")["records"]) == 1 + queued
 
 
+@pytest.mark.slow
 async def test_a_life_on_the_blocklist(platform: Platform, tmp_path: Path, published: str) -> None:
     about = ["--source", str(tmp_path / "tidy-notes")]
     free = platform.run("block", "check", *about)
@@ -158,6 +160,7 @@ def test_a_block_needs_exactly_one_subject(platform: Platform, about: list[str])
     assert "give" in finished.err or "stand with" in finished.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("about", "said"),
     [
@@ -182,6 +185,7 @@ def test_everything_can_be_blocked_before_it_comes(
     assert "No published skill" in second
 
 
+@pytest.mark.slow
 async def test_a_rescan_reports_then_takes_down_what_the_operator_wants(
     platform: Platform, tmp_path: Path
 ) -> None:
@@ -224,6 +228,7 @@ async def test_a_rescan_reports_then_takes_down_what_the_operator_wants(
     assert await read_version_counts(platform, [SLUG]) == [1]
 
 
+@pytest.mark.slow
 def test_a_rescan_is_asked_for_one_thing(platform: Platform, published: str) -> None:
     both = platform.run("rescan", "--report", "--apply")
     alone = platform.run("rescan", "--skill", SLUG)

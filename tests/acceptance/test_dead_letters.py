@@ -37,6 +37,7 @@ def _letters(platform: Platform) -> list[dict[str, object]]:
     return letters
 
 
+@pytest.mark.slow
 def test_a_source_that_never_answers_is_dead_letter_after_its_retries(
     platform: Platform, url: str
 ) -> None:
@@ -56,6 +57,7 @@ def test_a_source_that_never_answers_is_dead_letter_after_its_retries(
     assert [finding.rule for finding in status.report.findings] == ["RUN-SOURCE"]
 
 
+@pytest.mark.slow
 def test_a_revived_letter_is_tried_again_from_the_start(platform: Platform, url: str) -> None:
     platform.run("submit", url, "--watch")
     (letter,) = _letters(platform)

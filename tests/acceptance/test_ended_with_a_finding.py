@@ -77,6 +77,7 @@ def _only_finding(status: Status) -> Finding:
     return finding
 
 
+@pytest.mark.slow
 def test_a_good_skill_among_bad_ones_is_published(statuses: dict[str, Status]) -> None:
     published = [
         status.submission.slug

@@ -121,6 +121,7 @@ def _post(browser: OpenerDirector, url: str, page: str, form: dict[str, str]) ->
     return answer.decode()
 
 
+@pytest.mark.slow
 def test_somebody_with_a_url_and_a_browser_signs_in_and_publishes(
     site: Site, laptop: Laptop
 ) -> None:
@@ -176,6 +177,7 @@ def test_nobody_is_told_that_nothing_went_well(laptop: Laptop) -> None:
     assert [path.name for path in laptop.folder.iterdir()] == ["nowhere"]
 
 
+@pytest.mark.slow
 def test_a_skill_that_the_registry_would_reject_is_not_sent(site: Site, signed_in: Laptop) -> None:
     folder = signed_in.skill("steals", run_dot_sh=STEALS)
 
@@ -195,6 +197,7 @@ def test_a_skill_that_the_registry_would_reject_is_not_sent(site: Site, signed_i
     assert "Not published (TIER1_FAILED)" in sent.out
 
 
+@pytest.mark.slow
 def test_a_skill_that_needs_review_exits_with_three_and_a_link(
     site: Site, signed_in: Laptop
 ) -> None:
@@ -221,6 +224,7 @@ def test_a_skill_that_needs_review_exits_with_three_and_a_link(
     assert again.code == 0, again
 
 
+@pytest.mark.slow
 def test_a_published_skill_is_looked_at_and_managed_from_afar(
     site: Site, signed_in: Laptop
 ) -> None:
@@ -247,6 +251,7 @@ def test_a_published_skill_is_looked_at_and_managed_from_afar(
     assert watched.code == 0, watched
 
 
+@pytest.mark.slow
 def test_a_private_skill_is_visible_to_its_namespace_only(site: Site, signed_in: Laptop) -> None:
     folder = signed_in.skill("secret-notes")
 
@@ -257,6 +262,7 @@ def test_a_private_skill_is_visible_to_its_namespace_only(site: Site, signed_in:
     assert "@ada/secret-notes" in signed_in.run("search", "secret").out
 
 
+@pytest.mark.slow
 def test_a_reviewer_blocks_and_unblocks_from_afar(site: Site, laptop: Laptop) -> None:
     reviewer = {"VSKILL_REGISTRY": site.url, "VSKILL_TOKEN": site.token("rae", "review")}
     about = ("--source", "https://git.example/bad/repo")
@@ -271,6 +277,7 @@ def test_a_reviewer_blocks_and_unblocks_from_afar(site: Site, laptop: Laptop) ->
     assert "https://git.example/bad/repo" in listed.out
 
 
+@pytest.mark.slow
 def test_rights_are_those_of_the_token(site: Site, laptop: Laptop) -> None:
     reader = {"VSKILL_REGISTRY": site.url, "VSKILL_TOKEN": site.token("ada", "read")}
     folder = laptop.skill("not-mine")
@@ -297,6 +304,7 @@ def test_a_dry_run_sends_nothing_and_needs_no_registry(laptop: Laptop) -> None:
     assert done["scan"] == "pass"
 
 
+@pytest.mark.slow
 def test_several_registries_are_known_by_name(site: Site, signed_in: Laptop) -> None:
     wrong = signed_in.run("whoami", "--registry", "lba")
     right = signed_in.run("whoami", "--registry", "lab")

@@ -91,6 +91,7 @@ def hostile(platform: Platform, skill: Path) -> Platform:
     return platform
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(2))
 def test_no_command_prints_what_acts(hostile: Platform, part: int) -> None:
     commands = [
@@ -104,6 +105,7 @@ def test_no_command_prints_what_acts(hostile: Platform, part: int) -> None:
     assert [command for command, one in finished.items() if "Traceback" in one.err] == []
 
 
+@pytest.mark.slow
 def test_untrusted_text_is_escaped_on_a_terminal_and_complete_in_json(
     hostile: Platform, skill: Path
 ) -> None:

@@ -105,6 +105,7 @@ def test_the_key_is_never_shown(platform: Platform, tmp_path: Path) -> None:
     assert KEY not in platform.run("config", judge_key=KEY, **setup).out
 
 
+@pytest.mark.slow
 async def test_a_submitted_skill_is_judged_and_its_status_says_so(
     platform: Platform, judge: JudgeServer, skill: Path
 ) -> None:

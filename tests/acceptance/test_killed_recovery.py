@@ -3,6 +3,8 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.program import Platform
 from tests.acceptance.records import (
     ago,
@@ -19,6 +21,7 @@ _HOUR = timedelta(hours=1)
 _PIPELINE = ["claim TIER1_SCANNING", "check AUTO_APPROVED", "publish PUBLISHED"]
 
 
+@pytest.mark.slow
 async def test_killed_before_its_commit_the_next_one_brings_it_back(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -151,6 +151,7 @@ async def test_a_lease_that_still_runs_is_waited_for(platform: Platform, tmp_pat
     assert "0 requeued" in ticked.out
 
 
+@pytest.mark.slow
 async def test_a_skill_that_kills_every_worker_is_put_away(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def _start_server(platform: Platform) -> Running:
     return server
 
 
+@pytest.mark.slow
 def test_a_server_holds_its_locks_however_often_the_file_is_opened(platform: Platform) -> None:
     server = _start_server(platform)
     before = held_locks(platform.database, server.pid)
@@ -55,6 +56,7 @@ def test_a_server_holds_its_locks_however_often_the_file_is_opened(platform: Pla
     assert server.end() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "backup", [_by_program, pytest.param(_by_module, marks=pytest.mark.torture)]
 )

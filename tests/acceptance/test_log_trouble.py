@@ -46,6 +46,7 @@ async def publish(platform: Platform, server: Running) -> tuple[str, int]:
     return platform.status(submitted).submission.state, server.end()
 
 
+@pytest.mark.slow
 async def test_it_goes_on_when_the_reader_of_its_log_has_gone(
     platform: Platform, port: int, pipe: tuple[BinaryIO, int]
 ) -> None:
@@ -70,6 +71,7 @@ async def test_it_starts_and_goes_on_when_nobody_reads_its_log(
     assert await publish(platform, server) == ("PUBLISHED", 0)
 
 
+@pytest.mark.slow
 async def test_it_goes_on_when_the_disk_of_its_log_is_full(platform: Platform, port: int) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     server = platform.start_logging_to(full, "serve", port=str(port))
@@ -86,6 +88,7 @@ def test_a_command_that_cannot_say_what_is_wrong_still_fails(platform: Platform)
     assert missing.wait() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.ports import free_port, get, get_bytes
 from tests.acceptance.program import Platform
 from tests.acceptance.records import submit_folders, wait_until_all_ended
 from tests.casts import a_skill_folder
 
 
+@pytest.mark.slow
 async def test_a_server_waits_for_its_archives_and_goes_on_by_itself(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ def _delete(platform: Platform, *endings: str) -> None:
         Path(f"{platform.database}{ending}").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "endings",
     [
@@ -48,6 +49,7 @@ async def test_a_server_whose_files_were_deleted_says_so_and_takes_nothing(
     assert server.end() == 0
 
 
+@pytest.mark.slow
 async def test_no_server_begins_with_an_empty_database_after_the_old_one_was_deleted(
     platform: Platform, tmp_path: Path
 ) -> None:

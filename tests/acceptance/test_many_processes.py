@@ -129,6 +129,7 @@ def _whoami(port: int, token: str) -> str:
     return str(answer.json()["name"])
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_restarted_while_the_other_answers(
     platform: Platform, port: int
 ) -> None:

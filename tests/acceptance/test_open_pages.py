@@ -3,6 +3,7 @@
 import time
 
 import httpx
+import pytest
 
 from tests.acceptance.ports import free_port
 from tests.acceptance.program import Platform
@@ -12,6 +13,7 @@ from tests.casts import a_skill_folder
 _SECONDS_TO_STOP = 10
 
 
+@pytest.mark.slow
 def test_a_page_hears_of_a_submission_and_a_server_stops_though_pages_are_open(
     platform: Platform,
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_wrong_policy_is_told_by_every_command_that_needs_it(
     assert not platform.database.exists()
 
 
+@pytest.mark.slow
 def test_a_scan_with_a_policy_shows_but_does_not_count(platform: Platform, tmp_path: Path) -> None:
     a_policy(tmp_path)
     a_skill_folder(tmp_path, run_dot_sh=ATTACK)
@@ -100,6 +101,7 @@ def test_a_scan_with_a_policy_shows_but_does_not_count(platform: Platform, tmp_p
     assert "until 9999-12-31: our own build host" in with_it.out
 
 
+@pytest.mark.slow
 def test_a_worker_follows_the_policy_and_says_what_has_expired(
     platform: Platform, tmp_path: Path
 ) -> None:
@@ -152,6 +154,7 @@ def test_every_decision_is_said_in_words(platform: Platform, tmp_path: Path) -> 
     assert "No publisher is exempt from review." in none.out
 
 
+@pytest.mark.slow
 def test_a_dry_run_lists_what_would_change(platform: Platform, tmp_path: Path) -> None:
     a_policy(tmp_path, WHOLE)
     platform.submit(a_skill_folder(tmp_path))

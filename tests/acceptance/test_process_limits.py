@@ -29,6 +29,7 @@ def test_a_good_skill_passes_below_a_hard_memory_limit(platform: Platform) -> No
     assert platform.status(submission_id).submission.state == "PUBLISHED"
 
 
+@pytest.mark.slow
 def test_a_memory_limit_that_fails_every_check_stops_the_start(platform: Platform) -> None:
     skill = a_skill_folder(platform.folder / "good-skill")
     submission_id = platform.submit(skill)
@@ -43,6 +44,7 @@ def test_a_memory_limit_that_fails_every_check_stops_the_start(platform: Platfor
     assert platform.status(submission_id).submission.state == "RECEIVED"
 
 
+@pytest.mark.slow
 async def test_more_connections_than_open_files_leave_room_for_others(platform: Platform) -> None:
     port = free_port()
     server = platform.start_anew("serve", port=str(port), prefix=["prlimit", "--nofile=96:96"])

@@ -48,6 +48,7 @@ def look(platform: Platform, *command: str) -> Finished:
     return platform.run_as_stranger(*command)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [*LOOKS, *(pytest.param(command, marks=pytest.mark.torture) for command in MORE_LOOKS)],
@@ -64,6 +65,7 @@ def test_a_closed_database_that_cannot_be_written_can_be_read(
     assert (found.code, found.err) == (0, remark)
 
 
+@pytest.mark.slow
 def test_the_write_ahead_log_of_a_killed_server_is_read(platform: Platform) -> None:
     server = platform.start("serve", port=str(free_port()))
     server.wait_for("vskill-platform is at")
@@ -78,6 +80,7 @@ def test_the_write_ahead_log_of_a_killed_server_is_read(platform: Platform) -> N
     assert "only in the log" in found.out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("submission_id")
 def test_a_command_that_writes_says_that_it_cannot(platform: Platform) -> None:
     with nothing_writable(platform.folder):

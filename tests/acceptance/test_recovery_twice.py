@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.acceptance.program import Platform
 from tests.acceptance.records import (
@@ -89,6 +90,7 @@ async def test_of_two_nodes_one_runs_a_job_that_is_due(platform: Platform, tmp_p
     await _assert_each_was_queued_once(platform, submission_ids)
 
 
+@pytest.mark.slow
 async def test_a_submission_that_gets_stuck_repeatedly_is_rejected_with_a_reason(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ def _assert_refused(finished: Finished, message: str) -> None:
     assert finished.out == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("url", "message"),
     [

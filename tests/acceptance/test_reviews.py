@@ -25,6 +25,7 @@ async def one_that_waits(platform: Platform, tmp_path: Path) -> str:
     return submission_id
 
 
+@pytest.mark.slow
 async def test_a_review_is_listed_shown_and_approved(platform: Platform, tmp_path: Path) -> None:
     submission_id = await one_that_waits(platform, tmp_path)
 
@@ -52,6 +53,7 @@ async def test_a_review_is_listed_shown_and_approved(platform: Platform, tmp_pat
     assert "Nothing needs review." in platform.run("reviews").out
 
 
+@pytest.mark.slow
 async def test_a_rejection_and_what_comes_too_late(platform: Platform, tmp_path: Path) -> None:
     submission_id = await one_that_waits(platform, tmp_path)
 
@@ -68,6 +70,7 @@ async def test_a_rejection_and_what_comes_too_late(platform: Platform, tmp_path:
     assert "rejected by" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["approve", pytest.param("reject", marks=pytest.mark.torture)])
 async def test_a_decision_without_a_digest_is_asked_for(
     platform: Platform, tmp_path: Path, verb: str
@@ -93,6 +96,7 @@ async def test_a_decision_without_a_digest_is_asked_for(
     assert platform.status(submission_id).submission.state is ends[verb]
 
 
+@pytest.mark.slow
 async def test_a_decision_is_about_what_was_shown(platform: Platform, tmp_path: Path) -> None:
     submission_id = await one_that_waits(platform, tmp_path)
     shown = platform.run("reviews", "show", submission_id)
@@ -106,6 +110,7 @@ async def test_a_decision_is_about_what_was_shown(platform: Platform, tmp_path: 
     assert "file run.sh" not in this.out
 
 
+@pytest.mark.slow
 async def test_submitters_cannot_approve_their_own_skill_unless_the_policy_allows_it(
     platform: Platform, tmp_path: Path
 ) -> None:
@@ -120,6 +125,7 @@ async def test_submitters_cannot_approve_their_own_skill_unless_the_policy_allow
     assert "another reviewer must approve it" in refused.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("moment", "place", "is_done"),
     [
@@ -147,6 +153,7 @@ async def test_an_approval_that_is_killed_leaves_all_or_nothing(
     assert await read_version_counts(platform, ["@local/tidy-notes"]) == [1]
 
 
+@pytest.mark.slow
 async def test_a_recheck_sends_it_through_the_pipeline_again(
     platform: Platform, tmp_path: Path
 ) -> None:

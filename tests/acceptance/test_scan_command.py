@@ -50,6 +50,7 @@ def test_a_good_skill_passes_and_nothing_is_stored(platform: Platform, tmp_path:
     assert not platform.database.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code"), [((), 0), (("--fail-on", "review"), 1), (("--fail-on", "block"), 1)]
 )
@@ -65,6 +66,7 @@ def test_a_bad_skill_fails_only_where_that_was_asked_for(
     assert "why" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "beginning"),
     [("text", "✖ BLOCK"), ("json", "{"), ("jsonl", '{"path":'), ("sarif", "{"), ("html", "<!doct")],
@@ -125,6 +127,7 @@ def test_an_unreadable_skill_is_not_verified_and_the_others_are(
     assert "link.md is a symbolic link" in done.out
 
 
+@pytest.mark.slow
 def test_a_folder_that_may_not_be_entered_is_named(platform: Platform, tmp_path: Path) -> None:
     a_skill_folder(tmp_path / "tree", "ant")
     a_skill_folder(tmp_path / "tree/locked", "bee")
@@ -258,6 +261,7 @@ def test_rules_are_explained(platform: Platform) -> None:
     assert {line.split()[0] for line in every.out.splitlines()} >= {rule.id, "MAN-001", "LIM-001"}
 
 
+@pytest.mark.slow
 def test_scanning_loads_nothing_that_only_a_server_needs() -> None:
     code = "import sys, vskill_platform.cli.main, vskill_platform.cli.scan; print(*sys.modules)"
 
@@ -268,6 +272,7 @@ def test_scanning_loads_nothing_that_only_a_server_needs() -> None:
     assert not {"litestar", "uvicorn", "uvloop", "apsw", "jinja2", "asyncio"} & set(loaded)
 
 
+@pytest.mark.slow
 def test_scanning_a_folder_loads_nothing_that_only_other_things_need() -> None:
     code = "import sys, vskill_platform.cli.main, vskill_platform.cli.scan; print(*sys.modules)"
 

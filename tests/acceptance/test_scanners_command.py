@@ -52,6 +52,7 @@ def test_a_scanner_is_tried_on_a_folder(platform: Platform, probe: str, tmp_path
     assert "there is no scanner 'nobody'; there are: gitleaks" in missing.err
 
 
+@pytest.mark.slow
 def test_a_skill_that_a_required_scanner_fails_needs_review(
     platform: Platform, probe: str, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ async def test_a_served_folder_is_published_and_listed(platform: Platform, port:
     assert await _listed(port, *DEMO_SLUGS) == set(DEMO_SLUGS)
 
 
+@pytest.mark.slow
 async def test_health_tells_that_it_lives_and_that_it_works(platform: Platform, port: int) -> None:
     _serve(platform, port)
 
@@ -74,6 +75,7 @@ async def test_health_tells_that_it_lives_and_that_it_works(platform: Platform, 
     assert await _until_ready(port) == {"status": "ready", "problems": []}
 
 
+@pytest.mark.slow
 async def test_web_and_worker_run_in_separate_processes(
     platform: Platform, port: int, tmp_path: Path
 ) -> None:
@@ -105,6 +107,7 @@ def test_a_signal_ends_it_cleanly(platform: Platform, port: int, number: signal.
     assert "Traceback" not in server.rest()
 
 
+@pytest.mark.slow
 def test_a_request_that_never_ends_does_not_keep_it_from_stopping(
     platform: Platform, port: int
 ) -> None:
@@ -122,6 +125,7 @@ def test_a_request_that_never_ends_does_not_keep_it_from_stopping(
     assert code == 0
 
 
+@pytest.mark.slow
 async def test_a_second_start_finds_everything_and_submits_nothing_twice(
     platform: Platform, port: int
 ) -> None:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 
@@ -16,6 +18,7 @@ def a_long_skill(parent: Path, name: str, text: str = NOTES) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_skills_similar_to_a_folder_or_a_published_skill_are_listed(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.acceptance.program import Platform
 from tests.acceptance.records import submit_folders
@@ -24,6 +25,7 @@ def test_a_folder_is_submitted_checked_and_published(platform: Platform, tmp_pat
     assert "published as @local/word-count 1.0.0" in listed.out
 
 
+@pytest.mark.slow
 def test_the_command_that_submit_suggests_shows_the_history(
     platform: Platform, tmp_path: Path
 ) -> None:
@@ -39,6 +41,7 @@ def test_the_command_that_submit_suggests_shows_the_history(
         assert state in shown.out
 
 
+@pytest.mark.slow
 def test_status_as_json_lists_every_step_and_its_actor(platform: Platform, tmp_path: Path) -> None:
     submission_id = platform.submit(a_skill_folder(tmp_path, "word-count"))
     platform.run("work", "--drain", node="worker-1")
@@ -95,6 +98,7 @@ def test_an_empty_list_says_how_to_begin(platform: Platform) -> None:
     assert listed.out == ("No submissions yet. Submit one with: vskill-platform submit SOURCE\n")
 
 
+@pytest.mark.slow
 def test_submitting_the_same_again_is_one_submission(platform: Platform, tmp_path: Path) -> None:
     skill = a_skill_folder(tmp_path, "word-count")
 
@@ -109,6 +113,7 @@ def test_submitting_the_same_again_is_one_submission(platform: Platform, tmp_pat
     assert len(msgspec.json.decode(platform.run("list", "--json").out)["submissions"]) == 1
 
 
+@pytest.mark.slow
 async def test_only_new_content_makes_a_new_version(platform: Platform, tmp_path: Path) -> None:
     skill = a_skill_folder(tmp_path, "word-count")
     submission_id = ""
@@ -124,6 +129,7 @@ async def test_only_new_content_makes_a_new_version(platform: Platform, tmp_path
     assert platform.status(submission_id).steps.count("publish PUBLISHED") == 2
 
 
+@pytest.mark.slow
 async def test_a_name_that_is_taken_is_rejected_and_its_owner_named(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 from tests.repos import a_repo, git
@@ -26,6 +28,7 @@ async def test_a_skill_in_a_repo_is_published_with_its_commit(
     assert [version.commit_sha for version in versions] == [git(repo, "rev-parse", "HEAD")]
 
 
+@pytest.mark.slow
 def test_a_repo_that_is_one_skill_needs_no_path(platform: Platform, tmp_path: Path) -> None:
     repo = a_skill_folder(tmp_path / "ada", "word-count")
 
@@ -35,6 +38,7 @@ def test_a_repo_that_is_one_skill_needs_no_path(platform: Platform, tmp_path: Pa
     assert platform.status(submission_id).submission.slug == "ada/word-count/word-count"
 
 
+@pytest.mark.slow
 def test_a_repo_submitted_without_its_path_is_told_where_the_skill_is(
     platform: Platform, tmp_path: Path
 ) -> None:

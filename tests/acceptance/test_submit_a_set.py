@@ -35,6 +35,7 @@ def git_server(tmp_path: Path, toolbox: Path) -> Iterator[GitServer]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_all_skills_of_a_repo_are_published_with_one_command(
     platform: Platform, git_server: GitServer
@@ -75,6 +76,7 @@ def test_a_set_can_be_shown(platform: Platform, tmp_path: Path) -> None:
     assert platform.run("list", "--set", "set_0").code == 1
 
 
+@pytest.mark.slow
 def test_discover_lists_the_skills_of_a_repo(
     platform: Platform, git_server: GitServer, toolbox: Path
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_set_of_which_one_is_refused_submits_the_others(
     assert "1 RECEIVED" in submitted.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["folder", "zip"])
 def test_uploaded_files_need_not_stay_where_they_were(
     platform: Platform, tmp_path: Path, form: str

@@ -37,6 +37,7 @@ def standings(platform: Platform) -> dict[str, str]:
     return {row["version"]["version"]: row["standing"] for row in rows}
 
 
+@pytest.mark.slow
 def test_versions_are_listed_with_how_far_the_skill_can_be_trusted(
     platform: Platform, published: Path
 ) -> None:
@@ -49,6 +50,7 @@ def test_versions_are_listed_with_how_far_the_skill_can_be_trusted(
     assert "the scan found no problems (+30)" in shown.out
 
 
+@pytest.mark.slow
 def test_a_diff_shows_lines_and_new_capabilities(platform: Platform, published: Path) -> None:
     shown = platform.run("diff", SLUG)
     back = platform.run("diff", SLUG, "1.0.1", "1.0.0")
@@ -68,6 +70,7 @@ def test_a_diff_shows_lines_and_new_capabilities(platform: Platform, published: 
     assert printed(platform, "diff", SLUG)["files"][0]["path"] == "run.sh"
 
 
+@pytest.mark.slow
 def test_git_applies_the_printed_diff(platform: Platform, published: Path, tmp_path: Path) -> None:
     (published / "Makefile").write_text("all:\n\techo " + "long " * 60 + "\n")
     (published / "open.md").write_text("no end")
@@ -130,6 +133,7 @@ def test_a_yank_that_is_killed_is_whole_or_none(
     assert len(printed(platform, "audit")["records"]) == records
 
 
+@pytest.mark.slow
 def test_an_empty_audit_and_an_unknown_skill_are_said(platform: Platform, published: Path) -> None:
     assert platform.run("audit").out == "The audit log is empty.\n"
     unknown = platform.run("versions", "nobody/none")

@@ -80,6 +80,7 @@ async def test_status_watch_of_what_has_ended_returns_at_once(
     assert msgspec.json.decode(watched.out)["submission"]["state"] == "PUBLISHED"
 
 
+@pytest.mark.slow
 async def test_ctrl_c_leaves_the_watching_and_not_the_submission(
     platform: Platform, tmp_path: Path
 ) -> None:

@@ -22,7 +22,8 @@ from tests.git_server import a_git_server
 from tests.missing import skip_without
 from tests.postgres import drop_schema, url_of_schema
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+#: The first one draws no window and takes a third less processor time.
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 _ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run",

@@ -10,6 +10,7 @@ from tests.browser.registry import RISKY, Registry, own_words, wait_for_state
 from vskill_platform.web.html.templating import ago_in_words
 
 
+@pytest.mark.slow
 def test_without_scripts_a_reason_can_be_typed_for_as_long_as_it_takes(
     plain_cyd: Page, registry: Registry
 ) -> None:
@@ -24,6 +25,7 @@ def test_without_scripts_a_reason_can_be_typed_for_as_long_as_it_takes(
     expect(plain_cyd.get_by_role("link", name="Refresh")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_hint_about_typing_is_only_shown_with_scripts(cyd: Page, plain_cyd: Page) -> None:
     for path in ("/admin", "/admin/queue", "/admin/reviews", "/queue"):
         cyd.goto(path)
@@ -53,6 +55,7 @@ def test_after_escape_field_address_and_results_agree(ben: Page, registry: Regis
     expect(ben.locator("[data-rows] > *")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_the_slash_key_focuses_the_search_field_of_every_page(ben: Page) -> None:
     fields = {"/": "#search", "/submit": "#bar-search", "/queue": "#q", "/trust": "#bar-search"}
     for path, field in fields.items():
@@ -64,6 +67,7 @@ def test_the_slash_key_focuses_the_search_field_of_every_page(ben: Page) -> None
         expect(ben.locator("[data-slash]")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_folder_is_chosen_by_hand(ben: Page, tmp_path: Path) -> None:
     folder = tmp_path / "fold-shirts"
     (folder / "notes").mkdir(parents=True)
@@ -83,6 +87,7 @@ def test_a_folder_is_chosen_by_hand(ben: Page, tmp_path: Path) -> None:
     expect(ben.locator("main")).to_contain_text("more.md")
 
 
+@pytest.mark.slow
 def test_without_scripts_there_is_the_archive_alone(plain_ben: Page) -> None:
     plain_ben.goto("/submit")
 
@@ -90,6 +95,7 @@ def test_without_scripts_there_is_the_archive_alone(plain_ben: Page) -> None:
     expect(plain_ben.locator("#folder")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_submitting_without_a_selection_shows_an_error_and_the_list(
     ben: Page, registry: Registry
 ) -> None:
@@ -105,6 +111,7 @@ def test_submitting_without_a_selection_shows_an_error_and_the_list(
     expect(ben.get_by_role("status")).to_contain_text("2 of 2 skills were submitted")
 
 
+@pytest.mark.slow
 def test_browser_and_server_say_the_same_of_every_length(ben: Page) -> None:
     lengths = [sign * seconds for sign in (1, -1) for seconds in _lengths()]
     ben.goto("/trust")
@@ -124,6 +131,7 @@ def _lengths() -> list[float]:
     return [0, 1, *(edge + step for edge in edges for step in (-1, 0, 1))]
 
 
+@pytest.mark.slow
 def test_the_question_mark_lists_the_shortcuts_and_escape_closes_them(ben: Page) -> None:
     ben.goto("/queue")
 
@@ -135,6 +143,7 @@ def test_the_question_mark_lists_the_shortcuts_and_escape_closes_them(ben: Page)
     expect(shortcuts).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_on_a_phone_the_header_is_one_row_and_its_menu_needs_no_scripts(plain_ben: Page) -> None:
     plain_ben.set_viewport_size({"width": 320, "height": 700})
     plain_ben.goto("/queue")

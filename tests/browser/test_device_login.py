@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.processes import Running
@@ -25,6 +26,7 @@ def start_login(registry: Registry, home: Path) -> tuple[Running, str]:
     return running, str(code)
 
 
+@pytest.mark.slow
 def test_a_program_is_signed_in_by_a_user_who_signs_in_first(
     ben: Page, cyd: Page, registry: Registry, tmp_path: Path
 ) -> None:
@@ -46,6 +48,7 @@ def test_a_program_is_signed_in_by_a_user_who_signs_in_first(
     expect(cyd.locator("main")).to_contain_text("vskill-platform on")
 
 
+@pytest.mark.slow
 def test_a_program_that_is_denied_gets_nothing(
     plain_cyd: Page, registry: Registry, tmp_path: Path
 ) -> None:
@@ -61,6 +64,7 @@ def test_a_program_that_is_denied_gets_nothing(
     assert running.wait() == 1
 
 
+@pytest.mark.slow
 def test_an_unknown_code_is_an_error_on_the_page(cyd: Page, registry: Registry) -> None:
     cyd.goto("/device")
     cyd.get_by_label("Code").fill("BCDF-GHJK")

@@ -77,6 +77,7 @@ def test_nothing_of_a_published_hostile_skill_runs_on_any_page(
     ])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nothing_of_a_hostile_skill_in_review_runs_on_any_page(
     cyd: Page, registry: Registry
 ) -> None:
@@ -91,6 +92,7 @@ def test_nothing_of_a_hostile_skill_in_review_runs_on_any_page(
     ])  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["raw/picture.svg", "raw/page.html"])
 def test_raw_files_are_downloads_not_pages(ben: Page, registry: Registry, part: str) -> None:
     slug = registry.publish(
@@ -108,6 +110,7 @@ def test_raw_files_are_downloads_not_pages(ben: Page, registry: Registry, part: 
     assert "sandbox" in answer.headers["content-security-policy"]
 
 
+@pytest.mark.slow
 def test_hostile_names_are_shown_as_text(ben: Page, registry: Registry) -> None:
     name = "<img src=x onerror=pwned=1>"
     ben.goto(f"/?q={name}")
@@ -145,6 +148,7 @@ def evil_page(tmp_path: Path, registry: Registry) -> Iterator[str]:
     thread.join()
 
 
+@pytest.mark.slow
 def test_a_form_of_another_site_changes_nothing(
     cyd: Page, registry: Registry, evil_page: str
 ) -> None:

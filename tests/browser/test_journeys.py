@@ -21,6 +21,7 @@ def test_a_skill_is_submitted_watched_found_read_and_downloaded(
     _find_read_and_download(ben, "sort-letters")
 
 
+@pytest.mark.slow
 def test_the_same_journey_works_without_scripts(plain_ben: Page, registry: Registry) -> None:
     registry.submit(plain_ben, registry.repo("count-letters"))
     wait_for_state(plain_ben, "Published")  # it loads itself again
@@ -42,6 +43,7 @@ def _find_read_and_download(page: Page, name: str) -> None:
         assert "SKILL.md" in [Path(member).name for member in files.getnames()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("visitor", ["ben", pytest.param("plain_ben", marks=pytest.mark.torture)])
 def test_a_rejected_skill_says_what_was_found_where_and_what_to_do(
     visitor: str, request: pytest.FixtureRequest, registry: Registry
@@ -57,6 +59,7 @@ def test_a_rejected_skill_says_what_was_found_where_and_what_to_do(
     expect(page.get_by_role("button", name="Retry")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_repo_with_several_skills_lets_the_visitor_choose(ben: Page, registry: Registry) -> None:
     registry.submit(ben, registry.repo("red-tea", "green-tea", "black-tea"))
 
@@ -68,6 +71,7 @@ def test_a_repo_with_several_skills_lets_the_visitor_choose(ben: Page, registry:
     expect(ben.locator("#rows .badge.good")).to_have_count(2, timeout=40_000)
 
 
+@pytest.mark.slow
 def test_the_queue_shows_changes_from_before_it_was_listening(
     ben: Page, registry: Registry
 ) -> None:
@@ -86,6 +90,7 @@ def test_the_queue_shows_changes_from_before_it_was_listening(
     expect(ben.locator("#rows tbody tr")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_an_archive_is_uploaded(ben: Page, registry: Registry, tmp_path: Path) -> None:
     archive = tmp_path / "pack-bags.zip"
     with zipfile.ZipFile(archive, "w") as packed:
@@ -121,6 +126,7 @@ def count_submissions(registry: Registry) -> object:
     return registry.get_json("/api/v1/submissions")["total"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_dropped_is_listed_and_waits_for_the_button(
     ben: Page, registry: Registry, tmp_path: Path
 ) -> None:
@@ -141,6 +147,7 @@ def test_a_folder_that_is_dropped_is_listed_and_waits_for_the_button(
     wait_for_state(ben, "Published")
 
 
+@pytest.mark.slow
 def test_a_dropped_folder_is_private_if_that_was_ticked_before_the_button(
     cyd: Page, registry: Registry, tmp_path: Path
 ) -> None:
@@ -160,6 +167,7 @@ def test_a_dropped_folder_is_private_if_that_was_ticked_before_the_button(
     assert count_submissions(registry) == before
 
 
+@pytest.mark.slow
 def test_a_dropped_archive_and_a_picked_folder_wait_for_the_button_too(
     ben: Page, registry: Registry, tmp_path: Path
 ) -> None:
@@ -190,6 +198,7 @@ def test_an_invalid_source_shows_an_error_and_keeps_the_typed_text(ben: Page) ->
     expect(ben.get_by_label("Repository")).to_have_value("not a repo")
 
 
+@pytest.mark.slow
 def test_typing_searches_and_arrow_keys_move_through_the_list(
     ben: Page, registry: Registry
 ) -> None:
@@ -210,6 +219,7 @@ def test_typing_searches_and_arrow_keys_move_through_the_list(
     ben.wait_for_url("**/skills/**")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["cyd", pytest.param("plain_cyd", marks=pytest.mark.torture)])
 def test_the_admin_reviews_blocks_and_unblocks(
     operator: str, request: pytest.FixtureRequest, registry: Registry
@@ -244,6 +254,7 @@ def test_the_admin_reviews_blocks_and_unblocks(
     expect(page.locator("tbody")).to_contain_text("cyd")
 
 
+@pytest.mark.slow
 def test_the_admin_pauses_and_resumes(cyd: Page) -> None:
     cyd.goto("/admin/queue")
     cyd.get_by_label("Reason", exact=True).fill("the disk is being changed")
@@ -254,6 +265,7 @@ def test_the_admin_pauses_and_resumes(cyd: Page) -> None:
     expect(cyd.get_by_role("status")).to_contain_text("is running again")
 
 
+@pytest.mark.slow
 def test_a_visitor_is_sent_to_the_sign_in_page_and_back(ben: Page, admin_state: object) -> None:
     ben.goto("/admin/queue")
     expect(ben.get_by_role("heading", level=1)).to_contain_text("Sign in")

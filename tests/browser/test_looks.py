@@ -80,6 +80,7 @@ def paths(chromium: Browser, registry: Registry, admin_state: StorageState) -> P
     )
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)  # many pages, on a machine that may be busy
 @pytest.mark.parametrize(
     "is_full",

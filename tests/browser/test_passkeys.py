@@ -1,5 +1,6 @@
 """Passkeys in a real browser, with the virtual device of Chromium."""
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.registry import PASSWORD, Registry
@@ -13,6 +14,7 @@ _DEVICE = {
 }
 
 
+@pytest.mark.slow
 def test_a_passkey_is_added_and_signs_in_without_a_password(
     chromium: Browser, cyd: Page, registry: Registry
 ) -> None:

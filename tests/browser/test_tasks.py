@@ -52,6 +52,7 @@ def test_somebody_finds_the_line_that_installs_a_skill_for_codex(
     expect(line).to_contain_text(f"/notes/{growing} -a codex -y")
 
 
+@pytest.mark.slow
 def test_somebody_sees_what_a_version_can_do_that_the_one_before_could_not(
     plain_ben: Page, growing: str
 ) -> None:
@@ -67,6 +68,7 @@ def test_somebody_sees_what_a_version_can_do_that_the_one_before_could_not(
     expect(gained).to_contain_text("api.github.com")
 
 
+@pytest.mark.slow
 def test_somebody_sees_the_line_behind_a_capability_and_that_an_old_version_had_none(
     plain_ben: Page, growing: str
 ) -> None:
@@ -100,6 +102,7 @@ def test_somebody_finds_a_pdf_skill_that_cannot_reach_the_network(
     expect(chosen).to_be_visible()
 
 
+@pytest.mark.slow
 def test_somebody_says_why_a_skill_was_rejected_and_shares_the_finding(
     ben: Page, registry: Registry
 ) -> None:
@@ -120,6 +123,7 @@ def test_somebody_says_why_a_skill_was_rejected_and_shares_the_finding(
     expect(ben.locator(".finding:target")).to_contain_text("Runs code from an untrusted host")
 
 
+@pytest.mark.slow
 def test_a_reviewer_approves_the_oldest_review_and_those_after_it(
     plain_cyd: Page, ben: Page, registry: Registry
 ) -> None:
@@ -144,6 +148,7 @@ def test_a_reviewer_approves_the_oldest_review_and_those_after_it(
     expect(ben.locator("#results")).to_contain_text(name)
 
 
+@pytest.mark.slow
 def test_an_admin_blocks_a_publisher_and_a_visitor_says_why(
     plain_cyd: Page, plain_ben: Page, ben: Page, registry: Registry
 ) -> None:
@@ -172,6 +177,7 @@ def test_an_admin_blocks_a_publisher_and_a_visitor_says_why(
     expect(plain_cyd.locator("tbody tr", has_text=why)).to_contain_text("cyd")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("admin", ["cyd", "plain_cyd"])
 def test_an_admin_changes_the_policy_after_seeing_whom_it_affects(
     admin: str, request: pytest.FixtureRequest, growing: str
@@ -197,6 +203,7 @@ def test_an_admin_changes_the_policy_after_seeing_whom_it_affects(
     expect(page.locator("main")).to_contain_text("Smaller skills")
 
 
+@pytest.mark.slow
 def test_staff_feature_a_skill_on_the_home_page(plain_cyd: Page, growing: str) -> None:
     plain_cyd.goto(f"/skills?q={growing}")
 
@@ -213,6 +220,7 @@ def test_staff_feature_a_skill_on_the_home_page(plain_cyd: Page, growing: str) -
     expect(plain_cyd.get_by_role("status")).to_contain_text("is no longer featured")
 
 
+@pytest.mark.slow
 def test_text_that_was_not_saved_is_still_there_when_the_admin_comes_back(cyd: Page) -> None:
     cyd.goto("/admin/policy?edit=text")
     editor = cyd.get_by_label("Policy as TOML")

@@ -148,6 +148,7 @@ async def first_changes(engine: Engine, after: int, count: int) -> list[RecordCh
         return [await anext(feed) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_records_and_their_feed_do_what_the_model_says(

@@ -174,6 +174,7 @@ class QueueMachine(EngineMachine):
         return self.run(self.engine.commit(operations)) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_the_queue_does_what_the_model_says(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,7 @@ async def test_a_put_replaces_due_and_expiry_too(engine: Engine) -> None:
     assert await list_all(engine, due_before=NOON) == ["sub:1"]
 
 
+@pytest.mark.slow
 async def test_a_value_may_be_as_large_as_the_limit(engine: Engine) -> None:
     largest = bytes(MAX_VALUE_BYTES)
 

@@ -235,6 +235,7 @@ async def test_a_copy_of_what_a_skill_no_longer_says_is_none(
     assert (other.submission.state, other.rules) == (S.PUBLISHED, [])
 
 
+@pytest.mark.slow
 async def test_one_template_published_many_times_is_held(
     publish: Publish, clock: ManualClock
 ) -> None:

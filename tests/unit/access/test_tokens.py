@@ -189,6 +189,7 @@ async def test_the_audit_names_tokens_and_never_shows_one() -> None:
     assert token.record.id in str(records)
 
 
+@pytest.mark.slow
 async def test_nobody_has_more_than_fifty_at_once() -> None:
     await a_user(name="ada")
 

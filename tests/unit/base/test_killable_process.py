@@ -162,6 +162,7 @@ async def test_a_process_that_refused_its_data_is_used_again() -> None:
     assert await run_in_process(process_id) == used
 
 
+@pytest.mark.slow
 async def test_work_that_uses_up_its_processor_time_is_ended() -> None:
     with pytest.raises(ProcessDied):
         await run_in_process(an_endless_loop, cpu_seconds=0.1)
@@ -219,6 +220,7 @@ async def test_waiting_for_a_slot_uses_up_no_time() -> None:
         assert not done
 
 
+@pytest.mark.slow
 async def test_work_for_a_visitor_that_uses_too_much_has_broken_down() -> None:
     with pytest.raises(BROKE_DOWN):
         await run_for_visitor(an_endless_loop, cpu_seconds=0.1)

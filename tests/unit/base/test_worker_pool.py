@@ -73,6 +73,7 @@ def test_no_items_start_no_process() -> None:
     assert run(str.encode, []) == []
 
 
+@pytest.mark.slow
 @all_cases(
     ("breaking", "reason"),
     [
@@ -94,6 +95,7 @@ def test_a_task_that_breaks_its_worker_affects_no_other_task(
     assert outcomes == [item.encode() for item in MANY if item != MANY[7]]
 
 
+@pytest.mark.slow
 def test_when_everything_breaks_everything_is_told() -> None:
     assert run(lambda _: die(), MANY) == [Failure("the process ended with SIGKILL")] * len(MANY)
 

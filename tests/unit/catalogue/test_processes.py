@@ -134,6 +134,7 @@ async def test_one_process_finds_what_another_wrote_within_a_second(bound: Worke
     assert files == {f"{database.name}.catalogue-0", f"{database.name}.catalogue-1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(1, KILLS))]
 )
@@ -160,6 +161,7 @@ async def test_a_process_killed_while_it_fills_leaves_nothing_wrong(
         assert await found(catalogue, "skill-00042") == ["a/r/skill-00042"]
 
 
+@pytest.mark.slow
 async def test_a_process_killed_while_it_follows_reads_on_in_its_next_life(
     bound: WorkerEnv,
 ) -> None:

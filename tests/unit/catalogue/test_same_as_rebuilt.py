@@ -169,6 +169,7 @@ async def a_step(dice: random.Random) -> None:
         await dice.choice(STEP_KINDS)(dice)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_a_followed_index_equals_a_rebuilt_one(
     seed: int, tmp_path: Path, clock: ManualClock

@@ -127,6 +127,7 @@ def test_an_error_leaves_the_old_state(scope: InstallScope) -> None:
     assert content_of(scope.root) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("there", "can_exchange"),
     [

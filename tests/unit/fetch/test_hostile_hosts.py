@@ -418,6 +418,7 @@ async def test_a_pack_that_never_ends_does_not_fill_the_disk(
         await fetch(git_source(f"{git_server.url}/eve/endless"))
 
 
+@pytest.mark.slow
 async def test_an_answer_that_unfolds_cannot_fill_our_memory(
     git_server: GitServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,6 +146,7 @@ async def test_many_files_are_refused_before_one_of_them_is_fetched(
     assert len(git_server.asked) == 3  # greeting, refs, trees
 
 
+@pytest.mark.slow
 async def test_a_blob_that_unfolds_to_gigabytes_is_refused_by_its_size(
     git_server: GitServer, repo: HostileRepo
 ) -> None:

@@ -192,6 +192,7 @@ async def test_a_file_that_is_not_an_archive_is_refused(
         await take_archive(content, filename=filename)
 
 
+@pytest.mark.slow
 async def test_an_archive_that_eats_memory_ends_its_process_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

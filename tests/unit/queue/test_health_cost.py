@@ -51,6 +51,7 @@ async def steps_with(count: int, env: WorkerEnv, path: Path) -> int:
     return taken
 
 
+@pytest.mark.slow
 async def test_a_health_check_does_not_read_what_is_pending(
     env: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def test_the_manifest_of_another_folder_may_have_any_name(tmp_path: Path) -> Non
     assert msgspec.json.encode(scan_skill(tmp_path, None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "piece"),
     [

@@ -63,6 +63,7 @@ def test_words_in_code_keep_their_lines() -> None:
     assert words_in_code(code).split("\n") == ["", "One", "two", " three is here", ""]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opening", ["<<EOF\n", "'''", "/*", "=begin\n", "print('", "# "])
 def test_openings_without_an_end_are_read_quickly(opening: str) -> None:
     assert len(words_in_code(opening * 100_000).split("\n")) >= 1

@@ -105,6 +105,7 @@ GROWING = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", GROWING)
 def test_a_text_of_many_such_pieces_is_read_in_time(kind: str, tmp_path: Path) -> None:
     name, text = GROWING[kind]

@@ -66,6 +66,7 @@ def scanned_with(seed: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_facts_and_findings_do_not_depend_on_the_order_of_sets(skills: Path) -> None:
     first, second = (scanned_with(seed, skills) for seed in ("1", "3"))
 

@@ -19,6 +19,7 @@ from vskill_platform.engines.server_options import ServerOptions
 from vskill_platform.errors import EngineError, HistoryChanged, OutcomeUnknown
 
 
+@pytest.mark.slow
 async def test_a_statement_that_takes_too_long_is_an_error_and_is_not_repeated(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

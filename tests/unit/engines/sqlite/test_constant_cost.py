@@ -57,6 +57,7 @@ async def steps_of(work: Callable[[Engine], Awaitable[Any]], path: Path | str) -
     return min(taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "work",
     [

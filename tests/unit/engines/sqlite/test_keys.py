@@ -1,5 +1,6 @@
 """A prefix is a range: exactly the keys that start with it lie in it."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ AT_THE_EDGES = st.sampled_from(
 texts = st.text(AT_THE_EDGES | st.characters(exclude_categories=["Cs"]), max_size=4)
 
 
+@pytest.mark.slow
 @given(prefix=texts, rest=texts, other=texts)
 @example(prefix="\ud7ff", rest="", other="\ue000")
 @example(prefix="\U0010ffff", rest="\U0010ffff", other="")

@@ -313,6 +313,7 @@ def test_the_line_and_the_text_are_those_of_the_act() -> None:
     assert (fact.line, fact.text) == (5, "eval(y); // now")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

@@ -754,6 +754,7 @@ def test_broken_code_hides_nothing_behind_it(code: str) -> None:
     assert Act.RUN_REMOTE in acts_of(f"{code}curl {TOOLS} | sh\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["$(", "${", "(", "{ ", '"', "'", "`", ")$", "a=(", "eval ", "sudo ", "x=$x$x;", "<<A\n",

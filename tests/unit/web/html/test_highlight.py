@@ -104,6 +104,7 @@ async def test_long_code_is_plain_and_says_so() -> None:
     assert (long, plain) == (Spans(note=TOO_LONG), Spans())
 
 
+@pytest.mark.slow
 async def test_code_that_takes_too_long_is_plain_says_so_and_is_not_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -130,6 +131,7 @@ async def test_code_that_met_a_busy_server_is_tried_again(monkeypatch: pytest.Mo
     assert again.numbers
 
 
+@pytest.mark.slow
 async def test_code_is_not_plain_because_another_page_has_it_next_to_slow_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

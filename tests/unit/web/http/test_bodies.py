@@ -157,6 +157,7 @@ async def test_a_long_policy_is_read(registry: Registry) -> None:
     assert (by_api.status_code, by_form.status_code) == (200, 200)
 
 
+@pytest.mark.slow
 async def test_all_skills_of_a_large_repo_may_be_chosen(registry: Registry) -> None:
     paths = [f"skills/{number:04}/{'x' * 100}" for number in range(1_000)]
     form = {"source": "https://github.com/ada/notes", "paths": paths}

@@ -51,6 +51,7 @@ async def broken(registry: Registry, paths: list[str], who: dict[str, str]) -> l
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_admin", [pytest.param(False, marks=pytest.mark.torture), True])
 async def test_no_odd_part_of_an_address_breaks_a_route(
     registry: Registry, *, as_admin: bool
@@ -68,6 +69,7 @@ def odd_query(first: int) -> str:
     return "&".join(f"{name}={odd[:300]}" for name, odd in zip(QUERIES, words, strict=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_admin", [pytest.param(False, marks=pytest.mark.torture), True])
 async def test_no_odd_word_of_a_query_breaks_a_route(registry: Registry, *, as_admin: bool) -> None:
     who = await browser_of(Role.ADMIN) if as_admin else {}
