@@ -1,15 +1,15 @@
 # The registry as a container: runs as a user without rights, on a read-only root file system.
 # Writable: /var/lib/vskill (database), /var/cache/vskill (search index, can be built again) and /tmp.
-# Multi-arch: every package of requirements/runtime.lock has wheels for amd64 and arm64.
+# Multi-arch: every package of requirements/otel.lock has wheels for amd64 and arm64.
 # Build: docker buildx build --platform linux/amd64,linux/arm64 --tag vskill-platform .
 ARG PYTHON_VERSION=3.13
 
 FROM python:${PYTHON_VERSION}-slim-bookworm AS build
 WORKDIR /src
-COPY requirements/runtime.lock requirements/build.lock requirements/
+COPY requirements/otel.lock requirements/build.lock requirements/
 # Without --upgrade-deps: pip checks every file against its hash in the lock files.
 RUN python -m venv /opt/vskill \
- && /opt/vskill/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/runtime.lock \
+ && /opt/vskill/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/otel.lock \
  && python -m venv /opt/build \
  && /opt/build/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/build.lock
 COPY pyproject.toml README.md LICENSE ./

@@ -64,10 +64,10 @@ def build(root: Path, version: str) -> list[Path]:
     dist = root / "dist"
     shutil.rmtree(dist, ignore_errors=True)
     run(root, sys.executable, "-m", "hatchling", "build", "--directory", "dist")
-    for lock in ("runtime.lock", "build.lock"):
+    for lock in ("runtime.lock", "otel.lock", "build.lock"):
         shutil.copy(root / "requirements" / lock, dist / lock)
     run(
-        root, sys.executable, "-m", "cyclonedx_py", "requirements", "requirements/runtime.lock",
+        root, sys.executable, "-m", "cyclonedx_py", "requirements", "requirements/otel.lock",
         "--pyproject", "pyproject.toml", "--output-reproducible", "--of", "JSON",
         "--output-file", "dist/sbom.cdx.json",
     )  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LOCKS = {
     "runtime.lock": [],
+    "otel.lock": ["--extra", "otel"],
     "dev.lock": ["--group", "dev"],
     "bench.lock": ["--group", "dev", "--group", "bench"],
     "deploy.lock": ["--group", "dev", "--group", "deploy"],

@@ -41,12 +41,12 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def home(repo: Path) -> Path:
-    """An environment that `uv tool install` made from the wheel and its lock file."""
+    """An environment that `uv tool install` made from the wheel and a lock file, with traces."""
     folder = repo.parent / "home"
     run(
         repo.parent, Path(sys.executable).with_name("uv"), "tool", "install", "--quiet",
-        "--python", sys.executable, "--constraints", repo / "dist/runtime.lock",
-        repo / f"dist/vskill_platform-{VERSION}-py3-none-any.whl",
+        "--python", sys.executable, "--constraints", repo / "dist/otel.lock",
+        f"{repo}/dist/vskill_platform-{VERSION}-py3-none-any.whl[otel]",
         UV_TOOL_DIR=str(folder / "tools"), UV_TOOL_BIN_DIR=str(folder / "bin"),
     )  # fmt: skip
     return folder
@@ -73,7 +73,7 @@ def test_every_file_is_in_the_list_of_checksums(repo: Path) -> None:
         if file.name != "SHA256SUMS"
     }
     assert set(sums) == {
-        "build.lock", "runtime.lock", "sbom.cdx.json",
+        "build.lock", "otel.lock", "runtime.lock", "sbom.cdx.json",
         f"vskill_platform-{VERSION}-py3-none-any.whl", f"vskill_platform-{VERSION}.tar.gz",
     }  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_the_bill_of_materials_lists_every_runtime_package(repo: Path) -> None:
     bom = msgspec.json.decode((repo / "dist/sbom.cdx.json").read_bytes())
     locked = {
         line.split("==")[0]
-        for line in (repo / "requirements/runtime.lock").read_text().splitlines()
+        for line in (repo / "requirements/otel.lock").read_text().splitlines()
         if "==" in line
     }
 

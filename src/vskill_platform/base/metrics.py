@@ -127,6 +127,18 @@ def start_metrics() -> None:
         blob_bytes=Counter("vskill_blob_bytes", "Bytes of blobs.", ["operation"]),
         exchanges=_start_outgoing(),
     )
+    _begin_at_zero(_collectors)
+
+
+def _begin_at_zero(collectors: _Collectors) -> None:
+    """Export what alerts ask for before it happens: Prometheus sees no increase in a new series."""
+    exchanges = collectors.exchanges
+    for counter in (exchanges.mails, exchanges.deliveries):
+        counter.labels("failed")
+    collectors.killed.labels("broke down")
+    collectors.requests.labels("GET", "/", "500")
+    for operation in ("read", "write"):
+        collectors.blob_operations.labels(operation, "failed")
 
 
 def _start_outgoing() -> _Outgoing:
@@ -181,7 +193,8 @@ def count_commits(outcomes: Sequence[object], seconds: float) -> None:
 
 def count_cron_run(job: str, *, is_failure: bool, seconds: float, at: datetime) -> None:
     if _collectors:
-        _collectors.cron_runs.labels(job, "failed" if is_failure else "ok").inc()
+        _collectors.cron_runs.labels(job, "failed").inc(is_failure)
+        _collectors.cron_runs.labels(job, "ok").inc(not is_failure)
         _collectors.cron_seconds.labels(job).observe(max(seconds, 0))
         if not is_failure:
             _collectors.cron_last_success.labels(job).set(at.timestamp())

@@ -14,7 +14,7 @@ from vskill_platform.cron.schedule import JOBS
 from vskill_platform.model.submission import TERMINAL_STATES, SubmissionState
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.cron_store import CronRun, get_cron_runs
-from vskill_platform.stores.db import get_now
+from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.node_store import get_nodes
 from vskill_platform.stores.policy_store import get_current
 from vskill_platform.stores.submission_store import MAX_LISTED_STUCK, get_stuck_submissions
@@ -22,6 +22,7 @@ from vskill_platform.web.html.charts import Plot, Series, stacked_bars
 from vskill_platform.web.html.flash import admin_page
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of
+from vskill_platform.web.registry.disk_use import measure_database, measure_disks
 
 _S = SubmissionState
 _HOURS = 24
@@ -65,6 +66,8 @@ async def dashboard_page(request: WebRequest) -> Template:
             *((difference, "/admin") for difference in differences),
         ],
         "throughput": _throughput(activity),
+        "database_bytes": measure_database(get_settings()),
+        "disks": measure_disks(get_settings()),
         "scan_times": _scan_times(activity),
         "ended": sum(
             bucket.ended.get(state, 0) for bucket in activity for state in TERMINAL_STATES

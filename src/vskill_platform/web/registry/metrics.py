@@ -15,6 +15,7 @@ from vskill_platform.stores.mail_store import measure_mails
 from vskill_platform.stores.records import Backlog
 from vskill_platform.stores.webhook_store import measure_deliveries
 from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.registry.disk_use import measure_database, measure_disks
 from vskill_platform.web.registry.probes import CachedHealth, count_credentials, is_operator
 
 
@@ -26,7 +27,8 @@ async def metrics(request: WebRequest) -> Response[bytes]:
             f"metrics are for operators: send the token of {variable('metrics_token')}, or one of "
             "an operator, as a bearer token"
         )
-    body, media_type = render_metrics([*await _read_queue(request), *_read_index(request)])
+    readings = [*await _read_queue(request), *_read_index(request), *_read_disks()]
+    body, media_type = render_metrics(readings)
     return Response(body, media_type=media_type, headers={"Cache-Control": "no-store"})
 
 
@@ -103,6 +105,18 @@ def _queue(health: Health) -> Iterator[MetricReading]:
     yield MetricReading(
         "vskill_reviews_oldest_seconds", "How long the oldest submission has needed review.", waited
     )
+
+
+def _read_disks() -> Iterator[MetricReading]:
+    settings = get_settings()
+    for disk in measure_disks(settings):
+        labels = {"of": disk.of}
+        yield MetricReading("vskill_disk_free_bytes", "Free space on a disk.", disk.free, labels)
+        yield MetricReading("vskill_disk_size_bytes", "Size of a disk.", disk.total, labels)
+    if (size := measure_database(settings)) is not None:
+        yield MetricReading(
+            "vskill_database_bytes", "Size of the SQLite database and its log.", size
+        )
 
 
 def _read_index(request: WebRequest) -> Iterator[MetricReading]:

@@ -16,7 +16,7 @@ from tests.apps import an_app
 from tests.clocks import ManualClock
 from tests.people import a_user
 from tests.probes import ProbingEngine
-from tests.unit.web.api_cast import Registry, open_registry, token_of
+from tests.unit.web.api_cast import Registry, browser_of, open_registry, token_of
 from tests.webhook_receiver import Receiver, a_receiver, answering
 from vskill_platform.base.metrics import (
     count_blob,
@@ -283,6 +283,38 @@ async def test_the_dashboard_the_alerts_and_the_docs_name_metrics_that_exist(
     assert documented == {name for name in types if not name.endswith("_created")}
     assert len(yaml.safe_load(alerts)["groups"][0]["rules"]) > 5
     assert len(msgspec.json.decode(dashboard)["panels"]) > 10
+
+
+async def test_counters_of_alerts_exist_before_the_first_failure(registry: Registry) -> None:
+    """Prometheus sees no increase when a counter begins with its first failure."""
+    count_cron_run("prune", is_failure=False, seconds=1, at=registry.env.clock.now())
+    text = await read(registry)
+    alerts = (ROOT / "deploy/monitoring/alerts.yaml").read_text()
+    asked = set(re.findall(r'(vskill_\w+_total)\{(\w+="[^"]+")\}', alerts))
+
+    missing = [
+        (name, label)
+        for name, label in asked
+        # The names of mirrors are not known before.
+        if name != "vskill_mirror_fetches_total"
+        and not re.search(rf"^{name}\{{[^}}]*{re.escape(label)}", text, re.MULTILINE)
+    ]
+
+    assert ("vskill_mails_total", 'outcome="failed"') in asked
+    assert missing == []
+
+
+async def test_the_space_on_disks_is_measured(registry: Registry) -> None:
+    text = await read(registry)
+
+    assert value_of(text, 'vskill_disk_free_bytes{of="database"}') > 0
+    assert value_of(text, "vskill_database_bytes") > 0
+
+
+async def test_the_dashboard_shows_the_size_of_the_database(registry: Registry) -> None:
+    page = await registry.get("/admin", headers=await browser_of(Role.ADMIN))
+
+    assert "free for the database" in page.text
 
 
 def _docs() -> str:
