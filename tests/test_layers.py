@@ -139,9 +139,10 @@ def test_only_the_settings_read_the_environment() -> None:
 
     # The CLI hands the environment to the settings, whose list says which come from it; git gets
     # its PATH and nothing else; the client works without the settings. The libraries for metrics
-    # and traces read their own variables.
+    # and traces read their own variables, and systemd gives its own.
     assert readers == {
         "base/metrics.py",
+        "base/systemd.py",
         "base/tracing.py",
         "cli/run_command.py",
         "describe_settings.py",

@@ -41,6 +41,7 @@ ADMIN = {
         "prune": f"{_HERE}.prune:prune",
         "vacuum": f"{_HERE}.vacuum:vacuum",
         "config": f"{_HERE}.config:config",
+        "check": f"{_HERE}.check:check",
     },
 }
 #: Their names in earlier releases, which scripts use.
@@ -50,7 +51,8 @@ ALIASES = {
     for name, place in section.items()
     if name
     not in {
-        "vacuum", "prune", "copy", "mail", "featured", "mirrors", "webhooks", "trusted-publishers"
+        "check", "copy", "featured", "mail", "mirrors", "prune", "trusted-publishers", "vacuum",
+        "webhooks",
     }
 }  # fmt: skip
 

@@ -1,23 +1,24 @@
 """Run the parts of a node together until they end."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 
 async def run_parts(
-    *parts: Coroutine[Any, Any, None], meanwhile: Coroutine[Any, Any, None]
+    *parts: Coroutine[Any, Any, None], meanwhile: Sequence[Coroutine[Any, Any, None]]
 ) -> None:
-    """Run all *parts*; *meanwhile* is cancelled when they have ended.
+    """Run all *parts*; those in *meanwhile* are cancelled when they have ended.
 
     If one of them fails, the others are cancelled and the process exits with that error: half a
     platform that looks alive is worse than none.
     """
     try:
         async with asyncio.TaskGroup() as tasks:
-            background = tasks.create_task(meanwhile)
+            background = [tasks.create_task(each) for each in meanwhile]
             await asyncio.wait([tasks.create_task(part) for part in parts])
-            background.cancel()
+            for task in background:
+                task.cancel()
     except ExceptionGroup as errors:
         # The first one is the cause. Commands report our own errors without a traceback, but not
         # if they are in a group.

@@ -16,6 +16,7 @@ from vskill_platform.access.first_admin import invite_first_admin, link_file
 from vskill_platform.access.oidc.group_rights import close_managed_namespaces
 from vskill_platform.base.metrics import added_up_metrics
 from vskill_platform.base.process_limits import raise_file_limit
+from vskill_platform.base.systemd import report_alive
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.run_command import current_settings, run_worker
@@ -138,7 +139,10 @@ async def _run_platform(
             running.append(run_cron(env, stop))
         if database_file(env.settings.database_url) is None:  # nodes elsewhere may start from it
             running.append(run_cron(env, stop, jobs=[snapshot_job(catalogue.share_snapshot)]))
-        await run_parts(*running, meanwhile=beat(env, parts.roles))
+        meanwhile = [beat(env, parts.roles)]
+        if not member or member.is_first:
+            meanwhile.append(report_alive())
+        await run_parts(*running, meanwhile=meanwhile)
 
 
 async def _wait_for_either(stop: asyncio.Event, ready: Coroutine[Any, Any, None]) -> None:

@@ -3,6 +3,7 @@
 import click
 
 from vskill_platform.base.metrics import serve_metrics
+from vskill_platform.base.systemd import report_alive
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import run_command, run_worker
 from vskill_platform.cli.run_parts import run_parts
@@ -35,7 +36,7 @@ def work(*, drain: bool, cron: bool) -> None:
         if cron:
             parts.append(run_cron(env, stop))
         roles = ["worker", "cron"] if cron else ["worker"]
-        await run_parts(*parts, meanwhile=beat(env, roles))
+        await run_parts(*parts, meanwhile=[beat(env, roles), report_alive()])
 
     run_worker(run)
 

@@ -22,7 +22,7 @@ async def test_an_error_of_one_part_ends_the_others_and_is_raised_as_it_is() -> 
         raise EngineError("the queue does not answer")
 
     with pytest.raises(EngineError, match="the queue does not answer"):
-        await run_parts(fail(), _forever(ended, "part"), meanwhile=_forever(ended, "beat"))
+        await run_parts(fail(), _forever(ended, "part"), meanwhile=[_forever(ended, "beat")])
 
     assert sorted(ended) == ["beat", "part"]
 
@@ -33,6 +33,6 @@ async def test_the_background_ends_with_the_last_part() -> None:
     async def finish() -> None:
         await asyncio.sleep(0)
 
-    await run_parts(finish(), finish(), meanwhile=_forever(ended, "beat"))
+    await run_parts(finish(), finish(), meanwhile=[_forever(ended, "beat")])
 
     assert ended == ["beat"]
