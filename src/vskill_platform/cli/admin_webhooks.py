@@ -11,19 +11,26 @@ from vskill_platform.access.users import find_user
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.remote_webhooks import (
     check_replayed,
+    chosen_changes,
+    show_changed,
     show_deliveries,
     show_secret,
+    show_tested,
     show_webhooks,
 )
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import echo
+from vskill_platform.cli.webhooks import change_options
 from vskill_platform.errors import NotFound
 from vskill_platform.events.manage_webhooks import (
     EndpointChange,
     add_endpoint,
+    change_endpoint,
     remove_endpoint,
     replay_delivery,
     replay_failed,
+    rotate_secret,
+    send_test_event,
 )
 from vskill_platform.model.rights import Visitor
 from vskill_platform.stores.webhook_store import (
@@ -32,7 +39,7 @@ from vskill_platform.stores.webhook_store import (
     list_deliveries,
     list_endpoints,
 )
-from vskill_platform.web.people.webhooks_api import delivery_item, webhook_item
+from vskill_platform.web.people.webhooks_api import WebhookChange, delivery_item, webhook_item
 
 _MAX_ROWS = 100
 _id = click.argument("webhook_id", metavar="ID")
@@ -100,6 +107,47 @@ def add(*, url: str, owner: str, namespace: str, as_json: bool, **options: Any) 
         return msgspec.to_builtins({"webhook": webhook_item(made.endpoint), "secret": made.secret})
 
     show_secret(run_command(work), as_json=as_json)
+
+
+@webhooks.command()
+@_id
+@change_options
+@json_option
+def change(*, webhook_id: str, as_json: bool, **options: Any) -> None:
+    """Change a webhook, or switch it on or off."""
+    wanted = msgspec.convert(chosen_changes(**options), WebhookChange)
+    changes = EndpointChange(**msgspec.structs.asdict(wanted))
+
+    async def work() -> Any:
+        changed = await change_endpoint(webhook_id, changes, actor=getpass.getuser())
+        return msgspec.to_builtins(webhook_item(changed))
+
+    show_changed(run_command(work), as_json=as_json)
+
+
+@webhooks.command()
+@_id
+@json_option
+def rotate(*, webhook_id: str, as_json: bool) -> None:
+    """Print a new secret; deliveries are signed with both for a day."""
+
+    async def work() -> Any:
+        made = await rotate_secret(webhook_id, actor=getpass.getuser())
+        return msgspec.to_builtins({"webhook": webhook_item(made.endpoint), "secret": made.secret})
+
+    show_secret(run_command(work), as_json=as_json)
+
+
+@webhooks.command()
+@_id
+def test(*, webhook_id: str) -> None:
+    """Send a test event; `admin webhooks log` shows the answer."""
+
+    async def work() -> None:
+        await send_test_event(webhook_id, actor=getpass.getuser())
+
+    run_command(work)
+    show_tested(f"admin webhooks log {webhook_id}")
 
 
 @webhooks.command()

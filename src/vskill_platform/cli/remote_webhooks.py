@@ -55,6 +55,13 @@ def add(registry: Registry, *, as_json: bool, **options: Any) -> None:
 
 
 def change(registry: Registry, *, webhook_id: str, as_json: bool, **options: Any) -> None:
+    wanted = chosen_changes(**options)
+    changed: Webhook = registry.patch_json(_path(webhook_id), wanted, Webhook)
+    show_changed(changed, as_json=as_json)
+
+
+def chosen_changes(**options: Any) -> dict[str, Any]:
+    """Return what the options of `change` name, with the field names of the API."""
     types = [] if options["all_types"] else list(options["types"]) or None
     body = {
         "url": options["url"],
@@ -66,7 +73,10 @@ def change(registry: Registry, *, webhook_id: str, as_json: bool, **options: Any
     wanted = {name: value for name, value in body.items() if value is not None}
     if not wanted:
         raise InvalidInput("say what to change: --url, --type, --shape, --label, --on or --off")
-    changed: Webhook = registry.patch_json(_path(webhook_id), wanted, Webhook)
+    return wanted
+
+
+def show_changed(changed: Webhook, *, as_json: bool) -> None:
     if as_json:
         print_json(changed)
     else:
@@ -80,7 +90,11 @@ def rotate(registry: Registry, *, webhook_id: str, as_json: bool) -> None:
 
 def test(registry: Registry, *, webhook_id: str) -> None:
     registry.post_json(_path(webhook_id, "test"), None, WebhookDelivery)
-    echo(f"A test event will be sent. See: vskill-platform webhooks log {webhook_id}")
+    show_tested(f"webhooks log {webhook_id}")
+
+
+def show_tested(log_command: str) -> None:
+    echo(f"A test event will be sent. See: vskill-platform {log_command}")
 
 
 def log(registry: Registry, *, webhook_id: str, failed: bool, as_json: bool) -> None:

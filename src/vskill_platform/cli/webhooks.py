@@ -1,5 +1,6 @@
 """`webhooks`: where a registry sends events, and what the receivers answered."""
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -9,6 +10,21 @@ from vskill_platform.cli.local_or_remote import json_option, registry_option, ru
 _HERE = "remote_webhooks"
 _id = click.argument("webhook_id", metavar="ID")
 _SHAPES = click.Choice(["standard", "slack", "teams"])
+_CHANGES = (
+    click.option("--url", metavar="URL", help="A new address."),
+    click.option("--type", "types", multiple=True, metavar="TYPE", help="Only these event types."),
+    click.option("--all-types", is_flag=True, help="All event types."),
+    click.option("--shape", type=_SHAPES, help="Format of the messages."),
+    click.option("--label", metavar="TEXT", help="A new name."),
+    click.option("--on/--off", "is_enabled", default=None, help="Switch it on or off."),
+)
+
+
+def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `change`, also for `admin webhooks`."""
+    for option in reversed(_CHANGES):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -56,12 +72,7 @@ def add(*, registry: str | None, **options: Any) -> None:
 
 @webhooks.command()
 @_id
-@click.option("--url", metavar="URL", help="A new address.")
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only these event types.")
-@click.option("--all-types", is_flag=True, help="All event types.")
-@click.option("--shape", type=_SHAPES, help="Format of the messages.")
-@click.option("--label", metavar="TEXT", help="A new name.")
-@click.option("--on/--off", "is_enabled", default=None, help="Switch it on or off.")
+@change_options
 @json_option
 @registry_option
 def change(*, registry: str | None, **options: Any) -> None:

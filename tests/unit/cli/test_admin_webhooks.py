@@ -82,6 +82,27 @@ def test_a_webhook_is_added_listed_and_removed(monkeypatch: pytest.MonkeyPatch) 
     assert {("webhook add", "root"), ("webhook remove", "root")} <= set(actions())
 
 
+def test_a_webhook_is_changed_tested_and_gets_a_new_secret() -> None:
+    webhook = a_webhook()
+
+    changed = json_of("webhooks", "change", webhook, "--label", "ops", "--type", "skill.blocked")
+    off = json_of("webhooks", "change", webhook, "--off")
+    refused = admin("webhooks", "test", webhook)
+    every = json_of("webhooks", "change", webhook, "--on", "--all-types")
+    tested = admin("webhooks", "test", webhook)
+    rotated = json_of("webhooks", "rotate", webhook)
+
+    assert (changed["label"], changed["types"], off["isEnabled"]) == (
+        "ops", ["skill.blocked"], False
+    )  # fmt: skip
+    assert (every["isEnabled"], every["types"]) == (True, [])
+    assert "switch the webhook on first" in str(refused.exception)
+    assert tested.exit_code == 0
+    assert rotated["secret"].startswith("whsec_")
+    (delivery,) = json_of("webhooks", "log", webhook)["deliveries"]
+    assert delivery["type"] == "endpoint.test"
+
+
 def test_failed_deliveries_are_listed_and_sent_again() -> None:
     webhook = a_webhook()
     delivery = a_failed_delivery(webhook)
@@ -120,6 +141,8 @@ def test_a_trusted_publisher_is_added_listed_and_removed() -> None:
         (("webhooks", "add", URL, "--owner", "zoe"), "zoe"),
         (("webhooks", "log", "whk_none"), "there is no webhook 'whk_none'"),
         (("webhooks", "remove", "whk_none"), "there is no webhook 'whk_none'"),
+        (("webhooks", "change", "whk_none"), "say what to change"),
+        (("webhooks", "rotate", "whk_none"), "there is no webhook 'whk_none'"),
         (("webhooks", "replay", "whk_none"), "name one delivery, or use --failed"),
         (("webhooks", "replay", "whk_none", "--failed"), "there is no webhook 'whk_none'"),
         (
