@@ -16,6 +16,7 @@ from vskill_platform.web.people import (
     device_login,
     github_sign_in,
     mail_page,
+    mail_queue,
     oidc_pages,
     passkey_pages,
     people_api,
@@ -205,6 +206,8 @@ PAGES = [Route(*row) for row in (
     ("GET", "/admin/rescan", ADMINISTER, rescan.rescan_page),
     ("POST", "/admin/rescan/start", ADMINISTER, rescan.start_rescan_form),
     ("POST", "/admin/rescan/apply", ADMINISTER, rescan.apply_rescan_form),
+    ("GET", "/admin/mail", ADMINISTER, mail_queue.mail_page),
+    ("POST", "/admin/mail/{action:str}", ADMINISTER, mail_queue.mail_form),
     ("GET", "/admin/audit", ADMINISTER, audit.audit_page),
     ("GET", "/admin/audit/export", ADMINISTER, audit.export_audit),
     ("GET", "/admin/people", ADMINISTER, users_page.people_page),
@@ -383,6 +386,11 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/users/{name:str}/deletion", ADMINISTER, delete_account_page.preview_over_api),
         ("POST", "/api/v1/users/{name:str}/delete", ADMINISTER, delete_account_page.delete_over_api),
         ("PATCH", "/api/v1/users/{name:str}", ADMINISTER, people_api.change_user),
+    ),
+    "Email": (
+        ("GET", "/api/v1/mail", ADMINISTER, mail_queue.list_over_api),
+        ("POST", "/api/v1/mail/test", ADMINISTER, mail_queue.test_over_api),
+        ("POST", "/api/v1/mail/{mail_id:str}/retry", ADMINISTER, mail_queue.retry_over_api),
     ),
     "Audit": (
         ("GET", "/api/v1/audit", ADMINISTER, audit.audit_over_api),
