@@ -3,6 +3,7 @@
 import asyncio
 import re
 import shutil
+from asyncio.subprocess import PIPE
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import NamedTuple
@@ -12,6 +13,7 @@ import click
 
 from vskill_platform.access.oidc.provider import find_provider
 from vskill_platform.access.users import has_admin
+from vskill_platform.base.program import ProgramLimits, Streams, running_program
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.run_command import current_scanners, current_settings, run_command
 from vskill_platform.cli.tables import show_table
@@ -90,10 +92,11 @@ async def _git() -> Result:
     program = shutil.which("git")
     if program is None:
         return Result(PROBLEM, "git is not on the PATH; repositories cannot be fetched")
-    process = await asyncio.create_subprocess_exec(
-        program, "--version", stdout=asyncio.subprocess.PIPE
-    )
-    told = (await process.communicate())[0].decode(errors="replace").strip()
+    streams = Streams(stdout=PIPE)
+    async with running_program(
+        [program, "--version"], env={}, streams=streams, limits=ProgramLimits()
+    ) as process:
+        told = (await process.communicate())[0].decode(errors="replace").strip()
     version = re.search(r"(\d+)\.(\d+)", told)
     if version is None or (int(version[1]), int(version[2])) < _OLDEST_GIT:
         return Result(PROBLEM, f"{told or program} is too old: 2.36 or newer is needed")

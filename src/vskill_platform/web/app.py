@@ -27,6 +27,7 @@ from vskill_platform.web.http.middleware import AccessMiddleware, EnvMiddleware,
 from vskill_platform.web.http.problems import answer_problem
 from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.http.request_log import NoteRoute, RequestLog
+from vskill_platform.web.http.route import build_handler
 from vskill_platform.web.http.search_index import warn_if_stale
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.live.wait_for_end import wait_seconds
@@ -35,7 +36,7 @@ from vskill_platform.web.protocols.clawhub_paths import ClawHubPaths
 from vskill_platform.web.protocols.git_repos import GitRepos
 from vskill_platform.web.protocols.listings import Listings
 from vskill_platform.web.registry.probes import CachedHealth, CachedReadiness
-from vskill_platform.web.routes import page_handlers
+from vskill_platform.web.routes import PAGES, PROTOCOLS
 from vskill_platform.web.skills.installs import InstallCounter
 from vskill_platform.web.skills.slugs import SlugPaths
 
@@ -76,7 +77,8 @@ def create_app(
     """
     limits = RateLimits()
     static = create_static_files_router("/static", [_STATIC], opt={RIGHT: Right.ANYONE})
-    pages = Router("/", route_handlers=[*page_handlers(), static], include_in_schema=False)
+    handlers = [build_handler(row) for row in (*PAGES, *PROTOCOLS)]
+    pages = Router("/", route_handlers=[*handlers, static], include_in_schema=False)
     app = Litestar(
         route_handlers=[api_router(), pages],
         guards=[check_right, use_current_policy],

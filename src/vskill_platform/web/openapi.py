@@ -23,8 +23,9 @@ from vskill_platform.web.http.guard import RIGHT
 from vskill_platform.web.http.problem_kinds import KINDS, REFUSALS, UNEXPECTED
 from vskill_platform.web.http.problems import PROBLEM_TYPE, Problem
 from vskill_platform.web.http.requests import REQUEST_ID_HEADER, SAFE_METHODS
+from vskill_platform.web.http.route import build_handler
 from vskill_platform.web.http.visitor import SESSION_COOKIE
-from vskill_platform.web.routes import api_handlers
+from vskill_platform.web.routes import API
 
 _UNCHANGED, _FIRST_PROBLEM, _NOT_SIGNED_IN = 304, 400, 401
 _COME_BACK = frozenset({429, 503})
@@ -61,7 +62,8 @@ _ABOUT = (
 
 
 def api_router() -> Router:
-    return Router("/", route_handlers=api_handlers(), guards=[check_media_type])
+    handlers = [build_handler(row, tag=tag) for tag, rows in API.items() for row in rows]
+    return Router("/", route_handlers=handlers, guards=[check_media_type])
 
 
 @cache

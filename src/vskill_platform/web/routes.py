@@ -4,10 +4,8 @@ This table is the only source of routes. The application, the guard, the OpenAPI
 access tests are built from it, so a route without a right cannot exist.
 """
 
-from litestar.handlers import HTTPRouteHandler
-
 from vskill_platform.model.rights import Right
-from vskill_platform.web.http.route import Route, build_handler
+from vskill_platform.web.http.route import Route
 from vskill_platform.web.live import events
 from vskill_platform.web.people import (
     account_page,
@@ -75,7 +73,7 @@ from vskill_platform.web.submissions import (
     submit_page,
 )
 
-__all__ = ["API", "PAGES", "PROTOCOLS", "api_handlers", "page_handlers"]
+__all__ = ["API", "PAGES", "PROTOCOLS"]
 
 ANYONE, SUBMIT, MANAGE, ACCOUNT = Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT
 REVIEW, OPERATE, BLOCK, ADMINISTER = Right.REVIEW, Right.OPERATE, Right.BLOCK, Right.ADMINISTER
@@ -397,11 +395,3 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
     ),
 }.items()}
 # fmt: on
-
-
-def page_handlers() -> list[HTTPRouteHandler]:
-    return [build_handler(row) for row in (*PAGES, *PROTOCOLS)]
-
-
-def api_handlers() -> list[HTTPRouteHandler]:
-    return [build_handler(row, tag=tag) for tag, rows in API.items() for row in rows]
