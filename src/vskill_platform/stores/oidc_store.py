@@ -140,10 +140,6 @@ def write_used_logout(issuer: str, token_id: str, *, expires_at: datetime) -> Op
     return Put(key, b"", expected=ABSENT, due=NEVER, expires_at=expires_at)
 
 
-async def is_used_logout(issuer: str, token_id: str) -> bool:
-    return bool(await list_all_keys(_LOGOUT + _digest(issuer, token_id)))
-
-
 def _session_keys(session: OidcSession) -> list[str]:
     keys = [f"{_SESSION}{session.user}:{session.session_id}"]
     if session.provider_session:

@@ -149,10 +149,6 @@ def write_delivery(delivery: WebhookDelivery, *, expected: int = ABSENT) -> Oper
     )
 
 
-def delete_delivery(stored: Stored[WebhookDelivery]) -> Operation:
-    return Delete(_DELIVERY + stored.record.id, expected=stored.revision)
-
-
 async def get_delivery(delivery_id: str) -> Stored[WebhookDelivery] | None:
     return await get_record(_DELIVERY + delivery_id, WebhookDelivery)
 
