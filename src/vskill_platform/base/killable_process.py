@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 MAX_MEMORY_BYTES = 1024 * 1024 * 1024
 MAX_CPU_SECONDS = 30
-#: How long a visitor waits once the work has a slot. A busy machine takes long for anything, so
+#: How long a visitor waits once the work has a slot. On a busy machine everything is slow, so
 #: running out of it is not the fault of the data.
 MAX_WAIT_SECONDS = 120
 #: A process that was idle for this long is ended, to free its memory.

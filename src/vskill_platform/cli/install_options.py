@@ -19,7 +19,7 @@ from vskill_platform.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-#: The user's environment, as it is when it is looked at.
+#: The user's environment at the moment of access.
 ENVIRON: Mapping[str, str] = os.environ
 
 force_option = click.option(

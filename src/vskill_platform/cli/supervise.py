@@ -153,10 +153,10 @@ class _Supervisor:
         if not process.control:
             return
         try:
-            heard = process.control.recv(len(_READY))
+            received = process.control.recv(len(_READY))
         except OSError:  # it ended without having read that it should
-            heard = b""
-        if heard != _READY:
+            received = b""
+        if received != _READY:
             process.control.close()
             process.control = None
             return

@@ -38,7 +38,7 @@ def _no_registry(text: str) -> InvalidInput:
 
 
 def is_confidential(url: str) -> bool:
-    """Tell whether nobody on the way can read what is sent to *url*."""
+    """Tell whether nobody in between can read requests to *url*."""
     parts = urlsplit(url)
     return parts.scheme == "https" or is_loopback(parts.hostname or "")
 

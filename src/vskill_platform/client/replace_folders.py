@@ -133,7 +133,7 @@ def recover(scope: InstallScope) -> None:
             write_file(scope.lock, journal.lock)
     _delete_staged(scope, journal)
     for made in journal.made:
-        with suppress(OSError):  # it is in use, or gone already
+        with suppress(OSError):  # it is in use, or no longer exists
             scope.place(made).rmdir()
     path.unlink()
 

@@ -15,7 +15,7 @@ log = get_logger(__name__)
 #: How long a blob stays without a record that names it: much longer than any request takes.
 GRACE = timedelta(days=1)
 _CURSOR = "move-archives"
-#: How many archives are looked at per run; the next run continues there.
+#: How many archives are examined per run; the next run continues there.
 _AT_ONCE = 10_000
 
 

@@ -233,7 +233,7 @@ def _refuse_to_begin_again(path: Path) -> None:
     path = path.resolve()
     left = sorted(file.name for file in path.parent.glob(f"{glob.escape(path.name)}{INDEX}-*"))
     of_sqlite = [name for end in ("-wal", "-shm") if Path(name := f"{path}{end}").exists()]
-    # Looked at last: a process that creates the database now makes it before the other files.
+    # Checked last: a process that creates the database now makes it before the other files.
     if not path.exists():
         left += of_sqlite
     elif path.stat().st_size > 0:

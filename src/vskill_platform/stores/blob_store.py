@@ -26,7 +26,7 @@ INLINE_BYTES = 64 * 1024
 _MAX_REFERENCE = 256
 #: In bytes: hashing less is faster than a thread call.
 _HASHED_HERE = 64 * 1024
-#: How many records with the same content are looked at for a blob to share.
+#: How many records with the same content are examined for a blob to share.
 _SHARED = 4
 
 

@@ -47,7 +47,7 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     #: Whether it was requested with the rights of staff: not by a token without them, for example.
     is_by_staff: bool = False
     at: datetime
-    #: When the repository was last looked at; None if it was not yet.
+    #: When the repository was last checked; None if it was not yet.
     checked_at: datetime | None = None
     #: The commit that was last seen; "" before the first one.
     commit_sha: str = ""

@@ -153,7 +153,7 @@ def _count_frames(shared: Path) -> tuple[int, int]:
 
 def _identity(file: Path) -> tuple[int, int] | None:
     try:
-        found = os.stat(file)  # noqa: PTH116 - looked at twice for each commit
+        found = os.stat(file)  # noqa: PTH116 - called twice for each commit
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino

@@ -29,7 +29,7 @@ from vskill_platform.stores.scan_store import get_report, get_report_on
 from vskill_platform.stores.skill_store import get_latest_version, get_skill, list_slugs
 from vskill_platform.stores.submission_store import get_submission, get_waiting_reviews
 
-#: How many skills are looked at in one part: about a second.
+#: How many skills are evaluated in one part: about a second.
 PART = 500
 
 
@@ -54,7 +54,7 @@ class DryRun(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[OutcomeChange, ...]
     #: Skills without a stored report on the published content.
     unknown: tuple[str, ...]
-    #: How many of all were looked at until now.
+    #: How many of all were evaluated so far.
     checked: int = 0
     total: int = 0
     #: Where the next part starts; None after the last.

@@ -74,7 +74,7 @@ _OFFICIAL = re.compile(
 #: How many lines above a command the words that announce it are looked for.
 _ABOVE = 4
 _MAX_INSTALLS, _MAX_DOUBTFUL = 500, 10
-#: How many demands are looked at, and over how many lines one may be wrapped.
+#: How many demands are examined, and over how many lines one may be wrapped.
 _MAX_DEMANDS, _MAX_WRAPPED = 50, 12
 
 

@@ -18,7 +18,7 @@ from vskill_platform.scan.read.skill_files import ScanFile
 _DONE = frozenset({Role.SCRIPT, Role.INSTRUCTION})
 _DOUBTFUL = ANONYMOUS | {HostClass.UNKNOWN, HostClass.FREE, HostClass.PLACEHOLDER}
 _UNTRUSTED = ANONYMOUS | {HostClass.FREE}
-#: How many standing orders are looked at, and how many lines below one name its script.
+#: How many standing orders are examined, and how many lines below one name its script.
 _MAX_ORDERS, _REACH = 50, 6
 _READS = frozenset({Act.READ_SECRET, Act.READ_ALL_ENV})
 _SENDS = frozenset({Act.SEND, Act.TELL_SEND})

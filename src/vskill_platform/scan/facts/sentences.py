@@ -1,7 +1,7 @@
 """Find instructions by the words that occur together in one sentence, in whatever order.
 
 A pattern of prose.toml knows one order of words. Here each act has an anchor, a rare word or a URL,
-and kinds of words that must be in the same sentence. Only sentences with an anchor are looked at.
+and kinds of words that must be in the same sentence. Only sentences with an anchor are examined.
 """
 
 import re
@@ -79,11 +79,11 @@ def _words() -> dict[str, Any]:
 
 
 class Sentences:
-    """The sentences of a text, each looked at once for the same anchor, from first to last."""
+    """The sentences of a text, each examined once for the same anchor, from first to last."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        #: How far the text has been looked at, for each anchor.
+        #: How far the text has been examined, for each anchor.
         self._read: dict[str, int] = {}
 
     def acts_at(
@@ -96,7 +96,7 @@ class Sentences:
         if _is_negated(self._text, start) or FOR_USERS.match(self._text, end):
             return
         first, last = self._bounds(start, end, combinations[0].sentences)
-        # A sentence that was cut off is looked at again where it continues.
+        # A sentence that was cut off is examined again where it continues.
         is_cut = last == end + _REACH
         self._read[anchor] = last - _REACH // 2 if is_cut else last
         for act in _acts(combinations, self._text[first:last]):

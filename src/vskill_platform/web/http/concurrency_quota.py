@@ -38,7 +38,7 @@ class ConcurrencyQuota:
         self._what = what
         self._retry_after = retry_after
         self._held: Counter[str] = Counter()
-        #: In order of arrival, so that nobody waits for ever.
+        #: In order of arrival, so that nobody waits forever.
         self._waiting: dict[anyio.Event, str] = {}
 
     @property

@@ -50,7 +50,7 @@ _MAX_DESCRIPTION = 1024
 #: An index of 0.1 lists every file, and clients download them one by one.
 _MAX_LEGACY = 200
 _READS_AT_ONCE = 20
-#: Skills of the same name that are looked at.
+#: Skills of the same name that are considered.
 _MAX_NAMESAKES = 200
 
 

@@ -245,7 +245,7 @@ def _environment(repo: Path, protocol: str) -> dict[str, str]:
         **isolated_environment(repo),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_PROTOCOL": protocol,
-        # An operator who runs the registry as another user than the folder's owner means it.
+        # If the registry runs as another user than the folder's owner, the operator chose that.
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": "safe.directory",
         "GIT_CONFIG_VALUE_0": "*",

@@ -80,7 +80,7 @@ class PolicyTried(Shape, frozen=True, kw_only=True):
     in_review: int
     changes: list[PolicyChange]
     unknown: tuple[str, ...]
-    #: How many skills were looked at until now, of how many.
+    #: How many skills were evaluated so far, of how many.
     checked: int
     total: int
     next_cursor: str | None
