@@ -33,7 +33,8 @@ _SIGNED_IN = {
         for row in rows
         if row.method == "GET" and "{" not in row.path and row.right not in _OPEN
     ),
-    "/api/v1/account/tenants", "/api/v1/problem-reports/mine", "/api/v1/followed-repos",
+    "/api/v1/account/tenants", "/api/v1/problem-reports/mine", "/api/v1/reports/mine",
+    "/api/v1/followed-repos",
     "/api/v1/users/{name}/deletion",
 }  # fmt: skip
 #: What the catalogue of a node still knows while the database is away, with how old that is.

@@ -40,7 +40,7 @@ async def _record(action: str, target: str, *, actor: str = "rae", reason: str =
 
 
 def _targets(page: str) -> list[str]:
-    cells = re.findall(r'data-label="Target" class="mono">(.*?)</td>', page)
+    cells = re.findall(r'data-label="Target" class="mono words">(.*?)</td>', page)
     return [unescape(re.sub(r"<[^>]+>", "", cell)) for cell in cells]
 
 
