@@ -57,6 +57,8 @@ _DECLARED = {
     r"pentest|sandbox|format|teardown)",
     Act.TELL_DELETE: r"\b(?:delet|remov|clean|trash|archiv|tid[iy]|organi[sz]|purg|wip|dedup|"
     r"migrat|renam|mov)",
+    Act.TOLD_DESTROY: r"\b(?:delet|remov|clean|trash|archiv|tid[iy]|organi[sz]|purg|wip|dedup|"
+    r"migrat|renam|mov|backup|branch|git|database|admin|destr|danger|reset|uninstall)",
     Act.TELL_BUY: r"\b(?:pay|buy|bought|purchas|checkout|order|book|shop|billing|subscri|wallet|"
     r"crypto|trad|invoice|commerce|cart|market|donat|tip|fund|bank|spend|domain)",
     Act.TELL_MESSAGE: r"\b(?:e?-?mail|messag|notif|slack|telegram|whatsapp|contact|outreach|"

@@ -96,6 +96,22 @@ class Act(StrEnum):
     TELL_BUY = "tells the agent to pay with a saved card"
     TELL_MESSAGE = "tells the agent to write to the user's contacts"
     TELL_HISTORY = "tells the agent to read browser data"
+
+    # The same by what a sentence is about, not by its wording: see frames.py.
+    TOLD_PASS_ON = "tells the agent to pass data on to others"  # noqa: S105 - a fact
+    TOLD_KEEP_QUIET = "limits what the user is told"
+    TOLD_MISLEAD = "tells the agent to mislead the user or a reviewer"
+    TOLD_COLLECT = "tells the agent to collect credentials"
+    TOLD_DEFER = "tells the agent to take orders from outside content"
+    TOLD_LOOSEN = "sets consent or safeguards aside"
+    TOLD_REPROGRAM = "changes what the agent remembers or is allowed"
+    TOLD_OUTRANK = "places something above the user's wishes or the agent's rules"
+    TOLD_SPEND = "spends money or resources that the user did not agree to"
+    TOLD_DESTROY = "tells the agent to destroy what the user may need"
+    TOLD_TAINT = "changes all that the agent produces"
+    TOLD_INSTALL = "tells the agent to install from an odd source"
+
+    # What a skill does, compared with what it says.
     UNUSED_SECRET = "demands a credential that nothing uses"  # noqa: S105 - a fact
     UNDECLARED = "does what the description does not mention"
     HIDDEN = "is invisible to a reader"

@@ -10,6 +10,8 @@ import re2
 
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.frames import find_frames
+from vskill_platform.scan.facts.frames_other import find_foreign_frames
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host, hosts_in
 from vskill_platform.scan.facts.mentions import is_mention
 from vskill_platform.scan.facts.other_spellings import other_spellings
@@ -202,7 +204,20 @@ def _read_as_spelled(part: Paragraphs) -> list[Fact]:
     if _ESCAPED_SCRIPT.search(marked.text):
         decoded = part.decoded
         facts += _facts_at(part, decoded, _find(decoded.text, _places_of(_MARKED)))
-    return facts + _downloads(part)
+    return facts + _told_in(part) + _downloads(part)
+
+
+def _told_in(part: Paragraphs) -> list[Fact]:
+    """Return what sentences are about, whatever their wording."""
+    view = part.plain
+    facts = []
+    for act, start, end, is_doubtful in (*find_frames(view.text), *find_foreign_frames(view.text)):
+        is_mentioned = is_doubtful or is_mention(act, view.text, start, end)
+        begin = start + len(view.text[start:end]) - len(view.text[start:end].lstrip())
+        lines = part.lines_between(view, begin, end)
+        host = _least_trusted(hosts_in(view.text[start:end]))
+        facts.append(_fact(act, part.line_at(view, begin), host, lines, is_mentioned=is_mentioned))
+    return facts
 
 
 class WordsInCode(NamedTuple):

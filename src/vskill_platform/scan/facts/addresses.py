@@ -1,0 +1,40 @@
+"""Find the names that data can be sent to: hosts, mailboxes, addresses and wallets."""
+
+import re
+from functools import cache
+
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host
+
+_ADDRESS = re.compile(
+    r"[\w.+-]{1,60}@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,4})"
+    r"|(?<![a-z0-9@./-])(?P<link>https?://|wss?://)?(?P<host>(?:[a-z0-9-]{1,60}\.){1,4}"
+    r"(?P<last>[a-z]{2,13}))(?![a-z0-9(-])"
+    r"|(?<![a-z0-9.])(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?![a-z0-9.])"
+    r"|(?P<wallet>\b0x[0-9a-f]{8,}\b)",
+    re.IGNORECASE,
+)
+
+
+def names_address(sentence: str) -> bool:
+    """Tell whether a sentence names a recipient that nobody vouches for."""
+    if "." not in sentence and "0x" not in sentence:
+        return False
+    return any(map(_is_doubtful, _ADDRESS.finditer(sentence)))
+
+
+def _is_doubtful(found: re.Match[str]) -> bool:
+    if found["wallet"]:
+        return True
+    if found["host"] and not found["link"]:
+        is_file = found["last"].lower() in _suffixes("files") and found["host"].count(".") == 1
+        if found["last"].lower() not in _suffixes("domains") or is_file:
+            return False
+    host = (found["mail"] or found["host"] or found["ip"]).lower()
+    return classify_host(host) not in VOUCHED_FOR | {HostClass.PLACEHOLDER}
+
+
+@cache
+def _suffixes(kind: str) -> frozenset[str]:
+    """Return the last parts of names that are domains; of these, those that files have, too."""
+    return frozenset(load_data("hosts.toml")["suffixes"][kind].split())

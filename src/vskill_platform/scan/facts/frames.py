@@ -1,0 +1,141 @@
+"""Find orders against the user by what a sentence is about, whatever its words and their order.
+
+A frame names the classes of words that must be close together: a verb of sending, something
+private, a recipient outside. A class holds the common vocabulary of one meaning in all its
+inflections, so a phrasing that nobody has thought of is found as long as its words are known. Most
+paragraphs are dismissed by one look at the set of their words.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vskill_platform.scan.facts.addresses import names_address
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.frame_lexicon import (
+    CompiledFrame,
+    Lexicon,
+    Phrase,
+    Told,
+    load_lexicon,
+    possible_frames,
+)
+
+#: Words, file names, and the marks that end a clause.
+_TOKEN = re.compile(
+    r"[.~]?[a-z0-9](?:[a-z0-9’'./-]*[a-z0-9])?|[,;:()–—%]|[.!?]"  # noqa: RUF001
+)
+_SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001
+_MAX_SENTENCE = 600
+#: How many words a negation governs.
+_NEGATED = 9
+_BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001
+
+
+def find_frames(text: str) -> Iterator[Told]:
+    """Yield the acts that the sentences of a text express."""
+    lexicon = load_lexicon()
+    shift = 0
+    for paragraph in text.split("\n"):
+        if possible_frames(lexicon, paragraph):
+            for start, end in _sentences(paragraph):
+                sentence = paragraph[start:end]
+                for act, is_doubtful in _acts(lexicon, sentence).items():
+                    yield Told(act, shift + start, shift + end, is_doubtful)
+        shift += len(paragraph) + 1
+
+
+def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start < len(paragraph):
+        found = _SENTENCE_END.search(paragraph, start)
+        end = min(found.end() if found else len(paragraph), start + _MAX_SENTENCE)
+        yield start, end
+        start = end
+
+
+def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
+    """Return the acts of a sentence, and whether each is doubtful."""
+    possible = possible_frames(lexicon, sentence)
+    if not possible:
+        return {}
+    words = _Words(lexicon, sentence)
+    acts: dict[Act, bool] = {}
+    for frame in possible:
+        if words.express(frame):
+            is_doubtful = words.contain(frame.lowered_by)
+            acts[frame.act] = acts.get(frame.act, True) and is_doubtful
+    return acts
+
+
+class _Hit(NamedTuple):
+    place: int
+    #: The class; that of a negated word is shifted.
+    bit: int
+    is_order: bool
+
+
+class _Words:
+    """The classes of the words in one sentence."""
+
+    def __init__(self, lexicon: Lexicon, sentence: str) -> None:
+        self._lexicon = lexicon
+        self._tokens: list[str] = _TOKEN.findall(sentence.lower())
+        self._everywhere = lexicon.address if names_address(sentence) else 0
+        self._hits = list(self._read())
+
+    def express(self, frame: CompiledFrame) -> bool:
+        """Tell whether all words that a frame needs are close together."""
+        for first, hit in enumerate(self._hits):
+            bits, told = self._everywhere, 0
+            for place, bit, is_order in self._hits[first:]:
+                if place > hit.place + frame.within:
+                    break
+                bits |= bit
+                told |= bit if is_order else 0
+            if all(need & bits for need in frame.needs) and (not frame.told or frame.told & told):
+                return True
+            if len(self._tokens) <= frame.within:
+                return False
+        return False
+
+    def contain(self, classes: int) -> bool:
+        return any(bit & classes for _, bit, _ in self._hits)
+
+    def _read(self) -> Iterator[_Hit]:
+        grammar, negated_until = self._lexicon.grammar, -1
+        for place, word in enumerate(self._tokens):
+            if word in _BREAKS:
+                if not (word == "," and "or" in self._tokens[place + 1 : place + 5]):
+                    negated_until = -1
+                continue
+            if word in grammar["negations"] or word.endswith(("n't", "n’t")):  # noqa: RUF001
+                negated_until = place + _NEGATED
+            for phrase in self._phrases_at(place, word):
+                is_negated = phrase.is_polar and place <= negated_until
+                bit = phrase.bit << (self._lexicon.width if is_negated else 0)
+                yield _Hit(place, bit, self._is_order(place, is_base=phrase.is_base))
+
+    def _phrases_at(self, place: int, word: str) -> Iterator[Phrase]:
+        pairs = self._lexicon.phrases.get(word)
+        if not pairs:
+            return
+        yield from pairs.get("", ())
+        rest = self._tokens[place + 1 : place + 2]
+        for phrase in pairs.get(rest[0], ()) if rest else ():
+            end = place + 1 + len(phrase.tail)
+            if tuple(self._tokens[place + 1 : end]) == phrase.tail:
+                yield phrase
+
+    def _is_order(self, place: int, *, is_base: bool) -> bool:
+        """Tell whether a verb is an order, and not a statement or a possibility."""
+        grammar = self._lexicon.grammar
+        before = self._tokens[max(place - 3, 0) : place]
+        if not grammar["possible"].isdisjoint(before):
+            return False
+        if not is_base:
+            return not grammar["modals"].isdisjoint(before)
+        last = before[-1] if before else ","
+        if last == "to":
+            return len(before) > 1 and before[-2] in grammar["obliged"]
+        return last in _BREAKS or last in grammar["leads"] or last.endswith("ly")

@@ -1,0 +1,36 @@
+"""Names that data can be sent to."""
+
+from tests.cases import all_cases
+from vskill_platform.scan.facts.addresses import names_address
+
+
+@all_cases(
+    "text",
+    [
+        "to https://vault.tern-notes.net/in",
+        "to vault.tern-notes.net",
+        "to copies@tern-notes.net",
+        "to 203.0.113.9",
+        "to the wallet 0x52908400098527886E0F7030069857D2E4169EE7",
+    ],
+)
+def test_a_recipient_is_found(text: str) -> None:
+    assert names_address(text)
+
+
+@all_cases(
+    "text",
+    [
+        "to SKILL.md",
+        "to config.toml",
+        "to run.sh",
+        "call message.content or sessions.create()",
+        "to https://github.com/acme/repo",
+        "to https://localhost:8080",
+        "to https://example.com",
+        "to version 1.2.3",
+        "no dots",
+    ],
+)
+def test_a_file_a_name_in_code_and_a_known_host_are_none(text: str) -> None:
+    assert not names_address(text)
