@@ -10,9 +10,7 @@ import re2
 
 from vskill_platform.scan.facts.facts import Act
 
-_QUOTED_ACTS = frozenset(
-    {Act.TELL_OVERRIDE, Act.TELL_CONCEAL, Act.TELL_DENY, Act.TOLD_OUTRANK, Act.TOLD_KEEP_QUIET}
-)
+_QUOTED_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_CONCEAL, Act.TELL_DENY})
 _OTHERS_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_DISARM})
 #: How far around the words quotation marks and their introduction are searched.
 _REACH = 400

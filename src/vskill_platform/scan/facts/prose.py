@@ -10,8 +10,6 @@ import re2
 
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
-from vskill_platform.scan.facts.frames import find_frames
-from vskill_platform.scan.facts.frames_other import find_foreign_frames
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host, hosts_in
 from vskill_platform.scan.facts.mentions import is_mention
 from vskill_platform.scan.facts.other_spellings import other_spellings
@@ -19,6 +17,7 @@ from vskill_platform.scan.facts.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet
 from vskill_platform.scan.facts.sensitive_paths import secrets_in
 from vskill_platform.scan.facts.sentences import FOR_USERS, Combination, Sentences, load_anchors
+from vskill_platform.scan.facts.told import find_told
 from vskill_platform.scan.facts.words_in_code import words_in_code
 
 #: What a pattern expresses: an act, or what its sentence may express.
@@ -204,19 +203,17 @@ def _read_as_spelled(part: Paragraphs) -> list[Fact]:
     if _ESCAPED_SCRIPT.search(marked.text):
         decoded = part.decoded
         facts += _facts_at(part, decoded, _find(decoded.text, _places_of(_MARKED)))
-    return facts + _told_in(part) + _downloads(part)
+    return facts + _told_in(part, places) + _downloads(part)
 
 
-def _told_in(part: Paragraphs) -> list[Fact]:
-    """Return what sentences are about, whatever their wording."""
+def _told_in(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]:
+    """Return what sentences are about, unless their wording says the same more surely."""
     view = part.plain
     facts = []
-    for act, start, end, is_doubtful in (*find_frames(view.text), *find_foreign_frames(view.text)):
-        is_mentioned = is_doubtful or is_mention(act, view.text, start, end)
-        begin = start + len(view.text[start:end]) - len(view.text[start:end].lstrip())
-        lines = part.lines_between(view, begin, end)
+    for act, start, end, is_doubtful in find_told(view.text, places):
+        lines = part.lines_between(view, start, end)
         host = _least_trusted(hosts_in(view.text[start:end]))
-        facts.append(_fact(act, part.line_at(view, begin), host, lines, is_mentioned=is_mentioned))
+        facts.append(_fact(act, part.line_at(view, start), host, lines, is_mentioned=is_doubtful))
     return facts
 
 
