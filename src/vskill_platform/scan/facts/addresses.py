@@ -23,12 +23,20 @@ def names_address(sentence: str) -> bool:
     return any(map(_is_doubtful, _ADDRESS.finditer(sentence)))
 
 
+def names_mailbox(sentence: str) -> bool:
+    """Tell whether a sentence names a mailbox at a domain that exists."""
+    return "@" in sentence and any(
+        found["mail"] and _is_doubtful(found) for found in _ADDRESS.finditer(sentence)
+    )
+
+
 def _is_doubtful(found: re.Match[str]) -> bool:
     if found["wallet"]:
         return True
     if found["host"] and not found["link"]:
         is_file = found["last"].lower() in _suffixes("files") and found["host"].count(".") == 1
-        if found["last"].lower() not in _suffixes("domains") or is_file:
+        is_name_in_code = found["host"] != found["host"].lower()
+        if is_name_in_code or found["last"].lower() not in _suffixes("domains") or is_file:
             return False
     host = (found["mail"] or found["host"] or found["ip"]).lower()
     return classify_host(host) not in VOUCHED_FOR | {HostClass.PLACEHOLDER}

@@ -12,7 +12,7 @@ from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.inflect import noun_forms, verb_forms
 
 WORD = re.compile(r"[a-z0-9](?:[a-z0-9’'-]*[a-z0-9])?")  # noqa: RUF001 - as typed
-ADDRESS = "address"
+ADDRESS, MAILBOX = "address", "mailbox"
 
 
 class Told(NamedTuple):
@@ -71,12 +71,13 @@ class Lexicon(NamedTuple):
     #: How far the class of a negated word is shifted.
     width: int
     address: int
+    mailbox: int
 
 
 @cache
 def load_lexicon() -> Lexicon:
     data = load_data("frames.toml")
-    places = {name: place for place, name in enumerate([*data["class"], ADDRESS])}
+    places = {name: place for place, name in enumerate([*data["class"], ADDRESS, MAILBOX])}
     phrases: dict[str, dict[str, list[Phrase]]] = {}
     bits: dict[str, int] = {}
     #: How many phrases each class has: what has fewest is looked for first.
@@ -99,6 +100,7 @@ def load_lexicon() -> Lexicon:
         keys=union_of(frame.loose[0] for frame in frames),
         width=len(places),
         address=1 << places[ADDRESS],
+        mailbox=1 << places[MAILBOX],
     )
 
 
@@ -150,6 +152,8 @@ def possible_frames(lexicon: Lexicon, text: str) -> list[CompiledFrame]:
     if not words:
         return []
     seen = lexicon.address if "." in text or "0x" in text else 0
+    if "@" in text:
+        seen |= lexicon.mailbox
     for word in words:
         seen |= lexicon.bits[word]
     if not seen & lexicon.keys:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vskill_platform.scan.facts.addresses import names_address
+from vskill_platform.scan.facts.addresses import names_address, names_mailbox
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.frame_lexicon import (
     CompiledFrame,
@@ -27,6 +27,8 @@ _TOKEN = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001
 _MAX_SENTENCE = 600
+#: "Email: me@host" is a contact, not an order.
+_MIN_WORDS = 6
 #: How many words a negation governs.
 _NEGATED = 9
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001
@@ -82,6 +84,8 @@ class _Words:
         self._lexicon = lexicon
         self._tokens: list[str] = _TOKEN.findall(sentence.lower())
         self._everywhere = lexicon.address if names_address(sentence) else 0
+        if len(self._tokens) >= _MIN_WORDS and names_mailbox(sentence):
+            self._everywhere |= lexicon.mailbox
         self._hits = list(self._read())
 
     def express(self, frame: CompiledFrame) -> bool:
