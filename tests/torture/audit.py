@@ -151,10 +151,13 @@ async def _check_versions(
     engine: Engine, submissions: dict[str, Any], skills: dict[str, Any]
 ) -> list[str]:
     versions = await _read(engine, "version:")
-    numbers = Counter(key.rpartition(":")[0] for key in versions)
-    found = []
-    if numbers != Counter({slug: record["versions"] for slug, record in skills.items()}):
-        found.append(f"versions {numbers} do not match the skills")
+    numbered = {
+        f"{slug}:{number:06}"
+        for slug, record in skills.items()
+        for number in range(1, record["versions"] + 1)
+    }
+    found = [f"version {key} is missing" for key in numbered - set(versions)]
+    found += [f"version {key} without a skill that has it" for key in set(versions) - numbered]
     for slug, skill in skills.items():
         newest = versions.get(f"{slug}:{skill['versions']:06}", {})
         if newest.get("digest") != skill["digest"]:
@@ -187,7 +190,9 @@ async def _check_lists(nodes: Nodes, engine: Engine) -> list[str]:
     slugs = [key for key in await _keys(engine, "skill:") if not key.startswith("alias:")]
     submissions = await _read(engine, "sub:")
     states = Counter(record["state"] for record in submissions.values())
-    expected = _Lists(sorted(slugs), sorted(submissions), dict(states))
+    expected = _Lists(
+        sorted(slugs), len(slugs), sorted(submissions), len(submissions), dict(states)
+    )
     found = []
     for node in nodes.web:
         give_up_at = monotonic() + _INDEX_SECONDS
@@ -200,16 +205,20 @@ async def _check_lists(nodes: Nodes, engine: Engine) -> list[str]:
 
 class _Lists(msgspec.Struct):
     skills: list[str]
+    skills_counted: int
     submissions: list[str]
+    submissions_counted: int
     states: dict[str, int]
 
 
 async def _read_lists(nodes: Nodes, node: Node) -> _Lists:
     skills: list[str] = []
+    total = 0
     for page in itertools.count(1):
         answer = await nodes.get_json(f"/api/v1/skills?limit=100&page={page}", node=node)
         skills += [skill["slug"] for skill in answer["skills"]]
-        if len(skills) >= answer["pagination"]["total"]:
+        total = answer["pagination"]["total"]
+        if not answer["skills"] or len(skills) >= total:
             break
     submissions: list[str] = []
     cursor: str | None = ""
@@ -220,7 +229,7 @@ async def _read_lists(nodes: Nodes, node: Node) -> _Lists:
         cursor = answer["nextCursor"]
     stats = await nodes.get_json("/api/v1/queue/stats", node=node)
     states = {state: count for state, count in stats["byState"].items() if count}
-    return _Lists(sorted(skills), sorted(submissions), states)
+    return _Lists(sorted(skills), total, sorted(submissions), stats["total"], states)
 
 
 async def _check_marks(database_url: str) -> list[str]:

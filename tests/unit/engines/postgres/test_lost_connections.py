@@ -21,6 +21,7 @@ async def test_a_commit_whose_answer_was_lost_is_found_and_not_repeated(network:
 
     revision = await engine.commit([Put("sub:1", b"one", expected=ABSENT), Send(b"job")])
 
+    assert network.lost.is_set()
     assert revision == await engine.revision()
     assert await value_of(engine, "sub:1") == b"one"
     assert await receive_bodies(engine) == [b"job"]
@@ -54,6 +55,7 @@ async def test_every_commit_of_a_group_learns_its_own_outcome(network: Network) 
         *(engine.commit([Put(f"taken:{n}", b"", expected=ABSENT)]) for n in range(4))
     )
 
+    assert network.lost.is_set()
     assert [revision is not None for revision in revisions] == [True, False, True, True]
     assert await list_all(engine, "taken:") == [f"taken:{n}" for n in range(4)]
     await engine.close()
@@ -63,10 +65,12 @@ async def test_an_acknowledgement_whose_answer_was_lost_counts(network: Network)
     engine = await open_engine(network.url)
     await engine.commit([Send(b"job")])
     (delivery,) = await engine.queue.receive(1, lease=LEASE)
-    network.loses_answer_to = _once(b"commit_group")
+    network.loses_answer_to = _once(b"next job")  # a statement is sent only once by a connection
 
-    assert await engine.commit([Acknowledge(delivery)]) is not None
-    assert (await engine.queue.stats()).leased == 0
+    assert await engine.commit([Acknowledge(delivery), Send(b"next job")]) is not None
+    assert network.lost.is_set()
+    assert await receive_bodies(engine, 9) == [b"next job"]
+    assert (await engine.queue.stats()).leased == 1
     await engine.close()
 
 
