@@ -264,6 +264,7 @@ async def test_a_withdrawn_version_is_not_submitted_again_by_those_who_ask_for_i
     assert (await find_version(SLUG)).version.version == "1.0.1"
 
 
+@pytest.mark.usefixtures("database_file")
 async def test_nothing_is_asked_while_the_disk_is_almost_full(
     bound: WorkerEnv, upstream: Upstream, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

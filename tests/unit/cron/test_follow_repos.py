@@ -120,6 +120,7 @@ async def test_a_new_commit_is_submitted_in_the_name_of_the_user_who_follows(
     assert not await is_due()
 
 
+@pytest.mark.usefixtures("database_file")
 async def test_no_host_is_asked_while_the_disk_is_almost_full(
     source: Source, repo: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

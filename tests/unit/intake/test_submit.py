@@ -53,6 +53,7 @@ async def test_twenty_equal_submissions_at_once_make_one_record(bound: WorkerEnv
     assert (await bound.engine.queue.stats()).ready == 1
 
 
+@pytest.mark.usefixtures("database_file")
 async def test_on_an_almost_full_disk_a_submission_is_refused_and_a_known_one_is_answered(
     bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
