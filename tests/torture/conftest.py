@@ -31,8 +31,10 @@ def start_nodes(tmp_path: Path) -> Iterator[StartNodes]:
     """Start two web nodes and workers on a database; nothing runs on afterwards."""
     started: list[Nodes] = []
 
-    def start(database_url: str, *, workers: int = 1, prefix: Sequence[str] = ()) -> Nodes:
-        started.append(Nodes(tmp_path, database_url, workers=workers, prefix=prefix))
+    def start(
+        database_url: str, *, workers: int = 1, prefix: Sequence[str] = (), **settings: str
+    ) -> Nodes:
+        started.append(Nodes(tmp_path, database_url, workers=workers, prefix=prefix, **settings))
         return started[-1]
 
     yield start

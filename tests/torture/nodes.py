@@ -92,9 +92,16 @@ class Nodes:
     """Two web nodes, which users take in turns, and any number of workers."""
 
     def __init__(
-        self, folder: Path, database_url: str, *, workers: int = 1, prefix: Sequence[str] = ()
+        self,
+        folder: Path,
+        database_url: str,
+        *,
+        workers: int = 1,
+        prefix: Sequence[str] = (),
+        **settings: str,
     ) -> None:
-        self.platform = Platform(folder, **{**_SETTINGS, "database_url": database_url})
+        settings = {**_SETTINGS, **settings, "database_url": database_url}
+        self.platform = Platform(folder, **settings)
         self._prefix = prefix
         self.token = self._create_token("ada", "admin", "read", "submit")
         #: Nobody reviews what they have submitted.

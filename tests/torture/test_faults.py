@@ -11,16 +11,21 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 import asyncpg
+import httpx
 import pytest
 
 from tests.missing import skip_without
 from tests.postgres_server import OwnServer
+from tests.s3 import an_empty_bucket
 from tests.torture.audit import find_mistakes
 from tests.torture.conftest import StartNodes
+from tests.torture.nodes import Nodes
 from tests.torture.skills import make_skills
-from tests.unit.engines.postgres.network import a_network
+from tests.unit.engines.postgres.network import a_network, a_network_to_http
+from vskill_platform.blob_settings import BlobOptions
 from vskill_platform.engines.postgres.connection import Connection
 
 pytestmark = pytest.mark.timeout(600)
@@ -240,6 +245,92 @@ async def test_a_failover_to_a_standby_that_lost_commits(
             standby.promote()
         await nodes.settled()
 
-        found = await find_mistakes(nodes, _SKILLS, load, may_be_lost=may_be_lost)
-        assert found == []
+        assert may_be_lost
+        assert await find_mistakes(nodes, _SKILLS, load, may_be_lost=may_be_lost) == []
         assert await nodes.stop() == []
+
+
+async def test_a_node_that_starts_before_postgresql_waits_for_it(
+    server: OwnServer, start_nodes: StartNodes
+) -> None:
+    nodes = await asyncio.to_thread(start_nodes, server.url)
+    for node in nodes.all:
+        await asyncio.to_thread(node.kill)
+    await asyncio.to_thread(server.stop)
+    for node in nodes.all:
+        node.restart()
+    # By then all of them have tried to connect.
+    await asyncio.sleep(10)
+    assert [node.process.is_alive for node in nodes.all] == [True] * len(nodes.all)
+
+    await asyncio.to_thread(server.start)
+    async with nodes.under_load(_SKILLS) as load:
+        pass
+    await nodes.settled()
+
+    assert await find_mistakes(nodes, _SKILLS, load) == []
+    assert await nodes.stop() == []
+
+
+@pytest.mark.parametrize("how", ["cut", "stall"])
+async def test_the_blob_store_is_down_or_slow(
+    server: OwnServer, start_nodes: StartNodes, how: str
+) -> None:
+    bucket = an_empty_bucket()
+    endpoint = bucket.url.partition("endpoint=")[2]
+    async with a_network_to_http(endpoint) as network:
+        nodes = await asyncio.to_thread(
+            start_nodes, server.url, **_blob_settings(bucket, network.url)
+        )
+
+        async with nodes.under_load(_SKILLS) as load:
+            await load.reached(3)
+            getattr(network, how)()
+            while not load.answers["503"]:
+                await asyncio.sleep(0.1)
+            network.mend()
+        await nodes.settled()
+
+        assert await find_mistakes(nodes, _SKILLS, load) == []
+        assert await nodes.stop() == []
+
+
+async def test_an_archive_is_missing_in_the_blob_store(
+    server: OwnServer, start_nodes: StartNodes, tmp_path: Path
+) -> None:
+    skills = make_skills(2, kind="plain")
+    store = tmp_path / "blobs"
+    store.mkdir()
+    nodes = await asyncio.to_thread(start_nodes, server.url, blobs_url=f"file://{store}")
+    async with nodes.under_load(skills) as load:
+        pass
+    await nodes.settled()
+    answers = [await _download(nodes, skill.name) for skill in skills]
+    gone = next(
+        file
+        for file in store.rglob("*")
+        if file.is_file() and file.read_bytes() == answers[0].content
+    )
+
+    away = gone.rename(store / "away")
+    missing = [await _download(nodes, skill.name) for skill in skills]
+    away.rename(gone)
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert [answer.status_code for answer in missing] == [503, 200]
+    assert int(missing[0].headers["retry-after"]) > 0
+    assert await find_mistakes(nodes, skills, load) == []
+    assert await nodes.stop() == []
+
+
+def _blob_settings(bucket: BlobOptions, endpoint: str) -> dict[str, str]:
+    url, _, _ = bucket.url.partition("endpoint=")
+    return {
+        "blobs_url": f"{url}endpoint={endpoint}",
+        "blobs_key_id": bucket.key_id,
+        "blobs_key": bucket.key.reveal(),
+    }
+
+
+async def _download(nodes: Nodes, name: str) -> httpx.Response:
+    return await nodes.ask(f"/api/v1/skills/{quote(f'@ada/{name}')}/download")

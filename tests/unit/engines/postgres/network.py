@@ -1,19 +1,23 @@
-"""A network between an engine and its server: a proxy that can lose what passes through it."""
+"""A network in front of a server: a proxy that can lose what passes through it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 _PIECE = 64 * 1024
 _PORT = 5432
 
 
+OpenServer = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+
+
 class Network:
-    def __init__(self, socket: str, url: str) -> None:
-        self._socket = socket
-        #: The database through this network.
-        self.url = url
+    def __init__(self, open_server: OpenServer) -> None:
+        self._open_server = open_server
+        #: The server through this network.
+        self.url = ""
         #: Called with what the client sends; True: forward it, and lose the answer.
         self.loses_answer_to: Callable[[bytes], bool] = lambda _: False
         self.is_cut = False
@@ -45,7 +49,7 @@ class Network:
             self.refused.set()
             return
         await self._flows.wait()
-        server_reader, server_writer = await asyncio.open_unix_connection(self._socket)
+        server_reader, server_writer = await self._open_server()
         mine = {writer, server_writer}
         self._writers |= mine
         answers = asyncio.create_task(self._pass_on(server_reader, writer))
@@ -83,11 +87,31 @@ class Network:
 
 @asynccontextmanager
 async def a_network(url: str) -> AsyncIterator[Network]:
-    """Listen on loopback; the server itself listens on a socket in a folder."""
+    """Listen for clients of a database server, which itself listens on a socket in a folder."""
     parts = urlsplit(url)
     options = {name: values[0] for name, values in parse_qs(parts.query).items()}
     socket = f"{options.pop('host')}/.s.PGSQL.{_PORT}"
-    network = Network(socket, "")
+    options["sslmode"] = "disable"
+    async with _listening(lambda: asyncio.open_unix_connection(socket)) as (network, port):
+        network.url = urlunsplit(
+            ("postgresql", f"{parts.username}@127.0.0.1:{port}", parts.path, urlencode(options), "")
+        )
+        yield network
+
+
+@asynccontextmanager
+async def a_network_to_http(url: str) -> AsyncIterator[Network]:
+    """Listen for clients of a server on a port of this machine."""
+    parts = urlsplit(url)
+    open_server = partial(asyncio.open_connection, parts.hostname, parts.port)
+    async with _listening(open_server) as (network, port):
+        network.url = f"http://127.0.0.1:{port}"
+        yield network
+
+
+@asynccontextmanager
+async def _listening(open_server: OpenServer) -> AsyncIterator[tuple[Network, int]]:
+    network = Network(open_server)
     visits: set[asyncio.Task[None]] = set()
 
     async def visit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -97,12 +121,7 @@ async def a_network(url: str) -> AsyncIterator[Network]:
         await network.connect(reader, writer)
 
     async with await asyncio.start_server(visit, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        options["sslmode"] = "disable"
-        network.url = urlunsplit(
-            ("postgresql", f"{parts.username}@127.0.0.1:{port}", parts.path, urlencode(options), "")
-        )
-        yield network
+        yield network, server.sockets[0].getsockname()[1]
         network.cut()
         for task in visits:
             task.cancel()
