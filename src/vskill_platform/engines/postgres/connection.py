@@ -59,6 +59,9 @@ LOST = (
     asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError, asyncpg.IdleSessionTimeoutError, asyncpg.TooManyConnectionsError,
 )  # fmt: skip
+#: What a write gets on a standby; the second one, if its function asks for the timeline first.
+READ_ONLY = (asyncpg.ReadOnlySQLTransactionError, asyncpg.ObjectNotInPrerequisiteStateError)
+_IS_READ_ONLY = "the database server is a read-only standby, or default_transaction_read_only is on"
 _FORGOTTEN_POOLER = "a pooler is in between: add ?pooler=transaction to the database URL"
 _ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.DiskFullError, "the disk of the database server is full"),
@@ -66,9 +69,10 @@ _ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.InsufficientPrivilegeError, "the user of the database URL lacks permissions"),
     (asyncpg.InvalidAuthorizationSpecificationError, "the database server refused the sign-in"),
     (asyncpg.InvalidCatalogNameError, "the database does not exist; create it first"),
+    *((kind, _IS_READ_ONLY) for kind in READ_ONLY),
     (
-        asyncpg.ReadOnlySQLTransactionError,
-        "the database server is a read-only standby, or default_transaction_read_only is on",
+        asyncpg.TargetServerAttributeNotMatched,
+        "no server of the database URL is as target_session_attrs asks",
     ),
     (asyncpg.QueryCanceledError, "the database took too long"),
     (asyncpg.LockNotAvailableError, "another transaction holds a lock for too long"),

@@ -14,6 +14,7 @@ from vskill_platform.engines.postgres.connection import (
     CONNECT_SECONDS,
     ISOLATION,
     LOST,
+    READ_ONLY,
     Connection,
     DatabaseLocation,
     NotConnected,
@@ -83,7 +84,7 @@ class Database:
             # transaction do both reach the same session.
             async with connection.transaction(isolation=ISOLATION):
                 yield connection
-        except asyncpg.ReadOnlySQLTransactionError:
+        except READ_ONLY:
             # The server has become a standby: look for the new primary from now on.
             await self._pool.expire_connections()
             raise

@@ -207,6 +207,36 @@ async def test_a_command_does_not_wait_for_a_server_that_does_not_answer(network
         await open_engine(network.url)
 
 
+async def test_a_server_that_has_become_a_standby_is_named_and_left(url: str) -> None:
+    schema = read_url(url).schema
+    other = await asyncpg.connect(server_url())
+    before = await other.fetchval(f"SELECT pg_get_functiondef('{schema}.read_timeline'::regproc)")
+    engine = await open_engine(url, options=ServerOptions(pool_size=1))
+    pid = await _session(engine)
+    # As a standby answers.
+    await other.execute(f"""
+        CREATE OR REPLACE FUNCTION {schema}.read_timeline() RETURNS int LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'recovery is in progress' USING ERRCODE = '55000'; END $$
+    """)
+    try:
+        with pytest.raises(EngineError, match="read-only standby"):
+            await engine.commit([Send(b"job")])
+        with pytest.raises(EngineError, match="read-only standby"):
+            await engine.queue.receive(1, lease=LEASE)
+    finally:
+        await other.execute(before)
+        await other.close()
+
+    assert await engine.commit([Send(b"job")])
+    assert await _session(engine) != pid  # it may be another server
+    await engine.close()
+
+
+async def _session(engine: Engine) -> int:
+    async with engine._database.acquired() as connection:  # type: ignore[attr-defined]
+        return int(connection.get_server_pid())
+
+
 async def test_after_a_failover_no_revision_and_no_message_id_is_used_again(url: str) -> None:
     engine = await open_engine(url)
     await engine.commit([Put("sub:1", b"one"), Send(b"job")])
