@@ -21,6 +21,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from types import ModuleType
 
 import apsw
+import re2
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # a script finds only its own folder
 
@@ -49,6 +50,7 @@ from vskill_platform.scan.facts import (
     other_spellings,
     pattern_set,
     prose,
+    sentences,
 )
 from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.paragraphs import Paragraphs
@@ -71,7 +73,9 @@ def main() -> None:
     rows = [
         _row("remove few files without a thread", *_removing()),
         _row("search words in pieces of 400 bytes", *_searching()),
+        _row("search several texts together", *_searching_together()),
         _row("search a few patterns one by one", *_searching_few()),
+        _row("end sentences with `re`, not re2", *_ending_sentences()),
         _row("look for signs in a text before each command", *_looking_for_signs()),
         _row("keep the words of the last code", *_reading_words_twice()),
         _row("keep short decoded runs", *_decoding_twice()),
@@ -143,10 +147,37 @@ def _searching() -> tuple[float, float]:
         pattern_set._PIECE_BYTES = size
 
 
+def _searching_together() -> tuple[float, float]:
+    patterns = prose._lexicon().patterns
+    texts = [Paragraphs(text, 1).plain.text for text in _TEXTS]
+
+    def together() -> None:
+        for start in range(0, len(texts), 6):  # as many as a skill of average size has
+            with patterns.searched_ahead(texts[start : start + 6]):
+                pass
+
+    def one_by_one() -> None:
+        for text in texts:
+            patterns.finds(text)
+
+    return _best(together), _best(one_by_one)
+
+
+def _ending_sentences() -> tuple[float, float]:
+    texts = [text[at : at + 240] for text in _TEXTS for at in range(0, len(text), 240)]
+
+    def end() -> None:
+        for text in texts:
+            sentences._SENTENCE_END.search(text)
+
+    by_re2 = re2.compile(sentences._SENTENCE_END.pattern.replace(r"\Z", r"\z"))
+    return _swapped(end, "_SENTENCE_END", by_re2, module=sentences)
+
+
 def _searching_few() -> tuple[float, float]:
     patterns = prose._lexicon().patterns
     places = prose._places_of(prose.ACTS_OF_WORDS_IN_CODE)
-    possible = [(code, places & patterns.possible_in(code)) for code in _CODE]
+    possible = [(code, patterns.possible_in(code, places)) for code in _CODE]
 
     def one_by_one() -> None:
         for code, only in possible:

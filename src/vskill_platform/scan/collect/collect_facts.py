@@ -26,10 +26,7 @@ from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes, without_namespaces
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
 from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.prose import (
-    read_prose,
-    read_words_in_code,
-)
+from vskill_platform.scan.facts.prose import read_prose, read_words_in_code, searched_ahead
 from vskill_platform.scan.languages.dispatch import reader_of
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
@@ -87,8 +84,9 @@ def _facts_of_some(files: list[ScanFile]) -> list[LocatedFact]:
     # Read the words of all files first, then the code of all. Alternating between them evicts each
     # other's tables from the processor's caches, and reading words takes a third longer.
     texts = [text for file in files for text in _texts_of(file)]
-    for text in texts:
-        text.read_words()
+    with searched_ahead([part for text in texts for part in text.parts()]):
+        for text in texts:
+            text.read_words()
     found = [located for text in texts for located in text.facts()]
     for file in files:
         found += locate(modeline_facts(file.text), file)
@@ -112,21 +110,24 @@ class _AnyText:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
+        self._parts: list[Paragraphs] = []
         self._words: list[Fact] = []
         self._shown: list[Fact] = []
+        if not self._is_code and suffix_of(file.path) not in FORMATS:
+            if "\\" in text:  # as a table writes line ends, and letters that are not ASCII
+                text = visible(without_escapes(text))
+            self._parts = [Paragraphs(without_namespaces(text), 1)]
+
+    def parts(self) -> list[Paragraphs]:
+        return self._parts
 
     def read_words(self) -> None:
         if self._is_code:
             self._words, self._shown = read_words_in_code(self._text)
             self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
-        elif suffix_of(self._file.path) not in FORMATS:
-            text = self._text
-            if "\\" in text:  # as a table writes line ends, and letters that are not ASCII
-                text = visible(without_escapes(text))
-            part = Paragraphs(without_namespaces(text), 1)
-            self._words = read_prose(part) + mentioned_commands(
-                part, is_obeyed=self._file.role is Role.INSTRUCTION
-            )
+        for part in self._parts:
+            self._words += read_prose(part)
+            self._words += mentioned_commands(part, is_obeyed=self._file.role is Role.INSTRUCTION)
 
     def facts(self) -> list[LocatedFact]:
         file = self._file
@@ -153,6 +154,9 @@ class _Code:
         self._text = text
         self._words: list[Fact] = []
         self._shown: list[Fact] = []
+
+    def parts(self) -> list[Paragraphs]:
+        return []  # the words in code are few
 
     def read_words(self) -> None:
         self._words, self._shown = read_words_in_code(self._text)

@@ -75,21 +75,24 @@ class Markdown:
         self._fragments = Fragments()
         self._regions = split_markdown(text)
         self._starts = [region.line for region in self._regions]
-        self._prose = Paragraphs("", 1)
+        self._wordy = [region for region in self._fences() if region.language in _WORDY]
+        self._prose = Paragraphs(self._only(filter(_is_prose, self._regions)), 1)
+        self._fenced = Paragraphs(self._only(self._wordy), 1, _alone(self._wordy))
         self._words: list[Fact] = []
         self._words_of_fences: list[Fact] = []
         self._told_by_code: list[Fact] = []
         self._shown_by_code: list[Fact] = []
 
+    def parts(self) -> list[Paragraphs]:
+        """Return the texts outside code whose words are read."""
+        return [self._prose, self._fenced] if self._wordy else [self._prose]
+
     def read_words(self) -> None:
         """Read the words of all regions."""
-        wordy = [region for region in self._fences() if region.language in _WORDY]
-        code = [region for region in self._fences() if region.language not in _WORDY]
-        prose = [region for region in self._regions if _is_prose(region)]
-        self._prose = Paragraphs(self._only(prose), 1)
         self._words = read_prose(self._prose)
-        if wordy:
-            self._words_of_fences = read_prose(Paragraphs(self._only(wordy), 1, _alone(wordy)))
+        if self._wordy:
+            self._words_of_fences = read_prose(self._fenced)
+        code = [region for region in self._fences() if region.language not in _WORDY]
         if code:
             # Code contains words, too: comments, docstrings, strings.
             self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))

@@ -8,6 +8,7 @@ words has to be maintained next to the patterns.
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from typing import Any
 
 import re2
@@ -26,6 +27,11 @@ _NEGATED_CLASS = re.compile(r"\[\^((?:\\.|[^\]\\])*)\]")
 _LINE_ENDS = (r"\s", r"\n", r"\W", r"\D", r"\P", "(?s", "(?ims")
 #: A piece ends with the first line end after this. Half or four times the size is a tenth slower.
 _PIECE_BYTES = 400
+#: A longer text gains nothing from being searched with others, and its matches take memory.
+_MAX_AHEAD = 50_000
+
+#: A pattern, and the piece of a text that it is to be searched in, with the start of the piece.
+_Piece = tuple[int, int, bytes]
 
 
 def lines_with(pattern: Any, text: str) -> Iterator[tuple[int, str]]:
@@ -67,6 +73,8 @@ class PatternSet:
         self._by_piece = self._filter(within)
         groups = [across, *map(self._numbered, others)]
         self._by_text = [self._filter(group) for group in groups if group]
+        #: The matches of all patterns in texts that were searched together.
+        self._ahead: dict[str, list[tuple[int, int, int]]] = {}
 
     def _numbered(self, patterns: Iterable[str]) -> dict[int, str]:
         first = len(self._texts)
@@ -78,37 +86,64 @@ class PatternSet:
         self._compiled |= together.compiled
         return together
 
-    def possible_in(self, text: str) -> set[int]:
-        """Return the patterns that may match, because the text contains the words they need."""
+    def possible_in(self, text: str, among: AbstractSet[int]) -> set[int]:
+        """Return which of these patterns may match: the text contains the words they need."""
         raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
         filters = (self._by_piece, *self._by_text)
-        return {place for one in filters for place in one.possible(raw)}
+        needed = (one for one in filters if not among.isdisjoint(one.loose))
+        return {place for one in needed for place in one.possible(raw)} & among
 
     def finds(self, text: str, only: AbstractSet[int] | None = None) -> list[tuple[int, int, int]]:
         """Return pattern, start and end of all matches, pattern by pattern.
 
         Name the patterns in *only* if a few are asked for: each is searched for by itself.
         """
+        if only is None and text in self._ahead:
+            return self._ahead[text]
         raw = text.encode()
-        together = self._search_all(raw) if only is None else self._search(raw, only)
+        together = self._search_all([raw])[0] if only is None else self._search(raw, only)
+        return self._spans(raw, together)
+
+    @contextmanager
+    def searched_ahead(self, texts: Iterable[str]) -> Iterator[None]:
+        """Search all short texts of these now, each once; `finds` returns their matches.
+
+        Filter by filter, not text by text: the tables of all filters together are larger than the
+        processor's caches, so searching takes a quarter less.
+        """
+        raws = {text: text.encode() for text in texts if len(text) <= _MAX_AHEAD}
+        found = zip(raws.items(), self._search_all(list(raws.values())), strict=True)
+        self._ahead = {text: self._spans(raw, together) for (text, raw), together in found}
+        try:
+            yield
+        finally:
+            self._ahead = {}
+
+    def _spans(self, raw: bytes, together: Iterable[_Piece]) -> list[tuple[int, int, int]]:
         spans = sorted(
             (place, start + found.start(), start + found.end())
             for place, start, piece in together
             for found in self._pattern(place).finditer(piece)
         )
         # In ASCII text, byte positions are text positions.
-        return spans if len(raw) == len(text) else _in_characters(spans, raw)
+        return spans if raw.isascii() else _in_characters(spans, raw)
 
-    def _search_all(self, raw: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """Yield each pattern that matches in loosened form, with the piece in which it does."""
-        for start, piece in _pieces(raw):
-            for place in self._by_piece.matching(piece):
-                yield place, start, piece
+    def _search_all(self, raws: list[bytes]) -> list[list[_Piece]]:
+        """Return, for each text, the patterns that match in loosened form, and where."""
+        found = [
+            [
+                (place, start, piece)
+                for start, piece in _pieces(raw)
+                for place in self._by_piece.matching(piece)
+            ]
+            for raw in raws
+        ]
         for together in self._by_text:
-            for place in together.matching(raw):
-                yield place, 0, raw
+            for raw, pieces in zip(raws, found, strict=True):
+                pieces += [(place, 0, raw) for place in together.matching(raw)]
+        return found
 
-    def _search(self, raw: bytes, only: AbstractSet[int]) -> Iterator[tuple[int, int, bytes]]:
+    def _search(self, raw: bytes, only: AbstractSet[int]) -> Iterator[_Piece]:
         for together in (self._by_piece, *self._by_text):
             for place in together.loose.keys() & only:
                 if together.loose[place].search(raw):

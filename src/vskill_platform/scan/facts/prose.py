@@ -2,7 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import NamedTuple, Protocol
 
@@ -174,6 +176,12 @@ class _Text(Protocol):
     def lines_between(self, view: View, start: int, end: int) -> str: ...
 
 
+def searched_ahead(parts: Iterable[Paragraphs]) -> AbstractContextManager[None]:
+    """Search the words of several parts together, which is faster than one by one."""
+    views = (view for part in parts for view in (part.plain, part.unlinked) if view)
+    return _lexicon().patterns.searched_ahead(view.text for view in views)
+
+
 def read_prose(part: Paragraphs) -> list[Fact]:
     """Return what paragraphs tell their reader, in other spellings, too."""
     facts = _read_as_spelled(part)
@@ -231,7 +239,8 @@ def read_words_in_code(text: str) -> WordsInCode:
     shown = read_prose(Paragraphs(words, 1)) if words.strip() else []
     code = CodeWords(text, 1)
     # Asked of the joined text: the words that a pattern needs may be on two lines of a comment.
-    possible = _places_of(ACTS_OF_WORDS_IN_CODE) & _lexicon().patterns.possible_in(code.view.text)
+    places = _places_of(ACTS_OF_WORDS_IN_CODE)
+    possible = _lexicon().patterns.possible_in(code.view.text, places)
     if not possible:
         return WordsInCode([], shown)
     told = _facts_at(code, code.view, _find(code.view.text, possible))
@@ -240,7 +249,7 @@ def read_words_in_code(text: str) -> WordsInCode:
     return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
 
 
-def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
+def _find(text: str, only: AbstractSet[int] | None) -> list[tuple[Act, int, int]]:
     """Return the acts that a text expresses, and where; *only* restricts the patterns."""
     meanings, patterns = _lexicon()
     sentences = Sentences(text)

@@ -20,7 +20,8 @@ from vskill_platform.scan.facts.mentions import is_mention
 
 #: A sentence is cut off this far from its anchor.
 _REACH = 240
-_SENTENCE_END = re2.compile(r"(?:[.!?](?:\s|$)|[。！？\n])")  # noqa: RUF001 - other scripts
+#: `re` takes less than half of the time of re2 for texts as short as a sentence.
+_SENTENCE_END = re.compile(r"[.!?](?:[ \t\n\r\f]|\Z)|[。！？\n]")  # noqa: RUF001 - other scripts
 _CLAUSE_END = re.compile(r"[;:]\s|\s[–—-]\s|[，；：]|,\s(?=(?:then|and then|see|but)\b)")  # noqa: RUF001
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
 #: A negation is about the words that follow it.

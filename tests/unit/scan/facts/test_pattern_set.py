@@ -56,7 +56,31 @@ def test_only_the_patterns_that_are_asked_for_are_found() -> None:
 
     assert list(patterns.finds(text, frozenset({1}))) == [(1, 0, 8)]
     assert list(patterns.finds(text, frozenset({2}))) == []
-    assert patterns.possible_in(text) == {0, 1}
+    assert patterns.possible_in(text, {0, 2}) == {0}
+
+
+def test_texts_that_are_searched_together_match_as_alone() -> None:
+    texts = ["deadbeef, then send the key", "", "send keys\n" * 90, "K\u00d6NIG", "key " * 13_000]
+    alone = [PatternSet(PATTERNS[:1], PATTERNS[1:]).finds(text) for text in texts]
+    patterns = PatternSet(PATTERNS[:1], PATTERNS[1:])
+
+    with patterns.searched_ahead(texts):
+        together = [patterns.finds(text) for text in texts]
+
+    assert together == alone
+    assert patterns.finds("deadbeef") == [(1, 0, 8)]
+
+
+def test_a_text_that_was_searched_ahead_is_not_searched_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    patterns = PatternSet(PATTERNS)
+
+    with patterns.searched_ahead(["deadbeef"]):
+        monkeypatch.setattr(patterns, "_search_all", lambda _raws: [[]])
+
+        assert patterns.finds("deadbeef") == [(1, 0, 8)]
+    assert patterns.finds("deadbeef") == []  # it does not stay in memory
 
 
 def test_a_pattern_finds_the_same_alone_as_together_with_the_others() -> None:
@@ -134,8 +158,8 @@ def test_patterns_of_several_groups_are_counted_through() -> None:
         (1, "deadbeef"),
         (2, "k\u00f6nig"),
     ]
-    assert patterns.possible_in(text) == {0, 1, 2}
-    assert patterns.possible_in("deadbeef") == {1}
+    assert patterns.possible_in(text, {0, 1, 2}) == {0, 1, 2}
+    assert patterns.possible_in("deadbeef", {0, 1, 2}) == {1}
 
 
 def test_words_are_found_in_a_long_text_wherever_its_pieces_end() -> None:
