@@ -23,6 +23,28 @@ _STOP_WORDS = frozenset(
         "skills some something that the this to use using want which with you your"
     )
 )
+#: What people type for a longer word. They have digits or are short, so no edit leads there.
+_ABBREVIATIONS = {
+    "a11y": "accessibility",
+    "db": "database",
+    "dbs": "databases",
+    "docs": "documentation",
+    "i18n": "internationalization",
+    "js": "javascript",
+    "k8s": "kubernetes",
+    "l10n": "localization",
+    "o11y": "observability",
+    "pg": "postgres",
+    "ppt": "powerpoint",
+    "py": "python",
+    "repo": "repository",
+    "repos": "repositories",
+    "tf": "terraform",
+    "ts": "typescript",
+    "xls": "excel",
+    "xlsx": "excel",
+    "yml": "yaml",
+}
 #: Shorter and longer words are neither kept nor corrected.
 _SHORTEST, _LONGEST = 3, 24
 #: Words of at most this length are corrected by one edit, longer ones by two.
@@ -87,7 +109,10 @@ def count_words(connection: apsw.Connection, changes: Mapping[str, int]) -> None
 def relax_texts(connection: apsw.Connection, texts: Sequence[str]) -> list[list[RelaxedText]]:
     """Return what to search for if nothing matches each of these texts, the closest first."""
     asked = [query_words(text) for text in texts]
-    telling = [[word for word in words if word not in _STOP_WORDS] or words for words in asked]
+    telling = [
+        [_ABBREVIATIONS.get(word, word) for word in words if word not in _STOP_WORDS] or words
+        for words in asked
+    ]
     right = _correct(connection, {word for words in telling for word in words})
     return [
         _relaxed(words, [right[word] for word in some if word in right])

@@ -57,6 +57,17 @@ async def test_a_typo_finds_what_was_meant(
     assert (results.searched_for, results.is_any_word) == (meant, False)
 
 
+async def test_an_abbreviation_finds_what_it_stands_for(shop: Catalogue) -> None:
+    await published("cyd/ops/k9s-guide", description="Explains k9s.")
+
+    results = await forgiven(shop, "deploy k8s")
+    known = await forgiven(shop, "k9s")
+
+    assert slugs(results) == ["ada/ops/kubernetes-deploy"]
+    assert results.searched_for == "deploy kubernetes"
+    assert slugs(known) == ["cyd/ops/k9s-guide"]
+
+
 async def test_words_that_say_little_are_left_out(shop: Catalogue) -> None:
     results = await forgiven(shop, "tests for api")
 
