@@ -11,6 +11,7 @@ VskillError
 ├── ChangedSinceSeen       the reviewed content was replaced             409
 ├── NotFound               nothing has that id or slug                   404
 │   ├── LinkExpired        a link that works once was used or is old     404
+│   ├── SkillTakenDown     it is blocked or was rejected later           404
 │   └── SkillDeleted       it was deleted and does not come back         410
 ├── NotSignedIn            the caller is not authenticated               401
 │   └── SecondFactorNeeded the password was right, a code is missing     401
@@ -121,6 +122,10 @@ class NotFound(VskillError):
 
 
 class LinkExpired(NotFound):
+    pass
+
+
+class SkillTakenDown(NotFound):
     pass
 
 

@@ -34,6 +34,7 @@ from vskill_platform.errors import (
     RightMissing,
     ScopeMissing,
     SkillDeleted,
+    SkillTakenDown,
     SlugTaken,
     SourceRefused,
     SourceUnavailable,
@@ -127,6 +128,7 @@ KINDS: dict[type[Exception], Kind] = {
     LinkExpired: Kind(
         404, "not_found", "Link not valid", "If you got several links, use the newest one."
     ),
+    SkillTakenDown: Kind(404, "not_found", "Not available", "Look for another skill."),
     SkillDeleted: Kind(410, "deleted", "Deleted", "Look for another skill or version."),
     NotFound: Kind(404, "not_found", "Not found", "Check the spelling, or search for it."),
     InvalidTransition: Kind(409, "wrong_state", "Conflict", "Check the current state."),

@@ -15,7 +15,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from vskill_platform.access.visibility import find_visible_skill, sees_skill
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import SkillHit, SkillQuery
-from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.errors import InvalidInput, NotFound, SkillTakenDown
 from vskill_platform.model.mirror import is_mirrored
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
@@ -181,7 +181,7 @@ async def find_listed(
     else:
         skill = await find_skill(connection, slug)
     if skill.down:
-        raise NotFound(f"{skill.slug} was taken down: {skill.down.reason}")
+        raise SkillTakenDown(f"{skill.slug} was taken down: {skill.down.reason}")
     return skill
 
 

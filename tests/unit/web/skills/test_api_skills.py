@@ -428,6 +428,8 @@ async def test_a_skill_that_was_taken_down_has_failed_and_cannot_be_downloaded(
     versions = await registry.json(f"/skills/{SLUG}/versions")
     badge = await registry.get("/api/v1/skills/ada/notes/gone/badge")
 
+    # Its name is spelled correctly.
+    assert {answer.json()["hint"] for answer in gone} == {"Look for another skill."}
     assert [(answer.status_code, answer.json()["code"]) for answer in gone] == [
         (404, "not_found")
     ] * len(places)
