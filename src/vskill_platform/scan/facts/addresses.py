@@ -7,7 +7,7 @@ from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host
 
 _ADDRESS = re.compile(
-    r"[\w.+-]{1,60}@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,4})"
+    r"(?P<box>[\w.+-]{1,60})@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,4})"
     r"|(?<![a-z0-9@./-])(?P<link>https?://|wss?://)?(?P<host>(?:[a-z0-9-]{1,60}\.){1,4}"
     r"(?P<last>[a-z]{2,13}))(?![a-z0-9(-])"
     r"|(?<![a-z0-9.])(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?![a-z0-9.])"
@@ -33,16 +33,18 @@ def names_mailbox(sentence: str) -> bool:
 def _is_doubtful(found: re.Match[str]) -> bool:
     if found["wallet"]:
         return True
+    if found["mail"] and found["box"].lower() in _words("boxes"):
+        return False
     if found["host"] and not found["link"]:
-        is_file = found["last"].lower() in _suffixes("files") and found["host"].count(".") == 1
+        is_file = found["last"].lower() in _words("files") and found["host"].count(".") == 1
         is_name_in_code = found["host"] != found["host"].lower()
-        if is_name_in_code or found["last"].lower() not in _suffixes("domains") or is_file:
+        if is_name_in_code or found["last"].lower() not in _words("domains") or is_file:
             return False
     host = (found["mail"] or found["host"] or found["ip"]).lower()
     return classify_host(host) not in VOUCHED_FOR | {HostClass.PLACEHOLDER}
 
 
 @cache
-def _suffixes(kind: str) -> frozenset[str]:
-    """Return the last parts of names that are domains; of these, those that files have, too."""
-    return frozenset(load_data("hosts.toml")["suffixes"][kind].split())
+def _words(kind: str) -> frozenset[str]:
+    """Return last parts of names that are domains, those that files have, too, or mailboxes."""
+    return frozenset(load_data("hosts.toml")["addresses"][kind].split())

@@ -27,8 +27,8 @@ _TOKEN = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001
 _MAX_SENTENCE = 600
-#: "Email: me@host" is a contact, not an order.
-_MIN_WORDS = 6
+#: "Email: me@host" is a contact and not an order, and a link with a title is a reference.
+_MIN_WORDS = 4
 #: How many words a negation governs.
 _NEGATED = 9
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001
@@ -83,9 +83,10 @@ class _Words:
     def __init__(self, lexicon: Lexicon, sentence: str) -> None:
         self._lexicon = lexicon
         self._tokens: list[str] = _TOKEN.findall(sentence.lower())
-        self._everywhere = lexicon.address if names_address(sentence) else 0
-        if len(self._tokens) >= _MIN_WORDS and names_mailbox(sentence):
-            self._everywhere |= lexicon.mailbox
+        self._everywhere = 0
+        if sum(map(str.isalpha, self._tokens)) >= _MIN_WORDS:
+            self._everywhere |= lexicon.address if names_address(sentence) else 0
+            self._everywhere |= lexicon.mailbox if names_mailbox(sentence) else 0
         self._hits = list(self._read())
 
     def express(self, frame: CompiledFrame) -> bool:

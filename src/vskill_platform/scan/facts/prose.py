@@ -237,6 +237,8 @@ def read_words_in_code(text: str) -> WordsInCode:
     """Return what the words in code tell their reader; no fact is in both lists."""
     words = words_in_code(text)
     shown = read_prose(Paragraphs(words, 1)) if words.strip() else []
+    # A message of a program is for its user; what it is about is no order to the agent.
+    shown = [fact for fact in shown if not fact.act.name.startswith("TOLD_")]
     code = CodeWords(text, 1)
     # Asked of the joined text: the words that a pattern needs may be on two lines of a comment.
     places = _places_of(ACTS_OF_WORDS_IN_CODE)

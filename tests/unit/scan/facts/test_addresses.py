@@ -29,6 +29,7 @@ def test_a_recipient_is_found(text: str) -> None:
         "to https://localhost:8080",
         "to https://example.com",
         "to version 1.2.3",
+        "Please enter a valid address (name@company.com)",
         "no dots",
     ],
 )
