@@ -11,6 +11,7 @@ from typing import Any
 import re2
 
 from vskill_platform.scan.collect.endless_requests import endless_requests
+from vskill_platform.scan.collect.more_signs import MORE_SIGNS, Sign
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.sensitive_paths import Sensitive
 
@@ -66,7 +67,7 @@ _TOKENS_HINT = (
 )
 #: The act, its detail, words without which it cannot be there, and patterns that must all occur
 #: in one program; the match of the first one is shown.
-SIGNS: tuple[tuple[Act, str, str, tuple[str, ...]], ...] = (
+SIGNS: tuple[Sign, ...] = (
     (
         Act.PAY,
         "puts an address into the clipboard",
@@ -213,6 +214,7 @@ SIGNS: tuple[tuple[Act, str, str, tuple[str, ...]], ...] = (
             _UPLOAD,
         ),
     ),
+    *MORE_SIGNS,
 )
 _PATTERNS = [(act, detail, [re.compile(part) for part in parts]) for act, detail, _, parts in SIGNS]
 #: The words of all signs, then those of the two other checks.

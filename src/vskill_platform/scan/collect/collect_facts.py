@@ -52,6 +52,9 @@ _MAKE_SHELL = re.compile(r"\$[(](?:call[ ]shell,|shell\s)")
 #: A file that make reads as a part of this one; as a variable of the shell that does the same.
 _MAKE_INCLUDE = re.compile(r"(?m)^[ ]{0,8}[-s]?include[ \t]+(?=\S)")
 _MAKE_ASSIGNED = re.compile(r"(?m)^[ ]{0,8}[\w.]{1,60}[ \t]{0,20}!=[ \t]{0,20}")
+#: Assignments in fish, of the output of a command and of one word.
+_FISH_OUTPUT = re.compile(r"(?m)^[ \t]*set[ ]+(?:-\w+[ ]+){0,3}(\w+)[ ]+\((.{1,2000})\)[ \t]*$")
+_FISH_SET = re.compile(r"(?m)^[ \t]*set[ ]+(?:-\w+[ ]+){0,3}(\w+)[ ]+(\S{1,500})[ \t]*$")
 _RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
 #: The same in a justfile, which is indented in any way.
 _JUST_RECIPE = re.compile(r"^[ \t]+[@-]*", re.MULTILINE)
@@ -187,6 +190,8 @@ class _Code:
 
 def _recipes(path: str, text: str) -> str:
     """Return the commands of a Makefile or Dockerfile without the syntax of make and docker."""
+    if suffix_of(path) == ".fish":
+        return _FISH_SET.sub(r"\1=\2", _FISH_OUTPUT.sub(r"\1=$(\2)", text))
     is_recipe = name_of(path) in _RECIPES or suffix_of(path) in {".mk", ".make"}
     if not is_recipe:
         return text

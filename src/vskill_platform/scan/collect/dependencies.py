@@ -3,7 +3,8 @@
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -39,7 +40,12 @@ _PACKAGING = re.compile(r"\b(?:setuptools|distutils|skbuild|numpy\.distutils)\b"
 _RUST_COMMAND = re.compile(r"Command::new\(\s*\"([^\"]{1,200})\"((?:[^;]){0,2000})")
 _RUST_TEXT = re.compile(r"\"((?:[^\"\\]|\\.){0,500})\"")
 _RUST_NETWORK = re.compile(r"\b(?:reqwest|ureq|curl|hyper|attohttpc|TcpStream|isahc)::")
-_MAX_LINES = 2_000
+_INSTALL_REQUIRES = re.compile(r"\b(?:install_requires|setup_requires)\s?=\s?\[([^\]]{1,4000})\]")
+_SCRIPT_NEEDS = re.compile(r"(?m)^#\s?dependencies\s?=\s?\[([^\]]{1,4000})\]")
+_LISTED = re.compile(r"([\"'])([^\"'\n]{2,200})\1")
+_GEM = re.compile(r"\s{0,20}gem\s?\(?\s?[\"']([\w.-]{2,80})[\"']")
+_CONDA = re.compile(r"\s{0,20}-\s{1,4}[\"']?([A-Za-z][\w.-]{1,80})[\"']?\s?(?:[=<>~!].{0,40})?$")
+_MAX_LINES, _MAX_LISTS = 2_000, 20
 _MAX_COMMAND = 10_000
 
 
@@ -57,6 +63,8 @@ def dependency_facts(file: ScanFile) -> Iterator[LocatedFact]:
     reader = _READERS.get(name)
     if reader is None and _REQUIREMENTS.fullmatch(name):
         reader = _requirements
+    if reader is None and file.language == "python" and "# /// script" in file.text:
+        reader = _script
     if reader is None and name in _INDEX_FILES:
         reader = _index_settings
     for fact in reader(file.text) if reader else ():
@@ -192,6 +200,9 @@ def _listed(project: dict[str, Any]) -> list[str]:
         *_table(own, "optional-dependencies").values(),
         *_table(project, "dependency-groups").values(),
     ]
+    poetry = _table(_table(project, "tool"), "poetry")
+    more = [poetry, *_table(poetry, "group").values()]
+    groups += [[name for name in _table(one, "dependencies") if name != "python"] for one in more]
     return [package for group in groups for package in _texts(group)]
 
 
@@ -213,6 +224,42 @@ def _sources(lines: LineFinder, project: dict[str, Any]) -> Iterator[Fact]:
 def _setup_py(text: str) -> Iterator[Fact]:
     if _PACKAGING.search(text):  # otherwise it is a script that happens to have this name
         yield _hook(1, "setup.py is run when the package is installed", "setup.py")
+        yield from _named_in(text, _INSTALL_REQUIRES.finditer(text))
+
+
+def _named_in(text: str, lists: Iterable[re.Match[str]]) -> Iterator[Fact]:
+    """Yield the packages of lists in a program."""
+    for found in islice(lists, _MAX_LISTS):
+        line = text.count("\n", 0, found.start()) + 1
+        for _, package in islice(_LISTED.findall(found[1]), _MAX_LINES):
+            yield from _installs("pip", package.partition(";")[0], line)
+
+
+def _script(text: str) -> Iterator[Fact]:
+    """Read what a Python script says that it needs, which uv installs before it runs it."""
+    return _named_in(text, _SCRIPT_NEEDS.finditer(text))
+
+
+def _lines_with(pattern: re.Pattern[str], manager: str) -> Callable[[str], Iterator[Fact]]:
+    """Return a reader of a manifest with one package in a line."""
+
+    def read(text: str) -> Iterator[Fact]:
+        for number, line in enumerate(text.split("\n")[:_MAX_LINES], start=1):
+            if found := pattern.match(line):
+                yield from _installs(manager, found[1], number)
+
+    return read
+
+
+def _cargo(text: str) -> Iterator[Fact]:
+    try:
+        project = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return
+    lines = LineFinder(text)
+    for table in ("dependencies", "dev-dependencies", "build-dependencies"):
+        for name in list(_table(project, table))[:_MAX_LINES]:
+            yield from _installs("cargo", name, lines.line_of(name))
 
 
 def _setup_cfg(text: str) -> Iterator[Fact]:
@@ -270,4 +317,8 @@ _READERS: dict[str, Callable[[str], Iterator[Fact]]] = {
     "setup.cfg": _setup_cfg,
     ".pre-commit-config.yaml": _hook_repositories,
     "build.rs": _build_rs,
+    "cargo.toml": _cargo,
+    "gemfile": _lines_with(_GEM, "gem"),
+    "environment.yml": _lines_with(_CONDA, "pip"),
+    "environment.yaml": _lines_with(_CONDA, "pip"),
 }

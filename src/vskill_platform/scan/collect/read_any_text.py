@@ -67,6 +67,12 @@ _CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
 #: Strings of a list that is joined elsewhere.
 _LISTED = re.compile(r"([\"'])\s{0,9},\s{0,9}\1")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
+#: A call that starts a program with its arguments one by one, and these.
+_RUN_WITH_LIST = re.compile(
+    r"(?i)\b(?:system|exec\w*|spawn\w*|popen\w*|command(?:::new)?|start|run|process|processbuilder)\s?"
+    r"[(\[{ ][^\n\"']{0,40}[\"'][\w./~-]{1,100}[\"']\s?[\])},]"
+)
+_WORDS = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'")
 #: The options that pass a command to a shell.
 _SWITCH = re.compile(r"^\s*(?:-\w*c|/c)\s+")
 _TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>")
@@ -78,7 +84,7 @@ _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
 #: Prefixes of a command in a task file or markup.
 _LEAD = re.compile(
     r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+|"
-    r"[:\\]?!\s*|shell\s+|au(?:tocmd)?\s+\w+\s+\S+\s+(?::?silent!?\s+)?|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
+    r"[:\\]?!\s*|shell\s+|\.(?:shell|system)\s+|(?:\\immediate)?\\write18\{|Run(?:Wait)?,\s*|au(?:tocmd)?\s+\w+\s+\S+\s+(?::?silent!?\s+)?|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
 )
 _DECODE = (
     r"(?:base64|b64|decode64|atob\b|unpack\s?\(|fromcharcode|gzinflate|gzuncompress|str_rot13|"
@@ -127,7 +133,9 @@ _MAY_NAME_FETCHED = re2.compile(
 )
 _ALL_VARIABLES = re.compile(
     r"ENV\.to_h|ENV\.to_a|ENV\.each|ENV\.map|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b|\$_SERVER\b|"
-    r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|std::env::vars\(|getenv\(\)"
+    r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|std::env::vars\(|getenv\(\)|"
+    r"System\.get_env\(\)|\bDict\(ENV\)|popen\(\s?[\"'](?:env|printenv|set)[\"']|`(?:env|printenv)`|%x\(env\)|"
+    r"shell_exec\(\s?[\"'](?:env|printenv)[\"']"
 )
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
@@ -231,6 +239,9 @@ def _candidates(line: str) -> Iterator[str]:
             yield command if command == plain else command.strip("'\"")
             if "\\ " in inside:  # a space in the options of an editor
                 yield inside.replace("\\ ", " ")
+    if _RUN_WITH_LIST.search(joined):
+        words = [next(part for part in parts if part) for parts in _WORDS.findall(joined)]
+        yield " ".join(words[:_MAX_STRINGS])
     if is_list(line):
         for found in _STRING.finditer(_LISTED.sub("", line)):
             inside = next(part for part in found.groups() if part is not None)

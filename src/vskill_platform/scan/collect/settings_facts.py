@@ -14,6 +14,7 @@ from vskill_platform.scan.collect.settings_files import (
     FoundSettings,
     read_settings,
 )
+from vskill_platform.scan.collect.settings_signs import settings_signs
 from vskill_platform.scan.collect.unlabelled_code import may_be_code, read_unlabelled
 from vskill_platform.scan.facts.commands_in_prose import is_disguised
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
@@ -103,6 +104,8 @@ def _located(
         yield _at(file, fact, runs, shift)
     for fact in found.facts:
         yield _at(file, fact, runs, shift)
+    for fact in settings_signs(file.text) if not shift else ():
+        yield _at(file, fact, runs, 0)
     if found.texts:
         yield from _words(file, found.texts, role)
     if found.is_cut or found.has_more_commands:

@@ -29,11 +29,13 @@ _FETCHES = re.compile(
 _EVALUATES = re.compile(
     r"(?i)(?:\beval\w*\b|\bload(?:string|file)?\b|\binclude(?:_once)?\b|\brequire(?:_once)?\b"
     r"|\bsource\b|\bassert\b|"
-    r"instance_eval|execute(?:global)?\b|\bexec\w*|invoke-expression|\bparse\b[^\n]{0,12}\beval\b)(?=[\s(])"
+    r"instance_eval|execute(?:global)?\b|\bexec\w*|invoke-expression|\bparse\b[^\n]{0,12}\beval\b)"
+    r"(?=\s?[(]|\s{1,4}[$\"'\[]|\s{1,4}[\w.]{1,60}(?:\s?;?\s?$|\())"
 )
 _RUNS = re.compile(
     r"(?i)\b(?:system|popen\w*|proc_open|shell_exec|passthru|spawn\w*|exec\w*|execute|start|run|"
-    r"do shell script|processbuilder|process\.\w{2,6}|command(?:::new)?|arguments\s?=|args\s?=)\b"
+    r"do shell script|processbuilder|process\.\w{2,6}|command(?:::new)?|arguments|args)"
+    r"(?=\s?[(\[{=]|\s{1,4}[$\"'])"
     r"|\^(?=\w)|\bKernel\.\w{4,6}"
 )
 _INTERPRETERS = frozenset(

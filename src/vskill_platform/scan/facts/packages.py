@@ -13,6 +13,8 @@ from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact
 _REGISTRIES = {
     "pypi": "pip pip3 pipx uv uvx poetry pdm rye easy_install",
     "npm": "npm npx pnpm pnpx yarn bun bunx",
+    "rubygems": "gem",
+    "crates": "cargo",
 }
 _REGISTRY_OF = {name: registry for registry, names in _REGISTRIES.items() for name in names.split()}
 _NAME = re.compile(r"(?:@[\w.-]+/)?[A-Za-z0-9][\w.-]*")

@@ -128,7 +128,8 @@ _PROGRAMS = frozenset(
         ".zig", ".nim", ".inc", ".cmake", ".bats", ".csh", ".nu", ".reg", ".jsp", ".asp", ".aspx",
         ".csx", ".fsx", ".fs", ".rake", ".gemspec", ".tf", ".hcl", ".nomad", ".plist", ".csproj",
         ".targets", ".hs", ".ml", ".erl", ".cr", ".raku", ".scm", ".rkt", ".lisp", ".coffee",
-        ".ahk", ".au3", ".fnl", ".pas", ".sc", ".sbt", ".bzl", ".star", ".podspec", ".vim",
+        ".ahk", ".au3", ".tex", ".sty", ".sql", ".bas", ".vba",
+        ".fnl", ".pas", ".sc", ".sbt", ".bzl", ".star", ".podspec", ".vim",
     }
 )  # fmt: skip
 #: The same, for files without a suffix.

@@ -137,6 +137,10 @@ def _all_of(flow: Flow, call: Call) -> Value | None:
     return Value(taints=taints, fields=merged or None)
 
 
+def _environment(flow: Flow, call: Call) -> Value | None:
+    return Value(taints=copy_variables(flow, call.line, _ENVIRONMENT.taints))
+
+
 def _variable(flow: Flow, call: Call) -> Value | None:
     return texts.variable(flow, call)
 
@@ -228,6 +232,7 @@ JAVASCRIPT_CALLS: dict[str, Handler] = {
     **_each(_run_template, "$", "$.sync", *_of(_CHILD, "$")),
     **_each(_spawn_directly, "process.binding().spawn", "process._linkedBinding().spawn"),
     **_each(indirect.call_with_list, "Reflect.apply", "Reflect.construct"),
+    "Deno.env.toObject": _environment,
     "Reflect.get": indirect.get_entry,
     "Proxy": indirect.same_function,
     **_each(_promisify, "util.promisify", "promisify", "pify"),

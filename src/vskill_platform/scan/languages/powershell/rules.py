@@ -39,6 +39,7 @@ CMD = re.compile(r"\bcmd(?:\.exe)?\s+/[ck]\s+(.+)", _I | re.DOTALL)
 OUTPUT = re.compile(
     r"(?:-OutFile|-Destination\w{0,8}|-o|--output|-FilePath|Out-File|Set-Content(?:\s+-Path)?)\s+['\"]?([^\s'\"|;)]{1,300})"
     r"|\.DownloadFile\(\s?['\"]?[^,]{1,2000},\s?['\"]?([^'\")]{1,300})"
+    r"|^set\s?>\s?['\"]?([^\s'\"|;)]{1,300})"
     r"|Start-BitsTransfer\s+(?:-Source\s+)?\S{4,600}\s+['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})"
     r"|(?:-urlcache|/transfer)\b.{0,600}?\s['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})['\"]?\s{0,4}$", _I,
 )  # fmt: skip

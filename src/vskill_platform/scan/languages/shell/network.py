@@ -67,6 +67,9 @@ _OWN_KEYS = frozenset(
 _ONE_TOKEN = frozenset({SecretKind.TOKENS, SecretKind.SKILL, SecretKind.AGENT})
 
 
+_URLS = re.compile(r"https?://[^\s\"']{3,500}")
+
+
 class Request(msgspec.Struct):
     urls: list[str]
     data: list[str] = []
@@ -83,6 +86,7 @@ def run_curl(state: State, command: Command) -> str:
     options = read_options(command.args, _CURL_LETTERS, _CURL_NAMES)
     _run_settings(state, command, options)
     urls = [state.plain(url) for url in (*options.rest, *options.values("url"))]
+    urls += _addresses_in(state, options.values("K", "config"))
     method = (options.first("X", "request") or "").upper()
     sends = method in _SENDING or options.has(*_CURL_DATA, "T", "upload-file")
     request = Request(urls, extras=options.values(*_CURL_EXTRAS))
@@ -99,6 +103,13 @@ def _run_settings(state: State, command: Command, options: Options) -> None:
     for path in options.values("K", "config"):
         given = command.stdin if path == "-" else state.recall(path) or path
         state.emit_all(Act.RUN_REMOTE, state.flow(given).hosts, "settings of curl")
+
+
+def _addresses_in(state: State, paths: list[str]) -> list[str]:
+    """Return the addresses in files that the command names, or one that nobody knows."""
+    texts = [state.recall(path) for path in paths if path != "-"]
+    known = [url for text in texts if text for url in _URLS.findall(text)[:8]]
+    return known or [state.mark(Flow(hosts=(NOWHERE,))) for text in texts[:1] if text is None]
 
 
 def _take_data(request: Request, options: Options, command: Command) -> None:
@@ -122,6 +133,7 @@ def run_wget(state: State, command: Command) -> str:
     request = Request(
         [state.plain(url) for url in options.rest], extras=options.values("header"), output=""
     )
+    request.urls += _addresses_in(state, options.values("i", "input-file"))
     request.data = options.values("post-data", "body-data")
     request.files = options.values("post-file", "body-file")
     request.sends = bool(request.data or request.files or method in _SENDING)

@@ -8,6 +8,7 @@ from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
 
 _SOCAT = re.compile(r"(?:tcp|udp|ssl|openssl)[46]?(?:-connect)?:([^:,]{1,253}):", re.IGNORECASE)
+_SOCAT_FILE = re.compile(r"\b(?:file|open|gopen):([^\s,]{1,300})", re.IGNORECASE)
 _SOCAT_LISTEN = re.compile(r"(?:tcp|udp|ssl|openssl)[46]?-listen", re.IGNORECASE)
 _SOCAT_RUN = re.compile(r"\b(?:exec|system|shell):", re.IGNORECASE)
 _REMOTE = re.compile(r"(?:rsync://|(?:[\w.-]{1,64}@)?[\w.$<>{}-]{2,253}:)(?!\\)")
@@ -43,8 +44,9 @@ def run_socat(state: State, command: Command) -> str:
         state.emit(Act.LISTEN, "socat")
     if _SOCAT_RUN.search(text) and (found or _SOCAT_LISTEN.search(text)):
         state.emit(Act.REVERSE_SHELL, "socat", host)
-    elif found and command.stdin:
-        send(state, [host], "socket", command.stdin)
+    elif found and (command.stdin or _SOCAT_FILE.search(text)):
+        contents = [state.content(path) for path in _SOCAT_FILE.findall(text)[:4]]
+        send(state, [host], "socket", command.stdin, *contents)
     return state.mark(Flow(hosts=(host,) if found else ()))
 
 

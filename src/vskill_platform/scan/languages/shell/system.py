@@ -47,6 +47,9 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
 }
 _CHMOD_SET = re.compile(r"^(?:[2467]\d{3}|[ug]*\+[rwx]*s)")
 _CHMOD_OPEN = re.compile(r"^0?777$|^a\+rwx$|^o\+w$")
+#: Whoever may write to these files is root.
+_CHMOD_ACCOUNTS = re.compile(r"^0?[0-7]{2}[2367]$|^[augo]*[oa]\+\w*w|^\+\w*w")
+_ACCOUNTS_FILE = re.compile(r"/etc/(?:shadow|passwd|sudoers|gshadow)\b")
 #: A target of chmod that holds more than one file.
 _FOLDER = re.compile(r"\.{1,2}/?|~|\*|\$\{?\w+\}?/?|(?:[~/.]|\$\{?HOME\}?)\S*/\*?|/")
 #: For pkill, and for kill: every process of the user.
@@ -55,6 +58,8 @@ _KILL_ALL = (
     re.compile(r"(?:^|\s)-(?:9|15|KILL|TERM|SIGKILL|s \w+) (?:-- )?-1(?:\s|$)"),
 )
 _TIME = re.compile(r"now\b|noon|midnight|teatime|tomorrow|\d{1,2}(?::\d\d|[ap]m)|-[tfq] ?\S|\+")
+_URL = re.compile(r"https?://[^\s\"']{3,500}")
+_WINDOWS_RUNNERS = ("msiexec", "mshta", "rundll32", "regsvr32", "wscript", "cscript")
 _OPENED = re.compile(r"\.(?:app|dmg|pkg|command|terminal|scpt|workflow|jar|exe)$|^-a$")
 
 
@@ -157,6 +162,8 @@ def run_chmod(state: State, command: Command) -> str:
     is_recursive = options.has("R", "recursive")
     if _CHMOD_OPEN.match(mode) and any(is_recursive or _FOLDER.fullmatch(t) for t in targets):
         state.emit(Act.OPEN_ACCESS, f"chmod {mode}")
+    if _CHMOD_ACCOUNTS.match(mode) and any(map(_ACCOUNTS_FILE.match, targets)):
+        state.emit(Act.ROOT, f"chmod {mode}")
     if (_CHMOD_SET.match(mode) and targets and mode[:1] != "7") or (
         _CHMOD_OPEN.match(mode) and any(sensitive_place_in(t) or t == "/" for t in targets)
     ):
@@ -193,8 +200,10 @@ def run_installer(state: State, command: Command) -> str:
     known = [arg for arg in command.args if state.recall(arg) is not None]
     for path in known:
         run_file(state, path, command.name)
-    if command.name in {"installer", "msiexec", "mshta", "rundll32"} and command.args:
+    if command.name in {"installer", *_WINDOWS_RUNNERS} and command.args:
         state.emit(Act.RUN, command.name)
+        urls = [found[0] for arg in command.args if (found := _URL.search(arg))]
+        state.emit_all(Act.RUN_REMOTE, [host_of(state, url) for url in urls[:4]], command.name)
     return state.derive(command.stdin)
 
 
@@ -268,7 +277,7 @@ def run_windows_fetcher(state: State, command: Command) -> str:
 _SERVICES = ("systemctl", "service", "update-rc.d", "chkconfig", "rc-update", "loginctl")
 _ACCOUNTS = ("usermod", "useradd", "adduser", "visudo", "setcap", "dseditgroup", "gpasswd")
 _INSTALLERS = (
-    "installer", "dpkg", "rpm", "msiexec", "hdiutil", "java", "mshta", "rundll32", "gdebi",
+    "installer", "dpkg", "rpm", "hdiutil", "java", "gdebi", *_WINDOWS_RUNNERS,
 )  # fmt: skip
 _BUILDERS = ("make", "gmake", "cmake", "ninja", "meson", "just", "task")
 _NOTED = ("msfconsole", "msfvenom")

@@ -26,6 +26,7 @@ _SHELL_CALL = re.compile(r"^\S*\b(?:ba|z|da)?sh\s+-\w*c\s+")
 _STARTED = re.compile(
     r"(?m)^\s{0,8}Exec(?:Start(?:Pre|Post)?|Reload|Stop(?:Post)?)?=[-@:+!]{0,3}(.{1,2000})$"
 )
+_SUDOERS = re.compile(r"/etc/sudoers(?:\.d/|$)")
 _ROOT_LOGIN = re.compile(r"(?m)^\s{0,8}PermitRootLogin\s{1,8}yes\b")
 _CODE_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
 _LOGIN_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE})
@@ -73,7 +74,9 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
     if "NOPASSWD" in content:
         state.emit(Act.ELEVATE, "NOPASSWD")
         state.emit(Act.ROOT, "NOPASSWD")
-    if path.rstrip("/").endswith("etc/passwd") and "::0:" in content:
+    if _SUDOERS.search(path) and not content.strip():  # a file of the skill, whatever is in it
+        state.emit(Act.ROOT, "a file of rules for sudo")
+    if path.rstrip("/").endswith("etc/passwd") and ("::0:" in content or ":0:0:" in content):
         state.emit(Act.ROOT, "an account without a password")
     if _ROOT_LOGIN.search(content):
         state.emit(Act.DISARM, "root login enabled")

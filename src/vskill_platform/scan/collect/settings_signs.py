@@ -1,0 +1,83 @@
+"""Recognise settings that give away a machine, a cluster or its secrets, by keys found together.
+
+They are in YAML, JSON and TOML, so keys may be in quotes, and a table on one line or on many.
+"""
+
+import re
+from collections.abc import Iterator
+
+import re2
+
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.sensitive_paths import Sensitive
+
+_KEY = r"[\"']?{}[\"']?\s?[:=]\s?[\"']?"
+_ROOT_FOLDER = _KEY.format("path") + r"/[\"']?\s{0,9}(?:[}\n,]|$)"
+_POOL = (
+    r"stratum\d?\+\w{2,4}://|(?:supportxmr|hashvault|nanopool|minexmr|moneroocean|2miners"
+    r"|c3pool|herominers|"
+    r"ethermine|f2pool|nicehash|unmineable)\.\w{2,6}:?\d{0,5}"
+)
+#: The act, its detail, and patterns that must all occur; the match of the first one is shown.
+_SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
+    (
+        Act.ELEVATE,
+        "a container with host privileges",
+        (
+            _KEY.format("privileged") + r"true",
+            rf"{_KEY.format('host(?:PID|Network|Path)')}|{_ROOT_FOLDER}",
+            r"kind",
+        ),
+    ),
+    (
+        Act.ELEVATE,
+        "a container with host privileges",
+        (
+            _KEY.format("privileged") + r"true",
+            r"[\"'\s-]/:/|/var/run/docker\.sock|" + _KEY.format("pid") + r"host\b",
+            _KEY.format("services"),
+        ),
+    ),
+    (
+        Act.OPEN_ACCESS,
+        "administrator rights in a cluster",
+        (
+            _KEY.format("name") + r"cluster-admin\b",
+            r"ClusterRoleBinding",
+            _KEY.format("kind")
+            + r"(?:User|Group)[\"']?,?\s{0,20}"
+            + _KEY.format("name")
+            + r"(?!system:masters|\$|\{|<)",
+        ),
+    ),
+    (
+        Act.MINE,
+        "mining pool",
+        (_POOL, r"\b4[0-9AB][1-9A-HJ-NP-Za-km-z]{16,104}\b|0x[0-9a-fA-F]{40}|rx/0|xmrig"),
+    ),
+    (
+        Act.WRITE,
+        str(Sensitive.SSH_ACCESS),
+        (r"authorized_key:", _KEY.format("key") + r"(?:ssh|ecdsa)-\S{3,30} [A-Za-z0-9+/]{20}"),
+    ),
+    (
+        Act.LEAK,
+        "all secrets of a workflow",
+        (r"toJSON\(\s?secrets\s?\)", r"\bcurl\b|\bwget\b|Invoke-WebRequest|\bfetch\("),
+    ),
+)
+_PATTERNS = [(act, detail, [re.compile(part) for part in parts]) for act, detail, parts in _SIGNS]
+_MAY_HAVE = re2.compile(
+    rf"(?i)privileged|cluster-admin|authorized_key|toJSON\(|{_POOL}".replace("{2,4}", "+")
+)
+
+
+def settings_signs(text: str) -> Iterator[Fact]:
+    """Yield what settings as a whole give away."""
+    if not _MAY_HAVE.search(text.encode(errors="replace")):
+        return
+    for act, detail, parts in _PATTERNS:
+        first = parts[0].search(text)
+        if first and all(part.search(text) for part in parts[1:]):
+            line = text.count("\n", 0, first.start()) + 1
+            yield Fact(act=act, line=line, text=shorten(first[0].strip()), detail=detail)
