@@ -18,7 +18,7 @@ _MAIL = (
 _SENDS = r"https?://(?!localhost|127\.)[^\n]{0,200}|\.post\(|\bPost\(|sendBeacon\(|\bcurl\b|sendall\(|net\.Dial"
 _KEEPS = (
     rf"{_SENDS}|open\([^\n]{{0,80}}[\"'](?:a|w|ab|wb)[\"']|fopen\(|\bwrite!\(|Add-Content|Out-File|"
-    r"FileHandle\(|appendFile|WriteString\("
+    r"FileHandle\(|appendFile|AppendAllText|appendText|WriteString\("
 )
 #: Calls that see every key of the system, not only those that a program itself gets.
 _KEYS = (
@@ -27,7 +27,7 @@ _KEYS = (
     r"GetAsyncKeyState\s?\(|SetWindowsHookEx\w?\s?\(\s?(?:WH_KEYBOARD|13)"
     r"|addGlobalMonitorForEvents|CGEventTapCreate|robotn/gohook|\brdev::|"
     r"node-global-key-listener|\biohook\b|uiohook|evdev\.InputDevice|/dev/input/event"
-    r"|XRecordCreateContext|"
+    r"|XRecordCreateContext|addNativeKeyListener|"
     r"Input\.GetKeyState|device_query"
 )
 _CLIPBOARD_READ = (
@@ -71,12 +71,19 @@ MORE_SIGNS: tuple[Sign, ...] = (
     (
         Act.PAY,
         "puts an address into the clipboard",
-        r"(?i)clip\w{0,12}\.(?:copy|write|set)|set the clipboard|setString\(",
         (
-            r"(?i)(?:clip\w{0,12}\.(?:copy|write|set)\w{0,10}|set the clipboard to|setString)[\s(]",
+            r"(?i)clip\w{0,12}\.(?:copy|write|set)|set the clipboard|setString\(|set_text\("
+            r"|setContents\("
+        ),
+        (
+            (
+                r"(?i)(?:clip\w{0,12}\.(?:copy|write|set)\w{0,10}|set the clipboard to|setString"
+                r"|\b\w{1,12}\.(?:set_text|setContents))[\s(]"
+            ),
             r"\b0x[0-9a-fA-F]{40}\b|\bbc1[a-z0-9]{25,60}\b|[\"'\s=]T[1-9A-HJ-NP-Za-km-z]{33}\b",
             (
-                r"(?i)readSync|readText|readAll|getText|paste|clipboard as text|string\(forType|bc1"
+                r"(?i)readSync|readText|readAll|get_?Text|getData|paste|clipboard as text"
+                r"|string\(forType|bc1"
                 r"|\[13\]"
             ),
         ),
@@ -97,7 +104,7 @@ MORE_SIGNS: tuple[Sign, ...] = (
         (
             (
                 rf"(?i:\bbcc)[\"'\])]{{0,2}}\s{{0,3}}(?:[:=,]|=>)?\s{{0,3}}"
-                rf"(?:[\[{{(]\s?|new \w{{1,30}}\(|\w{{1,20}}:\s?){{0,4}}[\"']?{_MAIL}"
+                rf"(?:\.[Aa]dd\(|[\[{{(]\s?|new \w{{1,30}}\(|\w{{1,20}}:\s?){{0,4}}[\"']?{_MAIL}"
             ),
         ),
     ),

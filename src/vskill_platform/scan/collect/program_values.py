@@ -56,6 +56,7 @@ _HOME = (
     r"|\b(?:dirs|home|env)::home_dir\(\)|\bos\.UserHomeDir\(\)|\bSystem\.user_home!?\(\)"
     r"|\bEnvironment\.GetFolderPath\(\s?(?:System\.)?Environment\.SpecialFolder\.UserProfile\s?\)"
     r"|\b(?:File\.expand_path|path\.expand|expanduser|Path\.expand)\(\s?[\"']~[\"']\s?\)"
+    r"|\bos\.home\b(?!\s?\()|\bgetHomeDirectory\b|\bgetHomeDir\(\)"
     r"|\bFileManager\.default\.homeDirectoryForCurrentUser(?:\.path)?|\bURL\.homeDirectory"
 )
 _UNWRAPPED = r"(?:\.unwrap\(\)|\.expect\([^()\n]{0,60}\)|!!?|\?)?"
@@ -64,7 +65,7 @@ _HOME_FILLED_IN = re.compile(
 )
 _HOME_ASKED = re.compile(rf"(?:{_HOME}){_UNWRAPPED}")
 _MAY_ASK_HOME = re2.compile(
-    rb"HOME|USERPROFILE|user\.home|NSHomeDir|homedir|home_dir|[hH]omeDir|user_home|UserProfile|Dir\.home|[\"']~[\"']"
+    rb"HOME|USERPROFILE|user\.home|NSHomeDir|homedir|home_dir|os\.home|getHomeDir|[hH]omeDir|user_home|UserProfile|Dir\.home|[\"']~[\"']"
 )
 
 

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -69,7 +69,8 @@ _LISTED = re.compile(r"([\"'])\s{0,9},\s{0,9}\1")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
 #: A call that starts a program with its arguments one by one, and these.
 _RUN_WITH_LIST = re.compile(
-    r"(?i)\b(?:system|exec\w*|spawn\w*|popen\w*|command(?:::new)?|start|run|process|processbuilder)\s?"
+    r"(?i)\b(?:system|exec\w*|spawn\w*|popen\w*|command(?:::new)?|cmd|start|run|process"
+    r"|processbuilder)\s?"
     r"[(\[{ ][^\n\"']{0,40}[\"'][\w./~-]{1,100}[\"']\s?[\])},]"
 )
 _WORDS = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'")
@@ -84,14 +85,16 @@ _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
 #: Prefixes of a command in a task file or markup.
 _LEAD = re.compile(
     r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+|"
-    r"[:\\]?!\s*|shell\s+|\.(?:shell|system)\s+|(?:\\immediate)?\\write18\{|Run(?:Wait)?,\s*|au(?:tocmd)?\s+\w+\s+\S+\s+(?::?silent!?\s+)?|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
+    r"[:\\]?!\s*|shell\s+|\.(?:shell|system)\s+|(?:\\immediate)?\\write18\{|Run(?:Wait)?,\s*"
+    r"|au(?:tocmd)?\s+\w+\s+\S+\s+(?::?silent!?\s+)?|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
 )
 _DECODE = (
     r"(?:base64|b64|decode64|atob\b|unpack\s?\(|fromcharcode|gzinflate|gzuncompress|str_rot13|"
     r"hex2bin|unhex|inflate\s?\(|decodestring|pack\s?\(|loads?\s?\(\s*bytes)"
 )
 _EVALUATE = (
-    r"(?:\beval\b|\bexec\w*\s?\(|\bsystem\s?\(|popen|loadstring|\bload\s?\(|process\.start|command::new|"
+    r"(?:\beval\b|\bexec\w*\s?\(|\bsystem\s?\(|popen|loadstring|\bload\s?\(|process\.start"
+    r"|command::new|"
     r"exec\.command|getruntime|processbuilder|shell_exec|passthru|\bassert\s?\(|os\.execute|"
     r"instance_eval|class_eval|create_function|invoke-expression|do shell script|assembly\.load)"
 )
@@ -106,9 +109,12 @@ _DECODED_NAME = re.compile(
 _RUN_NAME = re.compile(rf"{_EVALUATE}(?=\s?\(?\s?([$@]?[A-Za-z_]\w{{0,40}})\b)", re.IGNORECASE)
 _MAY_RUN_DECODED = re2.compile(f"(?i){_DECODE}".encode())
 _FETCH = (
-    r"(?:uri\.open|open-uri|net::http|file_get_contents|http[\"')\s]{0,3}\.(?:get|request)|httpclient|"
-    r"popen\s?\(\s?[\"'](?:curl|wget)\b|downloadstring|lwp|http::tiny|httparty|faraday|restclient|mojo::useragent|download\.file|"
-    r"\bget\s?\(\s?[\"']|urlsession|curl_exec|getstring|openstream|readall|\bopen\s?\(|\bfetch\s?\()"
+    r"(?:uri\.open|open-uri|net::http|file_get_contents|http[\"')\s]{0,3}\.(?:get|request)"
+    r"|httpclient|"
+    r"popen\s?\(\s?[\"'](?:curl|wget)\b|downloadstring|lwp|http::tiny|httparty|faraday"
+    r"|restclient|mojo::useragent|download\.file|"
+    r"\bget\s?\(\s?[\"']|urlsession|curl_exec|getstring|openstream|readall|\bopen\s?\("
+    r"|\bfetch\s?\()"
 )
 _RUN_FETCHED = re.compile(
     rf"(?:{_EVALUATE}[^\n]{{0,80}}|\b(?:include|require)(?:_once)?\b\s?\(?\s?){_FETCH}"
@@ -132,21 +138,27 @@ _MAY_NAME_FETCHED = re2.compile(
     rf"(?i)[A-Za-z_]\w*\s?:?=\s?[^|\n]*{_FETCH}[^\n]*https?://".encode()
 )
 _ALL_VARIABLES = re.compile(
-    r"ENV\.to_h|ENV\.to_a|ENV\.each|ENV\.map|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b|\$_SERVER\b|"
+    r"ENV\.to_h|ENV\.to_a|ENV\.each|ENV\.map|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b"
+    r"|\$_SERVER\b|"
     r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|std::env::vars\(|getenv\(\)|"
-    r"System\.get_env\(\)|\bDict\(ENV\)|popen\(\s?[\"'](?:env|printenv|set)[\"']|`(?:env|printenv)`|%x\(env\)|"
-    r"shell_exec\(\s?[\"'](?:env|printenv)[\"']"
+    r"System\.get_env\(\)|\bDict\(ENV\)|popen\(\s?[\"'](?:env|printenv|set)[\"']|`(?:env"
+    r"|printenv)`|%x\(env\)|"
+    r"shell_exec\(\s?[\"'](?:env|printenv)[\"']|\bsys\.env\b(?!\.get|\()|\bgetEnvironment\b|"
+    r"Platform\.environment\b(?!\[)|envPairs\(\)|\*\*\s?environ\b"
 )
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
 _SOCKET = re.compile(
     r"TCPSocket|IO::Socket|fsockopen|net\.Dial|TcpStream|new Socket\(|TcpClient|socket\W{0,3}\.tcp|"
-    r"luasocket|PF_INET|AF_INET|/inet/tcp/",
+    r"luasocket|PF_INET|AF_INET|/inet/tcp/|\bSocket\s?\(|gen_tcp|Socket\.connect|\bsocket [\d.]{7}|"
+    r"= connect\(\s?[\"'][\d.]{7}",
     re.IGNORECASE,
 )
 _MAY_SHELL_ON_SOCKET = re2.compile(f"(?i){_SOCKET.pattern}".encode())
 _SHELL = re.compile(
-    r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -i\b|IO\.popen|getline", re.IGNORECASE
+    r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -[ic]\b|IO\.popen|getline|:os\.cmd"
+    r"|[\"']sh[\"']",
+    re.IGNORECASE,
 )
 #: How programs write and delete files, with the path as a string.
 _WRITTEN = re.compile(
@@ -157,18 +169,24 @@ _WRITTEN = re.compile(
 )
 _DELETED = re.compile(
     r"(?:FileUtils\.(?:rm_rf?|remove_dir|remove_entry\w*)|Dir\.rmdir|os\.RemoveAll|remove_dir_all|"
-    r"Directory\.Delete|deleteRecursively|rmtree|remove_tree|removeItem|[Rr]emoveTree|deleteDirectory)"
+    r"Directory\.Delete|deleteRecursively|rmtree|remove_tree|removeDirectoryRecursive|removeDir|"
+    r"os\.remove\.all|File\.rm_rf!?|removeItem|[Rr]emoveTree|deleteDirectory)"
     r"\s?\(?[^\n\"']{0,60}[\"']([^\"'\n]{1,200})[\"']"
+)
+_DELETED_PATH = re.compile(
+    r"[\"'](~[^\"'\n]{0,200})[\"']\)?\.(?:deleteDir|deleteRecursively|rmtree)\b"
 )
 _MAY_WRITE_OR_DELETE = re2.compile(
     rb"File\.(?:write|open|Write|Append)|file_put_contents|WriteFile|Files\.write|fs::write|open\(|"
-    rb"FileUtils|RemoveAll|remove_dir_all|Directory\.Delete|rmtree|remove_tree|deleteRecursively|removeItem|emoveTree|deleteDir"
+    rb"FileUtils|RemoveAll|removeDir|os\.remove\.all|rm_rf|deleteDir|remove_dir_all|Directory\.Delete|rmtree|remove_tree|deleteRecursively|removeItem|emoveTree|deleteDir"
 )
 #: A name that is looked up, with a value in front of a host.
 _LOOKED_UP = re.compile(
-    r"(?:Resolv\.\w{3,20}|gethostbyname\w{0,3}|dns_get_record|LookupHost|getaddrinfo|InetAddress\.getByName|"
+    r"(?:Resolv\.\w{3,20}|gethostbyname\w{0,3}|dns_get_record|LookupHost|getaddrinfo"
+    r"|InetAddress\.getByName|"
     r"GetHostEntry|GetHostAddresses|socket\.dns\.toip)\s?\(?[^\n]{0,120}?"
-    r"(?:\}|[\"']\s?(?:\.|\+|\.\.)?\s?[\"']?|\+\s?[\"']|\.\s?[\"']|%s)\.((?:[\w-]{1,63}\.){1,4}[a-z]{2,20})[\"']"
+    r"(?:\}|[\"']\s?(?:\.|\+|\.\.)?\s?[\"']?|\+\s?[\"']|\.\s?[\"']"
+    r"|%s)\.((?:[\w-]{1,63}\.){1,4}[a-z]{2,20})[\"']"
 )
 
 
@@ -347,7 +365,7 @@ def _written_and_deleted(text: str) -> Iterator[Fact]:
         if place := sensitive_place_in(found[1]):
             fact = _fact(Act.WRITE, text, found)
             yield msgspec.structs.replace(fact, detail=str(place))
-    for found in islice(_DELETED.finditer(text), _MAX_LINES):
+    for found in islice(chain(_DELETED.finditer(text), _DELETED_PATH.finditer(text)), _MAX_LINES):
         facts = _read(f"rm -rf {found[1]}", text.count("\n", 0, found.start()) + 1)
         yield from (fact for fact in facts if fact.act is Act.DELETE)
 

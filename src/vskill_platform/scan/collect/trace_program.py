@@ -60,9 +60,9 @@ _READS = re.compile(
     r"json\.parse|\bslurp\b|read_file|\bscanner\b"
 )
 _SOCKET = re.compile(
-    r"(?i)tcpsocket|io::socket|fsockopen|stream_socket_client|net\.dial|tcpstream|"
-    r"new socket\(|tcpclient|"
-    r"socket\W{0,3}\.tcp|luasocket|\bztcp\b|tcpserver|websocket"
+    r"(?i)tcpsocket|io::socket|fsockopen|stream_socket_client|net\.dial|tcpstream|new socket\(|"
+    r"tcpclient|socket\W{0,3}\.tcp|luasocket|\bztcp\b|tcpserver|websocket|\bsocket\s?\(|gen_tcp|"
+    r"socket\.connect|\bsocket [\d.]{7}"
 )
 _DELETES = re.compile(r"(?i)\bunlink\b|\bdelete\w*\b|\bremove\w*\b|\brm\b|\.rm\b|\btrash\w*\b")
 _LISTS = re.compile(
@@ -79,6 +79,13 @@ _MAY_MATTER = re2.compile(
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 #: The system's own folders are named by many programs that only read them.
 _PLACES = frozenset(Sensitive) - {Sensitive.SYSTEM, Sensitive.GIT_HOOK}
+
+
+_STARTS = frozenset({str(Sensitive.AUTOSTART), str(Sensitive.SHELL_PROFILE)})
+#: A program with a hidden name, or one among temporary files, that runs on in the background.
+_HIDDEN_PROGRAM = re.compile(
+    r"(?:/(?:var/)?tmp/|/dev/shm/|~/(?:[\w.-]{1,40}/){0,4}\.)[\w./-]{1,80}[^\n\"'&]{0,60}&(?!&)"
+)
 
 
 class _Names(msgspec.Struct):
@@ -109,6 +116,9 @@ def trace_program(text: str) -> list[Fact]:
     names = _Names()
     lines = islice(enumerate(text.split("\n"), start=1), _MAX_LINES)
     found = [fact for number, line in lines for fact in _facts(_read(number, line), names)]
+    if _HIDDEN_PROGRAM.search(text):
+        starts = (fact for fact in found if fact.detail in _STARTS)
+        found += [msgspec.structs.replace(fact, act=Act.HIDDEN_START) for fact in starts]
     return list({(fact.act, fact.detail): fact for fact in reversed(found)}.values())[::-1]
 
 

