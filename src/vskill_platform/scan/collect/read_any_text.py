@@ -146,6 +146,9 @@ _ALL_VARIABLES = re.compile(
     r"shell_exec\(\s?[\"'](?:env|printenv)[\"']|\bsys\.env\b(?!\.get|\()|\bgetEnvironment\b|"
     r"Platform\.environment\b(?!\[)|envPairs\(\)|\*\*\s?environ\b"
 )
+_MAY_NAME_VARIABLES = re2.compile(
+    rb"ENV|[eE]nviron|[gG]etenv|get_env|env::vars|sys\.env|printenv|envPairs|[\"'`(]env[\"'`)]"
+)
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
 _SOCKET = re.compile(
@@ -334,7 +337,8 @@ def _secret_and_address(text: str) -> list[Fact]:
     """Return a path of secrets and a URL of no known vendor, if a program names both."""
     text = _LISTED.sub("/", text)  # File.join(home, ".aws", "credentials")
     places = secrets_in(text)
-    variables = _ALL_VARIABLES.search(text)
+    raw = text.encode(errors="replace")
+    variables = _ALL_VARIABLES.search(text) if _MAY_NAME_VARIABLES.search(raw) else None
     if not places and not variables:
         return []
     for found in _ADDRESS.finditer(text):
