@@ -46,9 +46,6 @@ from vskill_platform.stores.token_store import delete_token, delete_tokens_mark,
 from vskill_platform.stores.transfer_store import delete_transfer, list_transfers
 from vskill_platform.stores.user_store import delete_user, get_password, get_user
 
-#: Nobody follows more.
-_MAX_FOLLOWED = 10_000
-
 
 class AccountDeletion(msgspec.Struct, frozen=True, kw_only=True):
     """What the deletion of an account removes, and what stays without an owner."""
@@ -79,7 +76,7 @@ async def preview_account_deletion(name: str) -> AccountDeletion:
         name=user.name,
         tokens=len(await list_tokens(user.name)),
         sessions=len(await list_sessions(user.name)),
-        followed=len(await list_followed_by(user.name, limit=_MAX_FOLLOWED)),
+        followed=len(await list_followed_by(user.name)),
         ownerless=ownerless,
         shared=tuple(shared),
     )
@@ -148,10 +145,7 @@ async def _delete_links(name: str) -> list[Operation]:
         *(delete_oidc_link(oidc) if oidc else []),
         *(operation for operations in sessions for operation in operations),
         *([delete_mail_address(address)] if address else []),
-        *(
-            delete_followed_repo(one.name)
-            for one in await list_followed_by(name, limit=_MAX_FOLLOWED)
-        ),
+        *(delete_followed_repo(one.name) for one in await list_followed_by(name)),
         *(
             delete_transfer(one.id)
             for one in await list_transfers()

@@ -14,11 +14,16 @@ from vskill_platform.stores.followed_repo_store import (
     FollowRights,
     delete_followed_repo,
     get_followed_repo,
+    list_followed_by,
     write_followed_repo,
 )
 from vskill_platform.stores.skill_store import find_skill
 from vskill_platform.stores.source_submissions import list_owners_of
 from vskill_platform.stores.submission_store import read_submissions
+
+#: For a user without the rights of staff. Each is a request to its host every VSKILL_FOLLOW_EVERY
+#: for as long as nobody stops it; a hundred are more than a person or team publishes from.
+MAX_REPOS_OF_A_USER = 100
 
 
 def check_repo_of(skill: PublishedSkill, repo_url: str) -> None:
@@ -27,6 +32,19 @@ def check_repo_of(skill: PublishedSkill, repo_url: str) -> None:
         raise InvalidInput(
             f"{skill.slug} is published from {skill.repo_url}, not from {repo_url}; follow that "
             "repository, or submit the skill of the other one"
+        )
+
+
+async def check_may_follow_more(user_name: str, repo_url: str) -> None:
+    """Raise if a user follows as many repositories as one user may, and not this one.
+
+    Requests at the same moment are not counted; the limit for each hour keeps them few.
+    """
+    followed = await list_followed_by(user_name)
+    checked = {one.repo_url for one in followed if not (one.stopped_at or one.is_by_operator)}
+    if repo_url not in checked and len(checked) >= MAX_REPOS_OF_A_USER:
+        raise NotAllowed(
+            f"you follow {MAX_REPOS_OF_A_USER} repositories, the maximum; stop following one first"
         )
 
 

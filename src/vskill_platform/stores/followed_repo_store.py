@@ -18,6 +18,8 @@ _OF_REPO = "followed-repo-of "
 _BY_USER = "followed-repo-by "
 #: How many skills of one repository are found.
 MAX_SKILLS_OF_A_REPO = 1_000
+#: How many skills and repositories that one user follows are found.
+MAX_FOLLOWED_BY = 10_000
 #: The rights with which new commits are submitted: those of the user without the ones of staff,
 #: those of staff as long as the user has them, or all, on the registry's own machine.
 FollowRights = Literal["user", "staff", "operator"]
@@ -124,9 +126,9 @@ async def find_followed_in(repo_url: str) -> list[FollowedRepo]:
     return await _read(keys)
 
 
-async def list_followed_by(user_name: str, *, limit: int) -> list[FollowedRepo]:
+async def list_followed_by(user_name: str) -> list[FollowedRepo]:
     """Return what a user asked to follow."""
-    (keys,) = await get_kv().find_marked([_BY_USER + user_name], limit=limit)
+    (keys,) = await get_kv().find_marked([_BY_USER + user_name], limit=MAX_FOLLOWED_BY)
     return await _read(keys)
 
 

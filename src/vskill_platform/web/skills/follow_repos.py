@@ -14,6 +14,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.ask_for_runs import ask_to_follow_repos
 from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn
 from vskill_platform.intake.follow_repo import (
+    check_may_follow_more,
     check_repo_of,
     follow_repo,
     follow_whole_repo,
@@ -95,14 +96,12 @@ class FollowedList(Shape, frozen=True, kw_only=True):
 async def follow_over_api(
     request: WebRequest, slug: FromPath[str], data: JSONBody[FollowRequest]
 ) -> FollowAnswer:
-    """Follow the repository that a skill is published from; at most ten an hour."""
+    """Follow the repository that a skill is published from; at most ten an hour, 100 in total."""
     visitor = _signed_in(request)
     skill = await find_listed(request, slug.removeprefix(SKILL_ID))
     await check_may_act_in(visitor, namespace_of_skill(skill))
-    limits_of(request).take_hourly(
-        "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
-    )
     check_repo_of(skill, data.repo_url)
+    await _check_limits(request, visitor, skill.repo_url)
     followed = await follow_repo(
         skill,
         ref=data.branch or "",
@@ -144,12 +143,18 @@ async def follow_for(request: WebRequest, repo_url: str, *, ref: str) -> list[Fo
     """Follow a repository, and all its published skills that this visitor sees, and check it."""
     visitor = _signed_in(request)
     source = read_remote_source(repo_url, settings=get_settings(), ref=ref)
-    limits_of(request).take_hourly(
-        "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
-    )
+    await _check_limits(request, visitor, source.url)
     followed = await _follow_all(visitor, source)
     await ask_to_follow_repos()
     return followed
+
+
+async def _check_limits(request: WebRequest, visitor: Visitor, repo_url: str) -> None:
+    limits_of(request).take_hourly(
+        "follow", quota_key(visitor), per_hour=FOLLOWS_PER_HOUR, now=get_now()
+    )
+    if _rights_of(visitor) == "user":
+        await check_may_follow_more(visitor.name, repo_url)
 
 
 async def _follow_all(visitor: Visitor, source: Source) -> list[FollowedRepo]:
@@ -253,8 +258,10 @@ async def list_followed_for(visitor: Visitor, *, after: str | None, limit: int) 
     """Return what a visitor follows, or everything for operators, ordered by name."""
     if visitor.may(Right.OPERATE, get_settings()) and visitor.sees_all:
         return await list_followed_repos(after=after, limit=limit)
-    own = await list_followed_by(visitor.name, limit=_MAX_ROWS)
-    return FollowedPage([one for one in own if await _is_seen(visitor, one)], None)
+    own = sorted(await list_followed_by(visitor.name), key=lambda one: one.name)
+    rest = [one for one in own if after is None or one.name > after]
+    page, cursor = rest[:limit], rest[limit - 1].name if len(rest) > limit else None
+    return FollowedPage([one for one in page if await _is_seen(visitor, one)], cursor)
 
 
 async def _is_seen(visitor: Visitor, followed: FollowedRepo) -> bool:

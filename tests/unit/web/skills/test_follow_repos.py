@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,9 +18,11 @@ from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.stores.db import bound_env, commit, get_now
 from vskill_platform.stores.followed_repo_store import (
+    FollowedRepo,
     find_followed_in,
     get_followed_repo,
     list_due_followed_repos,
+    write_followed_repo,
 )
 from vskill_platform.stores.skill_store import get_skill, write_skill
 from vskill_platform.stores.submission_store import get_submission, write_submission
@@ -145,6 +148,60 @@ async def test_a_user_follows_ten_repos_an_hour(registry: Registry, tmp_path: Pa
     found = [(await registry.post(WHERE, json={}, headers=ben)).status_code for _ in range(11)]
 
     assert found == [200] * 10 + [429]
+
+
+async def put_followed(by: str, count: int, **fields: Any) -> None:
+    """Store repositories that a user follows."""
+    now = get_now()
+    repos = [
+        FollowedRepo(slug="", repo_url=f"https://github.com/x/{n}", by=by, at=now, **fields)
+        for n in range(count)
+    ]
+    assert await commit([write_followed_repo(one, due=now) for one in repos])
+
+
+async def test_a_user_follows_a_hundred_repos_in_total(registry: Registry) -> None:
+    ben = await token_of(Role.READER, name="ben")
+    await publish_from_repo(registry, "ada/notes/tidy", "tidy")
+    await put_followed("ben", 100)
+
+    one = await registry.post(WHERE, json={}, headers=ben)
+    whole = await registry.post(ALL, json={"repoUrl": REPO}, headers=ben)
+    known = await registry.post(ALL, json={"repoUrl": "x/7"}, headers=ben)
+    await registry.ask("DELETE", ALL, params={"repoUrl": "x/7"}, headers=ben)
+    room = await registry.post(ALL, json={"repoUrl": REPO}, headers=ben)
+    again = await registry.post(WHERE, json={}, headers=ben)
+
+    found = [answer.status_code for answer in (one, whole, known, room, again)]
+    assert found == [403, 403, 200, 200, 200]
+    assert "you follow 100 repositories, the maximum; stop following one" in one.json()["detail"]
+
+
+async def test_a_user_pages_through_everything_that_they_follow(registry: Registry) -> None:
+    ben = await token_of(Role.READER, name="ben")
+    await put_followed("ben", 5)
+
+    first = await registry.json("/followed-repos?limit=3", headers=ben)
+    rest = await registry.json(f"/followed-repos?limit=3&cursor={first['nextCursor']}", headers=ben)
+
+    assert [len(first["followed"]), len(rest["followed"]), rest["nextCursor"]] == [3, 2, None]
+    found = [one["repoUrl"][-1] for one in first["followed"] + rest["followed"]]
+    assert found == ["0", "1", "2", "3", "4"]
+
+
+async def test_staff_and_repos_that_are_not_checked_are_outside_of_that_limit(
+    registry: Registry,
+) -> None:
+    rae, ben = await token_of(Role.REVIEWER, name="rae"), await token_of(Role.READER, name="ben")
+    dan = await token_of(Role.READER, name="dan")
+    await put_followed("rae", 100)
+    by_reviewer = await registry.post(WHERE, json={}, headers=rae)
+    await put_followed("ben", 100, stopped_at=get_now())
+    by_ben = await registry.post(ALL, json={"repoUrl": REPO}, headers=ben)
+    await put_followed("dan", 100, is_by_operator=True)
+    by_dan = await registry.post(ALL, json={"repoUrl": "ada/other"}, headers=dan)
+
+    assert [one.status_code for one in (by_reviewer, by_ben, by_dan)] == [200, 200, 200]
 
 
 async def publish_from_repo(registry: Registry, slug: str, path: str, **fields: bool) -> None:
