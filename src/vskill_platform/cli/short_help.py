@@ -53,6 +53,7 @@ SHORT_HELP = {
     f"{_HERE}.reports:reports": "Report skills to the reviewers, or answer such reports.",
     f"{_HERE}.appeals:appeals": "Appeal verdicts about your skills, or decide appeals.",
     f"{_HERE}.users:users": "Invite users, set their roles, disable or enable them.",
+    f"{_HERE}.check:check": "Check settings, database, disk, git, email and sign-on.",
     f"{_HERE}.mail:mail": "Test the email settings, list queued and failed emails, and retry them.",
     f"{_HERE}.tokens:tokens": "Create, list and revoke API tokens.",
     f"{_HERE}.namespaces:namespaces": "Manage owners and members of namespaces.",

@@ -143,4 +143,5 @@ class _Words:
         last = before[-1] if before else ","
         if last == "to":
             return len(before) > 1 and before[-2] in grammar["obliged"]
-        return last in _BREAKS or last in grammar["leads"] or last.endswith("ly")
+        is_start = last in _BREAKS or last.isdigit()  # the number of a step
+        return is_start or last in grammar["leads"] or last.endswith("ly")

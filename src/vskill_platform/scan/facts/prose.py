@@ -216,13 +216,17 @@ def _read_as_spelled(part: Paragraphs) -> list[Fact]:
 
 def _told_in(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]:
     """Return what sentences are about, unless their wording says the same more surely."""
-    view = part.plain
-    facts = []
-    for act, start, end, is_doubtful in find_told(view.text, places):
-        lines = part.lines_between(view, start, end)
-        host = _least_trusted(hosts_in(view.text[start:end]))
-        facts.append(_fact(act, part.line_at(view, start), host, lines, is_mentioned=is_doubtful))
-    return facts
+    facts: dict[tuple[Act, int], Fact] = {}
+    # Without addresses first: those of links come between words that belong together.
+    views = [(part.unlinked, []), (part.plain, places)] if part.unlinked else [(part.plain, places)]
+    for view, known in views:
+        for act, start, end, is_doubtful in find_told(view.text, known):
+            lines = part.lines_between(view, start, end)
+            host = _least_trusted(hosts_in(view.text[start:end]))
+            line = part.line_at(view, start)
+            found = _fact(act, line, host, lines, is_mentioned=is_doubtful)
+            facts.setdefault((act, line), found)
+    return list(facts.values())
 
 
 class WordsInCode(NamedTuple):
