@@ -35,6 +35,7 @@ SECTIONS = {
         "transfer": f"{_USER}:transfer",
         "transfers": f"{_USER}:transfers",
         "follow": f"{_USER}:follow",
+        "members": f"{_HERE}.members:members",
         "webhooks": f"{_HERE}.webhooks:webhooks",
         "trusted-publishers": f"{_HERE}.trusted_publishers:trusted_publishers",
         "ci-token": f"{_HERE}.trusted_publishers:ci_token",

@@ -21,6 +21,7 @@ SHORT_HELP = {
     f"{_HERE}.user_commands:transfer": "Transfer a skill to a namespace, or a namespace to a user.",
     f"{_HERE}.user_commands:transfers": "List, accept or end transfers.",
     f"{_HERE}.user_commands:follow": "Submit new commits and version tags of a repo automatically.",
+    f"{_HERE}.members:members": "Manage who sees the private skills of your namespaces.",
     f"{_HERE}.trusted_publishers:trusted_publishers": (
         "Let the CI of a repository publish without a stored token."
     ),

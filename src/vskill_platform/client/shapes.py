@@ -35,6 +35,17 @@ class TrustedPublishers(TypedDict):
     issuers: list[str]
 
 
+class NamespaceItem(TypedDict):
+    name: str
+    owners: list[str]
+    members: list[str] | None
+
+
+class Namespaces(TypedDict):
+    namespaces: list[NamespaceItem]
+    nextCursor: str | None
+
+
 class Account(TypedDict):
     name: str | None
     role: str | None

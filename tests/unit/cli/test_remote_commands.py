@@ -85,6 +85,7 @@ NAMESPACE_DELETION = {
     "owners": [HOSTILE], "members": [HOSTILE], "webhooks": 1, "trustedPublishers": 1, "tokens": 1,
     "installs": 1, "bytes": 1, "refused": None,
 }  # fmt: skip
+NAMESPACE = {"name": HOSTILE, "owners": [HOSTILE], "members": [HOSTILE]}
 ANSWERS: dict[tuple[str, ...], Any] = {
     ("status", "x"): SUBMISSION,
     ("submissions",): {"submissions": [SUBMISSION], "total": 2, "nextCursor": None},
@@ -103,6 +104,9 @@ ANSWERS: dict[tuple[str, ...], Any] = {
     ("webhooks", "change", "x", "--off"): WEBHOOK,
     ("webhooks", "rotate", "x"): {"webhook": WEBHOOK, "secret": HOSTILE},
     ("webhooks", "log", "x"): {"deliveries": [DELIVERY]},
+    ("members", "list"): {"namespaces": [NAMESPACE], "nextCursor": None},
+    ("members", "add", "@a", "ben"): NAMESPACE,
+    ("members", "remove", "@a", "ben"): NAMESPACE,
     ("appeals", "list"): {"appeals": [APPEAL]},
     ("appeals", "show", "x"): APPEAL,
     ("appeals", "open", "x", "--text", "y"): APPEAL,
@@ -222,6 +226,22 @@ def test_nobody_signs_in_where_others_can_listen() -> None:
 
     assert isinstance(done.exception, InvalidInput)
     assert "use https" in str(done.exception)
+
+
+def test_members_are_added_and_removed_in_the_namespace_that_is_named(
+    server: ScriptedServer,
+) -> None:
+    answer = {"name": "git.example/a", "owners": ["ada"], "members": []}
+
+    run(server, ("members", "add", "git.example/a", "ben"), answer=answer)
+    added = server.seen[-1]
+    done = run(server, ("members", "remove", "git.example/a", "ben"), answer=answer)
+    removed = urlsplit(server.seen[-1].path)
+
+    assert msgspec.json.decode(added.body) == {"namespace": "git.example/a", "user": "ben"}
+    assert removed.path == "/api/v1/namespaces/members"
+    assert parse_qs(removed.query) == {"namespace": ["git.example/a"], "user": ["ben"]}
+    assert done.output == "git.example/a: owned by ada; members: none.\n"
 
 
 def test_a_search_sends_its_filters_with_the_names_of_the_api(server: ScriptedServer) -> None:
