@@ -62,6 +62,7 @@ def _check_pages(page: Page, paths: list[str]) -> None:
     assert not [url for url in asked if "evil.example" in url]
 
 
+@pytest.mark.slow
 def test_nothing_of_a_published_hostile_skill_runs_on_any_page(
     cyd: Page, registry: Registry
 ) -> None:

@@ -230,4 +230,4 @@ async def test_a_machine_that_does_not_get_to_it_is_busy(monkeypatch: pytest.Mon
     monkeypatch.setattr(killable_process, "MAX_WAIT_SECONDS", 0)
 
     with pytest.raises(Busy, match="too busy"):
-        await run_for_visitor(an_answer)
+        await run_for_visitor(an_endless_loop)
