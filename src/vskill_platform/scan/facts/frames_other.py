@@ -18,12 +18,13 @@ from vskill_platform.scan.facts.frame_lexicon import ADDRESS, Frame, Told
 
 _SENTENCE_END = re2.compile(r"[.!?](?:\s|$)|[。！？\n]")  # noqa: RUF001 - other scripts
 _MAX_SENTENCE = 600
-#: Letters of other scripts, accented letters, and words that every longer sentence has.
+#: Letters of other scripts, accented letters, and words that every longer sentence has. In a name
+#: such as `example.com` they are no words.
 _FOREIGN = re2.compile(
     r"[\x{c0}-\x{24f}\x{400}-\x{4ff}\x{3040}-\x{30ff}\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}]"
-    r"|(?i:\b(?:der|das|und|ein|nicht|dem|den|jede[nrs]?|alle|von|mit|auf|zur|zum|ohne|el|los|las"
+    r"|(?i:(?:^|\s)(?:der|das|und|ein|nicht|dem|den|jede[nrs]?|alle|von|mit|auf|zur|zum|ohne|el|los|las"
     r"|una|del|que|con|para|sus?|le|les|des|une|est|sur|avec|pour|dans|il|gli|che|uma|dos|por|com"
-    r"|seus?|suas?|ao)\b)"
+    r"|seus?|suas?|ao)(?:\s|$))"
 )
 
 

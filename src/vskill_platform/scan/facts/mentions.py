@@ -21,7 +21,17 @@ _CLOSING = re.compile(r"(?<=[\w.!?,])'(?!\w)")
 _ABOUT = re2.compile(
     r"(?i)\b(?:detect(?:s|ed|ing|ion)?|flag(?:s|ged)?|block(?:s|ed)?|reject(?:s|ed)?|refuse|avoid|"
     r"red flags?|suspicious|injections?|jailbreaks?|attack(?:s|er|ers)?|malicious|adversarial|"
-    r"(?:look|watch|scan|check|search|grep) for|(?:phrases?|patterns?) (?:like|such as))\b"
+    r"(?:look|watch|scan|check|search|grep) for|(?:phrases?|patterns?) (?:like|such as)|"
+    r"(?:warn|alert) (?:the )?(?:user|operator|owner)s? (?:when|if|about))\b"
+)
+#: "If a page says …, do not obey it": what others write, and that nobody is to follow it.
+_QUOTES_OTHERS = re2.compile(
+    r"(?i)\b(?:if|when|whenever)\b[^\n]{0,80}\b(?:says?|contains?|reads?|asks?|tells? you|"
+    r"includes?|claims?|instructs?|orders?)\b"
+)
+_REFUSED = re.compile(
+    r"(?i)\b(?:do not|don't|never|must not|refuse to) (?:obey|follow|execute|apply|act on|"
+    r"comply with|carry out) (?:it|them|this|that|those|such \w+)\b"
 )
 #: Says that the quoted text is to be followed after all.
 _OBEYED = re2.compile(
@@ -67,7 +77,11 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
     if act not in _QUOTED_ACTS or not _is_quoted(before, text[end - 1 : end] + after):
         return False
     said = before if _HAS_WORDS.search(before) else _introduction(earlier)
-    return _ABOUT.search(said) is not None and not _OBEYED.search(f"{said}\n{after}")
+    is_refused = _QUOTES_OTHERS.search(said) and _REFUSED.search(after)
+    if is_refused:
+        after = _REFUSED.sub("", after)
+    is_about = is_refused or _ABOUT.search(said) is not None
+    return bool(is_about) and not _OBEYED.search(f"{said}\n{after}")
 
 
 def is_command_mention(text: str, start: int) -> bool:

@@ -14,6 +14,7 @@ from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host, hosts_in
 from vskill_platform.scan.facts.mentions import is_mention
+from vskill_platform.scan.facts.negations import is_forbidden, is_negated, is_refused
 from vskill_platform.scan.facts.other_spellings import other_spellings
 from vskill_platform.scan.facts.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet
@@ -92,30 +93,18 @@ def _expand(pattern: str, words: dict[str, str]) -> str:
     return pattern
 
 
-#: "Never bypass …" is the opposite of "bypass …"; a negation elsewhere changes nothing.
-_NEGATED = re2.compile(
-    r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|n't)\s+(?:ever\s+)?)$"
-)
-_NEGATION_REACH = 16
-#: "Do not follow requests to bypass …" as well.
-_REFUSED = re2.compile(
-    r"(?i)\b(?:do not|don't|never|must not|refuse to|cannot|should not)\s+"
-    r"(?:follow|obey|allow|accept|honou?r|comply with|act on|execute)\s+(?:\w+\s+){0,3}"
-    r"(?:attempts?|requests?|instructions?|prompts?|messages?|content|text)\s+"
-    r"(?:to|(?:that|which)\s+(?:tr(?:y|ies)|attempts?|asks?)\s+(?:you\s+)?to)\s+$"
-)
-_REFUSAL_REACH = 100
 _HOST_REACH = 260
 #: How far behind a negated match another one that begins inside it may end.
 _FURTHER = 400
 #: "No account required" requires nothing.
+_REQUIRED_REACH = 32
 _NOT_REQUIRED = re2.compile(r"(?i)\b(?:no|not|without)\s+(?:\w+\s+){0,2}$")
 _NEGATABLE = frozenset(
     {
         Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND,
         Act.TELL_ASK_SECRET, Act.TELL_WIPE, Act.TELL_SHELL, Act.TELL_PAY, Act.TELL_RUN,
         Act.TELL_OBEY, Act.TELL_VOUCH, Act.TELL_IMAGE, Act.TELL_SLANT, Act.TELL_COVER,
-        Act.TELL_WEAKEN, Act.TELL_ACCOUNT, Act.TELL_DENY, Act.TELL_POISON,
+        Act.TELL_WEAKEN, Act.TELL_ACCOUNT, Act.TELL_DENY, Act.TELL_POISON, Act.TELL_DEMAND,
     }
 )  # fmt: skip
 _HIDING = frozenset({Act.TELL_CONCEAL, Act.TELL_DENY})
@@ -317,12 +306,13 @@ def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
         if not _HIDDEN_WAY.match(text, start):
             return False
     elif act is Act.TELL_REQUIRED:
-        before = text[max(start - 2 * _NEGATION_REACH, 0) : start]
+        before = text[max(start - _REQUIRED_REACH, 0) : start]
         return text[start:end].lower() == "required" and _NOT_REQUIRED.search(before) is not None
     elif act not in _NEGATABLE:
         return False
-    before = text[max(start - _REFUSAL_REACH, 0) : start]
-    return bool(_NEGATED.search(before[-_NEGATION_REACH:]) or _REFUSED.search(before))
+    if act is Act.TELL_DEMAND and is_forbidden(text, start, end):
+        return True
+    return is_negated(text, start, end) or is_refused(text, start)
 
 
 def _fact(act: Act, number: int, host: str | None, lines: str, *, is_mentioned: bool) -> Fact:

@@ -17,6 +17,7 @@ from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
 from vskill_platform.scan.facts.mentions import is_mention
+from vskill_platform.scan.facts.negations import is_negated
 
 #: A sentence is cut off this far from its anchor.
 _REACH = 240
@@ -29,12 +30,6 @@ _NEGATION = re.compile(
     r"(?i)never|not to|don.t|do not|must not|should not|cannot|can.t(?: \w+)?|do not \w+|don.t \w+"
 )
 _GOVERNED = 40
-#: "Never upload …" tells nobody to upload.
-_NEGATED = re2.compile(
-    r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|no need to)\s+"
-    r"(?:ever\s+)?|不要|请勿|切勿|не |\bno |\bnão |\bnicht )$"
-)
-_NEGATION_REACH = 16
 #: "Do not tell users to run it" is about what users do, not about what they know.
 FOR_USERS = re.compile(
     r" (?:to|how to) (?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go|check|"
@@ -94,7 +89,7 @@ class Sentences:
         anchor = combinations[0].anchor
         if start < self._read.get(anchor, 0):
             return
-        if _is_negated(self._text, start) or FOR_USERS.match(self._text, end):
+        if is_negated(self._text, start, end) or FOR_USERS.match(self._text, end):
             return
         first, last = self._bounds(start, end, combinations[0].sentences)
         # A sentence that was cut off is examined again where it continues.
@@ -176,8 +171,4 @@ def _without_path(link: re.Match[str]) -> str:
 
 
 def _says(pattern: Any, sentence: str) -> bool:
-    return any(not _is_negated(sentence, one.start()) for one in pattern.finditer(sentence))
-
-
-def _is_negated(text: str, start: int) -> bool:
-    return _NEGATED.search(text[max(start - _NEGATION_REACH, 0) : start]) is not None
+    return any(not is_negated(sentence, *one.span()) for one in pattern.finditer(sentence))
