@@ -1,8 +1,8 @@
 """The vocabulary of frames.toml: classes of words, and the frames that combine them."""
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from string import ascii_lowercase, digits
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,7 +11,10 @@ from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.inflect import noun_forms, verb_forms
 
-WORD = re.compile(r"[a-z0-9](?:[a-z0-9’'-]*[a-z0-9])?")  # noqa: RUF001 - as typed
+#: Everything but letters, digits and line ends becomes a space.
+_SEPARATED = bytes(
+    code if chr(code) in f"{ascii_lowercase}{digits}\n" else ord(" ") for code in range(256)
+)
 ADDRESS, MAILBOX = "address", "mailbox"
 
 
@@ -56,18 +59,23 @@ class CompiledFrame(NamedTuple):
     within: int
     #: What a text must contain, whether it is negated or not.
     loose: tuple[int, ...]
+    #: All classes that it asks for, whether negated or not.
+    wanted: int
 
 
 class Lexicon(NamedTuple):
     #: By their first two words; the second is empty for single words.
     phrases: dict[str, dict[str, list[Phrase]]]
-    #: The classes of phrases by their longest word.
-    bits: dict[str, int]
+    #: The classes of phrases by their first word.
+    starts: dict[str, int]
+    #: The longest words of the phrases that frames need.
+    known: frozenset[bytes]
+    #: What such a word, an address or a mailbox is needed for: see `_found_by`.
+    found: dict[bytes | str | None, int]
+    most_needs: int
     frames: list[CompiledFrame]
     #: The words that tell an order from a statement, and what is not to be done.
     grammar: dict[str, frozenset[str]]
-    #: The classes of which a text must contain one to be looked at any further.
-    keys: int
     #: How far the class of a negated word is shifted.
     width: int
     address: int
@@ -79,25 +87,29 @@ def load_lexicon() -> Lexicon:
     data = load_data("frames.toml")
     places = {name: place for place, name in enumerate([*data["class"], ADDRESS, MAILBOX])}
     phrases: dict[str, dict[str, list[Phrase]]] = {}
-    bits: dict[str, int] = {}
-    #: How many phrases each class has: what has fewest is looked for first.
-    sizes: dict[int, int] = {}
+    #: The classes of phrases by their longest word.
+    classes: dict[bytes | str, int] = {ADDRESS: 1 << places[ADDRESS], MAILBOX: 1 << places[MAILBOX]}
     for name, table in data["class"].items():
         bit, is_polar = 1 << places[name], table.get("polar", False)
         for form, is_base in set(_forms(table)):
-            first, *tail = words = form.split()
+            first, *tail = form.split()
             pairs = phrases.setdefault(first, {}).setdefault(tail[0] if tail else "", [])
             pairs.append(Phrase(tuple(tail), bit, is_polar, is_base))
-            longest = max((word for one in words for word in WORD.findall(one)), key=len)
-            bits[longest] = bits.get(longest, 0) | bit
-            sizes[bit] = sizes.get(bit, 0) + 1
-    frames = [_compiled(one, places, sizes) for one in msgspec.convert(data["frame"], list[Frame])]
+            longest = max(words_of(form).split(), key=len)
+            classes[longest] = classes.get(longest, 0) | bit
+    frames = [_compiled(one, places) for one in msgspec.convert(data["frame"], list[Frame])]
+    found = _found_by(frames, classes)
     return Lexicon(
         phrases=phrases,
-        bits=bits,
+        starts={
+            first: union_of(phrase.bit for listed in pairs.values() for phrase in listed)
+            for first, pairs in phrases.items()
+        },
+        known=frozenset(word for word in found if isinstance(word, bytes)),
+        found=found,
+        most_needs=max(len(frame.loose) for frame in frames),
         frames=frames,
         grammar={name: frozenset(text.split()) for name, text in data["grammar"].items()},
-        keys=union_of(frame.loose[0] for frame in frames),
         width=len(places),
         address=1 << places[ADDRESS],
         mailbox=1 << places[MAILBOX],
@@ -117,7 +129,7 @@ def _listed(text: str) -> list[str]:
     return [" ".join(one.split()) for one in text.split(",") if one.strip()]
 
 
-def _compiled(frame: Frame, places: dict[str, int], sizes: dict[int, int]) -> CompiledFrame:
+def _compiled(frame: Frame, places: dict[str, int]) -> CompiledFrame:
     count = len(places)
     low = (1 << count) - 1
 
@@ -125,17 +137,18 @@ def _compiled(frame: Frame, places: dict[str, int], sizes: dict[int, int]) -> Co
         shift = count if name.startswith("no ") else 0
         return 1 << places[name.removeprefix("no ")] + shift
 
-    def size_of(need: int) -> int:
-        return sum(size for one, size in sizes.items() if one & need)
-
     needs = tuple(union_of(map(bit, need.split("|"))) for need in frame.needs)
+    lowered_by = union_of(map(bit, frame.lowered_by))
+    told = bit(frame.told) if frame.told else 0
+    loose = [need & low | need >> count for need in needs]
     return CompiledFrame(
         act=Act[frame.act],
         needs=needs,
-        lowered_by=union_of(map(bit, frame.lowered_by)),
-        told=bit(frame.told) if frame.told else 0,
+        lowered_by=lowered_by,
+        told=told,
         within=frame.within,
-        loose=tuple(sorted((need & low | need >> count for need in needs), key=size_of)),
+        loose=tuple(loose),
+        wanted=union_of((*loose, told)) | lowered_by & low | lowered_by >> count,
     )
 
 
@@ -146,23 +159,42 @@ def union_of(bits: Iterable[int]) -> int:
     return union
 
 
-def possible_frames(lexicon: Lexicon, text: str) -> list[CompiledFrame]:
-    """Return the frames whose words all occur in a text, in whatever order."""
-    words = lexicon.bits.keys() & set(WORD.findall(text.lower()))
-    if not words:
-        return []
-    seen = lexicon.address if "." in text or "0x" in text else 0
+def words_of(text: str) -> bytes:
+    """Return a text whose words are separated by spaces, and its lines as before."""
+    return text.lower().encode("ascii", "replace").translate(_SEPARATED)
+
+
+def possible_frames(lexicon: Lexicon, words: Iterable[bytes], text: str) -> int:
+    """Return the frames whose words all occur in a text, in whatever order, as bits."""
+    found = lexicon.found
+    seen = found[ADDRESS] if "." in text or "0x" in text else found[None]
     if "@" in text:
-        seen |= lexicon.mailbox
-    for word in words:
-        seen |= lexicon.bits[word]
-    if not seen & lexicon.keys:
-        return []
-    found = []
-    for frame in lexicon.frames:
-        for need in frame.loose:
-            if not need & seen:
-                break
-        else:
-            found.append(frame)
-    return found
+        seen |= found[MAILBOX]
+    for word in lexicon.known & set(words):
+        seen |= found[word]
+    possible = seen
+    for place in range(1, lexicon.most_needs):
+        possible &= seen >> place * len(lexicon.frames)
+    return possible & (1 << len(lexicon.frames)) - 1
+
+
+def _found_by(
+    frames: list[CompiledFrame], classes: dict[bytes | str, int]
+) -> dict[bytes | str | None, int]:
+    """Return the needs that each word meets: a bit for each need of each frame.
+
+    All first needs come first, then all second ones, so a few operations on integers tell which
+    frames are possible. None stands for what no word has to meet.
+    """
+    most, count = max(len(frame.loose) for frame in frames), len(frames)
+    needs = [
+        (1 << place * count + number, frame.loose[place] if place < len(frame.loose) else 0)
+        for number, frame in enumerate(frames)
+        for place in range(most)
+    ]
+    met = union_of(bit for bit, need in needs if not need)
+    found: dict[bytes | str | None, int] = {
+        word: met | union_of(bit for bit, need in needs if need & its)
+        for word, its in classes.items()
+    }
+    return {word: bits for word, bits in found.items() if bits != met} | {None: met}

@@ -8,6 +8,7 @@ paragraphs are dismissed by one look at the set of their words.
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from vskill_platform.scan.facts.addresses import names_address, names_mailbox
@@ -19,6 +20,8 @@ from vskill_platform.scan.facts.frame_lexicon import (
     Told,
     load_lexicon,
     possible_frames,
+    union_of,
+    words_of,
 )
 
 #: Words, file names, and the marks that end a clause.
@@ -37,9 +40,10 @@ _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001
 def find_frames(text: str) -> Iterator[Told]:
     """Yield the acts that the sentences of a text express."""
     lexicon = load_lexicon()
+    words = words_of(text)
     shift = 0
-    for paragraph in text.split("\n"):
-        if possible_frames(lexicon, paragraph):
+    for paragraph, its_words in zip(text.split("\n"), words.split(b"\n"), strict=True):
+        if possible_frames(lexicon, its_words.split(), paragraph):
             for start, end in _sentences(paragraph):
                 sentence = paragraph[start:end]
                 for act, is_doubtful in _acts(lexicon, sentence).items():
@@ -58,10 +62,11 @@ def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
 
 def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
     """Return the acts of a sentence, and whether each is doubtful."""
-    possible = possible_frames(lexicon, sentence)
-    if not possible:
+    found = possible_frames(lexicon, words_of(sentence).split(), sentence)
+    if not found:
         return {}
-    words = _Words(lexicon, sentence)
+    possible = [frame for place, frame in enumerate(lexicon.frames) if found >> place & 1]
+    words = _Words(lexicon, sentence, possible)
     acts: dict[Act, bool] = {}
     for frame in possible:
         if words.express(frame):
@@ -78,19 +83,29 @@ class _Hit(NamedTuple):
 
 
 class _Words:
-    """The classes of the words in one sentence."""
+    """The words of one sentence that some frames ask for, by their classes."""
 
-    def __init__(self, lexicon: Lexicon, sentence: str) -> None:
+    def __init__(self, lexicon: Lexicon, sentence: str, frames: list[CompiledFrame]) -> None:
         self._lexicon = lexicon
+        self._sentence = sentence
         self._tokens: list[str] = _TOKEN.findall(sentence.lower())
-        self._everywhere = 0
-        if sum(map(str.isalpha, self._tokens)) >= _MIN_WORDS:
-            self._everywhere |= lexicon.address if names_address(sentence) else 0
-            self._everywhere |= lexicon.mailbox if names_mailbox(sentence) else 0
+        self._wanted = union_of(frame.wanted for frame in frames)
         self._hits = list(self._read())
+        self._bits = union_of(bit for _, bit, _ in self._hits)
+
+    @cached_property
+    def _everywhere(self) -> int:
+        """The classes of the recipients that the sentence names."""
+        if sum(map(str.isalpha, self._tokens)) < _MIN_WORDS:
+            return 0
+        address = self._lexicon.address if names_address(self._sentence) else 0
+        return address | (self._lexicon.mailbox if names_mailbox(self._sentence) else 0)
 
     def express(self, frame: CompiledFrame) -> bool:
         """Tell whether all words that a frame needs are close together."""
+        recipients = self._lexicon.address | self._lexicon.mailbox
+        if not all(need & (self._bits | recipients) for need in frame.needs):
+            return False
         for first, hit in enumerate(self._hits):
             bits, told = self._everywhere, 0
             for place, bit, is_order in self._hits[first:]:
@@ -116,15 +131,15 @@ class _Words:
                 continue
             if word in grammar["negations"] or word.endswith(("n't", "n’t")):  # noqa: RUF001
                 negated_until = place + _NEGATED
+            if not self._lexicon.starts.get(word, 0) & self._wanted:
+                continue
             for phrase in self._phrases_at(place, word):
                 is_negated = phrase.is_polar and place <= negated_until
                 bit = phrase.bit << (self._lexicon.width if is_negated else 0)
                 yield _Hit(place, bit, self._is_order(place, is_base=phrase.is_base))
 
     def _phrases_at(self, place: int, word: str) -> Iterator[Phrase]:
-        pairs = self._lexicon.phrases.get(word)
-        if not pairs:
-            return
+        pairs = self._lexicon.phrases[word]
         yield from pairs.get("", ())
         rest = self._tokens[place + 1 : place + 2]
         for phrase in pairs.get(rest[0], ()) if rest else ():

@@ -171,12 +171,15 @@ def searched_ahead(parts: Iterable[Paragraphs]) -> AbstractContextManager[None]:
     return _lexicon().patterns.searched_ahead(view.text for view in views)
 
 
-def read_prose(part: Paragraphs) -> list[Fact]:
-    """Return what paragraphs tell their reader, in other spellings, too."""
-    facts = _read_as_spelled(part)
+def read_prose(part: Paragraphs, *, is_for_agent: bool = True) -> list[Fact]:
+    """Return what paragraphs tell their reader, in other spellings, too.
+
+    What sentences are about is no order to the agent if they are written for somebody else.
+    """
+    facts = _read_as_spelled(part, is_for_agent=is_for_agent)
     for text in other_spellings(part.text):
         known = {_key(fact) for fact in facts}
-        others = _read_as_spelled(Paragraphs(text, part.first_line))
+        others = _read_as_spelled(Paragraphs(text, part.first_line), is_for_agent=is_for_agent)
         facts += [fact for fact in others if _key(fact) not in known]
     return facts
 
@@ -185,7 +188,7 @@ def _key(fact: Fact) -> tuple[Act, int, str | None, str]:
     return fact.act, fact.line, fact.host, fact.detail
 
 
-def _read_as_spelled(part: Paragraphs) -> list[Fact]:
+def _read_as_spelled(part: Paragraphs, *, is_for_agent: bool) -> list[Fact]:
     plain = part.plain
     places = _find(plain.text, None)
     places += [(Act.TELL_SECRET, start, start + 1) for start in secrets_in(plain.text)]
@@ -200,7 +203,8 @@ def _read_as_spelled(part: Paragraphs) -> list[Fact]:
     if _ESCAPED_SCRIPT.search(marked.text):
         decoded = part.decoded
         facts += _facts_at(part, decoded, _find(decoded.text, _places_of(_MARKED)))
-    return facts + _told_in(part, places) + _downloads(part)
+    told = _told_in(part, places) if is_for_agent else []
+    return facts + told + _downloads(part)
 
 
 def _told_in(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]:
@@ -229,9 +233,8 @@ class WordsInCode(NamedTuple):
 def read_words_in_code(text: str) -> WordsInCode:
     """Return what the words in code tell their reader; no fact is in both lists."""
     words = words_in_code(text)
-    shown = read_prose(Paragraphs(words, 1)) if words.strip() else []
-    # A message of a program is for its user; what it is about is no order to the agent.
-    shown = [fact for fact in shown if not fact.act.name.startswith("TOLD_")]
+    # A message of a program is for its user.
+    shown = read_prose(Paragraphs(words, 1), is_for_agent=False) if words.strip() else []
     code = CodeWords(text, 1)
     # Asked of the joined text: the words that a pattern needs may be on two lines of a comment.
     places = _places_of(ACTS_OF_WORDS_IN_CODE)
