@@ -15,9 +15,18 @@ from vskill_platform.scan.facts.addresses import names_address
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.frame_lexicon import ADDRESS, Frame, Told
+from vskill_platform.scan.facts.negations import is_negated
 
 _SENTENCE_END = re2.compile(r"[.!?](?:\s|$)|[。！？\n]")  # noqa: RUF001 - other scripts
 _MAX_SENTENCE = 600
+#: Verbs that an author can forbid; the other classes are nouns, or contain their negation.
+_VERBS = frozenset({"send", "demand", "keep", "off", "obey", "write"})
+#: "Never send it without a copy to …" is an order.
+_EXCEPTION = re2.compile(
+    r"(?i)\b(?:ohne|außer|weniger|sin|salvo|excepto|menos|sem|exceto|sans|sauf|moins|senza"
+    r"|tranne|meno)\b"
+    r"|без|кроме|меньше|除|不带|以外|なし|없이|외에"
+)
 #: Letters of other scripts, accented letters, and words that every longer sentence has. In a name
 #: such as `example.com` they are no words.
 _FOREIGN = re2.compile(
@@ -74,6 +83,15 @@ class _Sentence:
             self._found[name] = (
                 names_address(self._text)
                 if name == ADDRESS
-                else _lexicon().words[name].search(self._text) is not None
+                else any(
+                    self._counts(name, *found.span())
+                    for found in _lexicon().words[name].finditer(self._text)
+                )
             )
         return self._found[name]
+
+    def _counts(self, name: str, start: int, end: int) -> bool:
+        """Tell whether a word is no verb whose opposite is told."""
+        if name not in _VERBS or not is_negated(self._text, start, end):
+            return True
+        return _EXCEPTION.search(self._text) is not None

@@ -13,7 +13,8 @@ _REACH = 16
 #: "Never upload …" tells nobody to upload.
 _BEFORE = re2.compile(
     r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|n't|no need to)\s+"
-    r"(?:ever\s+)?|(?:不要|请勿|切勿|不得|绝不|不能|不可|不应|禁止|严禁)(?:再|去)?"
+    r"(?:ever\s+)?|(?:不要|请勿|切勿|不得|绝不|不能|不可|不应|禁止|严禁)"
+    r"(?:再|去|[把将][^，。；\n]{1,10})?"  # noqa: RUF001 - Chinese
     r"|(?:^|[^\pL])(?:no|non|n[ãa]o|nunca|jam[áa]s|nicht|nie|не)\s+)$"
 )
 #: "Deaktiviere niemals …", "désactivez jamais …", "frage den Nutzer nie nach …": not "nicht nur".
