@@ -222,7 +222,7 @@ async def test_an_answer_copied_from_the_skill_is_no_answer(
     ended = await process_judged(folder)
 
     assert ended.state is S.NEEDS_REVIEW
-    assert "does not belong to this question" in ended.reason
+    assert "belongs to another request" in ended.reason
 
 
 async def test_a_judge_may_lower_a_medium_finding_if_the_operator_allows_it(

@@ -171,7 +171,9 @@ async def exchange_ci_token(text: str, *, namespace: str) -> NewToken:
 
     async def note_use() -> list[Operation]:
         if await is_used_ci_token(issuer, token_id):
-            raise NotSignedIn("the token of the CI system was used already; a job requests its own")
+            raise NotSignedIn(
+                "the token of the CI system was used already; each job must request its own"
+            )
         stored = await get_trusted_publisher(publisher.id)
         if stored is None or stored.record.repository_id not in {"", job.repository_id}:
             raise NotSignedIn("the trusted publisher has just been removed or changed")

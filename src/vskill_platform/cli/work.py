@@ -26,7 +26,9 @@ def work(*, drain: bool, cron: bool) -> None:
     Any number of workers can share the jobs of --cron: each job runs on one of them at a time.
     """
     if drain and cron:
-        raise click.UsageError("--drain ends with the queue, and --cron never does; choose one")
+        raise click.UsageError(
+            "--drain exits when the queue is empty, --cron never exits; choose one"
+        )
 
     async def run(env: WorkerEnv) -> None:
         stop = stop_on_signals(env.settings.stop_grace)

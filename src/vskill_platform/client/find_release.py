@@ -132,8 +132,8 @@ def find_release(
         return release
     if wanted.is_latest and release.current_version is None:
         raise NotFound(
-            f"every version of {release.slug} is yanked; to install one anyway, name it exactly: "
-            f"{release.slug}@{release.version}"
+            f"every version of {release.slug} is yanked; to install one anyway, use its "
+            f"exact version: {release.slug}@{release.version}"
         )
     return add_files(registry, release)
 
@@ -222,12 +222,14 @@ def best_version(versions: list[VersionItem], wanted: VersionRange, name: str) -
     if found:
         return found
     if not available:
-        raise NotFound(f"{name} has no version that can be installed without naming it exactly")
+        raise NotFound(f"{name} has no version that can be installed without its exact version")
     some = ", ".join(available[:_MAX_NAMED]) + (", …" if len(available) > _MAX_NAMED else "")
     yanked = [item.version for item in versions if item.standing == YANKED]
     left_out = wanted.best_of(yanked)
     hint = (
-        f" {left_out} matches, but was yanked: name it exactly to install it." if left_out else ""
+        f" {left_out} matches, but was yanked: use its exact version to install it."
+        if left_out
+        else ""
     )
     raise NotFound(f"no version of {name} matches {wanted.text!r}; available: {some}.{hint}")
 

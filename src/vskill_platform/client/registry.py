@@ -221,7 +221,7 @@ class Registry:
                 )
             options.pop("params", None)
             url = target
-        raise RegistryError(f"{self._where(path)} redirects without end")
+        raise RegistryError(f"{self._where(path)} redirects too many times")
 
     def _target(self, path: str, url: str, answer: Answer) -> str:
         """Return where a redirect leads; raise if nothing may be sent there."""

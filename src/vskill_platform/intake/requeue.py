@@ -120,5 +120,5 @@ async def _start(
         queue_submission(opened),
     ]
     if await commit(operations) is None:
-        raise Overtaken("its state has just changed; look at it again")
+        raise Overtaken("its state has just changed; check it again")
     return opened

@@ -66,7 +66,7 @@ async def _count(size: int) -> list[Operation]:
     quota = stored.record
     if quota.bytes + size > MAX_ANONYMOUS_BYTES:
         raise TooMany(
-            "too many subscriptions of visitors without an account on this day; sign in, or name "
+            "too many subscriptions of visitors without an account today; sign in, or name "
             "the skills in the URL of the stream",
             retry_after=_RETRY_AFTER,
         )

@@ -93,7 +93,7 @@ async def verify_signed(
     header = _read_header(text)
     algorithm, key_id = header.get("alg"), header.get("kid")
     if algorithm not in _KEY_OF:
-        raise _refused("is signed in a way that is not allowed")
+        raise _refused("uses a signature algorithm that is not allowed")
     provider = await find_provider(issuer)
     keys = _usable_keys(provider, algorithm, key_id)
     if not keys:
@@ -104,7 +104,7 @@ async def verify_signed(
     try:
         token = jwt.decode(text, keys[0], algorithms=[algorithm])
     except (JoseError, ValueError, TypeError, RecursionError) as error:
-        raise _refused("has a wrong signature") from error
+        raise _refused("has an invalid signature") from error
     _check_claims(token.claims, issuer, audience)
     return token.claims
 
@@ -117,7 +117,7 @@ def _read_header(text: str) -> Mapping[str, Any]:
     except (JoseError, ValueError, TypeError, RecursionError) as error:
         raise _refused("cannot be read") from error
     if "crit" in header:
-        raise _refused("needs an extension that is unknown here")
+        raise _refused("requires an unknown extension")
     return header
 
 
@@ -153,18 +153,18 @@ def read_unverified(text: str) -> Mapping[str, Any]:
 def _check_claims(claims: Mapping[str, Any], issuer: str, client_id: str) -> None:
     now, leeway = get_now().timestamp(), LEEWAY.total_seconds()
     if claims.get("iss") != issuer:
-        raise _refused("was made by another provider")
+        raise _refused("was issued by another provider")
     audience = claims.get("aud")
     names = [audience] if isinstance(audience, str) else audience
     if not isinstance(names, list) or client_id not in names:
-        raise _refused("was made for another application")
+        raise _refused("was issued for another application")
     if claims.get("azp", client_id) != client_id or (len(names) > 1 and "azp" not in claims):
-        raise _refused("was made for another application")
+        raise _refused("was issued for another application")
     expires, issued = _time(claims, "exp"), _time(claims, "iat")
     if expires <= now - leeway:
         raise _refused("has expired")
     if max(issued, _time(claims, "nbf", missing=now)) > now + leeway:
-        raise _refused("is from the future: compare the clocks of both machines")
+        raise _refused("was issued in the future: compare the clocks of both machines")
 
 
 def _time(claims: Mapping[str, Any], name: str, *, missing: float = float("-inf")) -> float:

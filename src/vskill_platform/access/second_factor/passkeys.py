@@ -271,9 +271,9 @@ async def _use_challenge(credential: str, *, adds_for: str) -> str:
     digest = digest_of(challenge)
     stored = await get_challenge(digest)
     if stored is None or stored.record.adds_for != adds_for:
-        raise NotSignedIn("That took too long, or was done before. Try again.")
+        raise NotSignedIn("That has expired or was used before. Try again.")
     if await commit([delete_challenge(digest, stored)]) is None:
-        raise NotSignedIn("That took too long, or was done before. Try again.")
+        raise NotSignedIn("That has expired or was used before. Try again.")
     return challenge
 
 

@@ -128,7 +128,7 @@ class Writer:
                 raise self._database.report(error) from error
             except asyncpg.PostgresError as error:
                 raise self._database.report(error) from error
-        raise self._database.report(ConnectionError("the connection was lost again and again"))
+        raise self._database.report(ConnectionError("the connection was lost repeatedly"))
 
     async def _call(self, group_id: UUID, commits: Sequence[Prepared]) -> Sequence[int | None]:
         arguments = [
@@ -164,7 +164,7 @@ class Writer:
                 if loop.time() >= give_up_at:
                     raise OutcomeUnknown(
                         f"{self._database.place.shown}: the connection was lost during a commit, "
-                        "and whether it was applied is unknown; look before you repeat it"
+                        "and whether it was applied is unknown; check before you repeat it"
                     ) from again
                 await asyncio.sleep(_LONGEST_PAUSE_SECONDS)
 

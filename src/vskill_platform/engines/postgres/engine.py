@@ -92,7 +92,7 @@ async def open_postgres(
     listen_at = read_url(options.listen_url) if options.listen_url else place
     if listen_at.is_pooled:
         log.warning(
-            "no notifications through a pooler: waiting workers and pages look every second; set "
+            "no notifications through a pooler: waiting workers and pages poll every second; set "
             "VSKILL_DATABASE_LISTEN_URL to the server itself"
         )
     # Channels are named after the schema, so both must name the same one.

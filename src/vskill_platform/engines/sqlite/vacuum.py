@@ -36,7 +36,7 @@ def _check_space(connection: apsw.Connection, path: Path) -> None:
     free = shutil.disk_usage(path.resolve().parent).free
     if free < needed:
         raise ConfigError(
-            f"{path}: needs {needed:,} bytes on this disk for a moment, {free:,} are free; "
+            f"{path}: needs {needed:,} bytes on this disk temporarily, {free:,} are free; "
             "nothing was changed"
         )
 

@@ -40,7 +40,7 @@ async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVe
         raise NotFound(f"the index of {mirror.name} has no skill {name!r}")
     entry = read_shape(mirror, named[0], _Entry)
     if revision and entry.digest != revision:
-        raise SourceRefused(f"{mirror.name} has replaced {name} meanwhile; ask for it again")
+        raise SourceRefused(f"{mirror.name} has replaced {name} in the meantime; request it again")
     return RemoteVersion(
         revision=entry.digest,
         url=urljoin(mirror.url + _INDEX, entry.url),

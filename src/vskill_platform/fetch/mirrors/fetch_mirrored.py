@@ -80,7 +80,7 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
         raise SourceRefused(f"{slug} belongs to a mirror that is no longer configured")
     name = name_at_mirror(mirror, named)
     if is_offline(mirror) or not mirror.takes(name):
-        raise SourceRefused(f"the operator does not let {name} be fetched from {mirror.name}")
+        raise SourceRefused(f"the operator does not allow {name} to be fetched from {mirror.name}")
     try:
         found = await find_there(mirror, name, reach, revision=source.revision)
         if found.withdrawn:
@@ -105,8 +105,8 @@ async def _check_as_seen(slug: str, found: RemoteVersion) -> None:
     content = seen.record.content_of(found.revision) if seen else ""
     if content and content != found.content:
         raise SourceRefused(
-            f"the content of {found.revision} was replaced since it was first seen; it is taken as "
-            "a new version when it is compared again"
+            f"the content of {found.revision} was replaced since it was first seen; the next "
+            "comparison treats it as a new version"
         )
 
 

@@ -70,7 +70,7 @@ class MirrorClient:
                     f"{self.mirror.name} redirects to {origin_of(target)}, which is another host"
                 )
             url = target
-        raise SourceRefused(f"{self.mirror.name} redirects without end")
+        raise SourceRefused(f"{self.mirror.name} redirects too many times")
 
     def _checked(self, answer: MirrorAnswer) -> MirrorAnswer:
         if answer.status == httpx2.codes.OK:

@@ -136,7 +136,7 @@ async def complete_versions(slug: str) -> list[SkillVersion]:
         # The skill is written unchanged, so that the search index reads it again.
         unchanged = write_skill(skill.record, expected=skill.revision)
         if await commit([*operations, unchanged]) is None:
-            log.info("digests not stored: the skill changed meanwhile", slug=slug)
+            log.info("digests not stored: the skill was changed in the meantime", slug=slug)
     return versions
 
 

@@ -71,7 +71,7 @@ def read_answer(content: str, evidence: JudgeEvidence, *, call: str) -> CheckedA
         wrong = shorten(clean(str(error)))
         raise JudgeFailed(f"the judge's answer does not match the schema: {wrong}") from error
     if answer.call != call:
-        raise JudgeFailed("the judge's answer does not belong to this question")
+        raise JudgeFailed("the judge's answer belongs to another request")
     if answer.verdict is not Opinion.PUBLISH and not answer.reasons:
         raise JudgeFailed(f"the judge says {answer.verdict.value} but gives no reason")
     return CheckedAnswer(

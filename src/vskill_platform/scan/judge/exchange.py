@@ -60,7 +60,7 @@ class Completion(msgspec.Struct, frozen=True):
                 tokens=self.tokens,
             )
         if not first.message.content:
-            raise JudgeFailed("the judge did not answer the question", tokens=self.tokens)
+            raise JudgeFailed("the judge gave an empty answer", tokens=self.tokens)
         return first.message.content
 
 

@@ -221,7 +221,7 @@ class AccessMiddleware:
         request.scope["state"][NEW_VISIT] = found.new_visit
         self._count(request, quota_key(found.visitor))
         if cannot_exist(path):
-            raise NotFound("no page has this address")
+            raise NotFound("there is no page at this address")
 
     def _count(self, request: WebRequest, who: str) -> None:
         settings = get_settings()

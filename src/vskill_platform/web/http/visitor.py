@@ -206,7 +206,7 @@ async def identify_by_path(connection: Connection, token: str) -> Identified:
     So it must be one that can only read, and it is accepted where clients cannot send headers.
     """
     if not is_read(connection.scope) or not connection.scope["path"].startswith(_READ_BY_PATH):
-        raise NotFound("no page has this address")
+        raise NotFound("there is no page at this address")
     visitor = await _by_token(token, address_of(connection))
     if visitor.scopes != {TokenScope.READ}:
         raise NotSignedIn("a token in a URL must have the scope read and no other")

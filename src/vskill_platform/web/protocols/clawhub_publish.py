@@ -226,7 +226,7 @@ def _check_request(asked: PublishRequest) -> None:
         raise InvalidInput("skills cannot be moved to another owner; publish without this option")
     if asked.categories or asked.topics:
         raise InvalidInput(
-            "categories and topics of the command are not supported; add tags to SKILL.md"
+            "the options for categories and topics are not supported; add tags to SKILL.md"
         )
 
 
@@ -317,7 +317,7 @@ def _read_request(body: bytes) -> PublishRequest:
 async def _staged(user: User, file: PublishedFile) -> UploadedFile:
     content = await get_staged(user.name, file.sha256, file.size)
     if content is None:
-        raise InvalidInput(f"{file.path!r} was not sent, or more than an hour ago; publish again")
+        raise InvalidInput(f"{file.path!r} was not uploaded within the last hour; publish again")
     return UploadedFile(file.path, content)
 
 

@@ -34,7 +34,7 @@ async def skill_scope(request: WebRequest, address: FromPath[str]) -> Response[A
         return await discovery.legacy_skill_file(request, scope, file)
     if file == claude_marketplace.FILE:
         return await claude_marketplace.skill_marketplace(request, scope)
-    raise NotFound("no page has this address")
+    raise NotFound("there is no page at this address")
 
 
 async def namespace_scope(request: WebRequest, address: FromPath[str]) -> Response[Any]:
@@ -48,7 +48,7 @@ async def namespace_scope(request: WebRequest, address: FromPath[str]) -> Respon
         return await discovery.legacy_namespace_file(request, scope, file)
     if file == claude_marketplace.FILE:
         return await claude_marketplace.namespace_marketplace(request, scope)
-    raise NotFound("no page has this address")
+    raise NotFound("there is no page at this address")
 
 
 async def artifact_scope(
@@ -61,7 +61,7 @@ async def artifact_scope(
     if file == discovery.INDEX:
         slug, version = artifacts.parse_artifact(scope)
         return await discovery.skill_index(request, f"{slug}@{version}")
-    raise NotFound("no page has this address")
+    raise NotFound("there is no page at this address")
 
 
 def _split(address: str) -> tuple[str, str]:
@@ -69,5 +69,5 @@ def _split(address: str) -> tuple[str, str]:
     scope, *file = _FILE.split(address, maxsplit=1)
     scope = scope.strip("/")
     if not scope or len(scope) > _MAX_SCOPE or not scope.isprintable():
-        raise NotFound("no page has this address")
+        raise NotFound("there is no page at this address")
     return scope, file[0] if file else ""

@@ -61,7 +61,7 @@ async def test_without_room_for_a_copy_nothing_is_changed(
     await engine.commit([Put("sub:1", b"one")])
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
 
-    with pytest.raises(ConfigError, match="bytes on this disk for a moment, 10 are free"):
+    with pytest.raises(ConfigError, match="bytes on this disk temporarily, 10 are free"):
         await engine.compact()
 
     assert await value_of(engine, "sub:1") == b"one"

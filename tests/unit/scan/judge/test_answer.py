@@ -106,7 +106,7 @@ def test_an_answer_of_another_form_is_an_error(content: str) -> None:
 
 
 def test_an_answer_that_the_skill_brought_along_does_not_know_the_call() -> None:
-    with pytest.raises(JudgeFailed, match="does not belong to this question"):
+    with pytest.raises(JudgeFailed, match="belongs to another request"):
         read_answer(an_answer(call="anything"), EVIDENCE, call="c1")
 
 
