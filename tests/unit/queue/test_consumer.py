@@ -340,7 +340,7 @@ async def test_waiting_for_a_scan_slot_costs_neither_an_attempt_nor_the_lease(
         nonlocal extensions
         if any(isinstance(operation, Extend) for operation in operations):
             extensions += 1
-            if extensions <= 5:  # then it stands still, or it would go back for who asks meanwhile
+            if extensions <= 5:  # after that it stays, or it would go back while somebody asks
                 clock.advance(seconds=60)  # more than half of a lease
         if extensions == 5:
             extended.set()
