@@ -4,6 +4,7 @@ Only sentences that are not English are looked at: with letters beyond ASCII, or
 words of another language.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,7 +18,8 @@ from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.frame_lexicon import ADDRESS, Frame, Told
 from vskill_platform.scan.facts.negations import is_negated
 
-_SENTENCE_END = re2.compile(r"[.!?](?:\s|$)|[。！？\n]")  # noqa: RUF001 - other scripts
+#: `re` takes a fifth of the time of re2 here.
+_SENTENCE_END = re.compile(r"[.!?](?:[ \t\n\r\f]|\Z)|[。！？\n]")  # noqa: RUF001 - other scripts
 _MAX_SENTENCE = 600
 #: Verbs that an author can forbid; the other classes are nouns, or contain their negation.
 _VERBS = frozenset({"send", "demand", "keep", "off", "obey", "write"})
