@@ -440,7 +440,7 @@ async def test_files_sent_one_by_one_become_a_submission(registry: Registry) -> 
     assert stored
     assert stored.record.source.url == "upload:@ada/tidy-notes"
     assert stored.record.requested_version == "2.1.0"
-    assert (again.status_code, "was not sent" in again.text) == (400, True)
+    assert (again.status_code, "was not uploaded" in again.text) == (400, True)
 
 
 async def test_one_file_cannot_be_published_under_more_paths_than_a_skill_may_have_bytes(
