@@ -63,7 +63,8 @@ async def _platform_on(engine: str, folder: Path) -> AsyncIterator[Platform]:
 
 
 @pytest.mark.timeout(180)  # four processes start here, on a busy machine one after the other
-@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 async def test_any_process_answers_for_all_of_them(engine: str, tmp_path: Path, port: int) -> None:
     async with _platform_on(engine, tmp_path) as platform:
         server, pids = _serve(platform, port)

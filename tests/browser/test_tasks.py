@@ -237,6 +237,7 @@ def test_text_that_was_not_saved_is_still_there_when_the_admin_comes_back(cyd: P
     expect(editor).to_have_value(saved)
 
 
+@pytest.mark.slow
 def test_the_review_desk_is_worked_through_with_the_keyboard(
     cyd: Page, ben: Page, registry: Registry
 ) -> None:

@@ -214,7 +214,10 @@ def test_a_redirect_on_the_same_host_keeps_the_token(server: ScriptedServer) -> 
 def test_redirects_without_end_are_an_error(server: ScriptedServer) -> None:
     server.replies = [Reply(302, b"", {"Location": "/x"})]
 
-    with Registry(server.url) as registry, pytest.raises(RegistryError, match="redirects too many times"):
+    with (
+        Registry(server.url) as registry,
+        pytest.raises(RegistryError, match="redirects too many times"),
+    ):
         registry.get_json("/x")
 
 
