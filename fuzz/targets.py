@@ -15,15 +15,19 @@ from fuzz.skill_from_bytes import pieces_of, write_skill
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.model.verdict import FindingKind, Verdict
+from vskill_platform.scan.collect.code_signs import code_signs
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
 from vskill_platform.scan.collect.file_facts import file_facts
 from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.instruction_files import mark_instruction_files
+from vskill_platform.scan.collect.link_facts import link_facts
 from vskill_platform.scan.collect.locate_facts import Fragments
 from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.remote_settings import remote_settings
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
+from vskill_platform.scan.collect.settings_signs import settings_signs
+from vskill_platform.scan.collect.trace_program import trace_program
 from vskill_platform.scan.facts import hidden_text
 from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.decode_text import decode_literal, find_encoded
@@ -32,6 +36,7 @@ from vskill_platform.scan.facts.hosts import classify_host, hosts_in
 from vskill_platform.scan.facts.leaked_secrets import find_leaked_secrets, redact
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import read_prose, read_words_in_code
+from vskill_platform.scan.facts.told import find_told
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
 from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
 from vskill_platform.scan.languages.python.read_python import read_python
@@ -258,6 +263,25 @@ def _words_in_code(raw: bytes) -> None:
     _read(lambda text: [fact for facts in read_words_in_code(text) for fact in facts], _text(raw))
 
 
+def _orders(raw: bytes) -> None:
+    """Find what sentences are about, in any language and next to a row of a numbered table."""
+    text = _text(raw)
+    for shown in (text, f"| 1 | {text} |\n", f"1. [{text}](https://a.acme.dev)\n"):
+        _markdown(shown.encode())
+    for told in find_told(text, []):
+        if not 0 <= told.start < told.end <= len(text):
+            raise Broken("a sentence stands outside of the text")
+
+
+def _links(raw: bytes) -> None:
+    text = _text(raw)
+    _located(link_facts([_file("SKILL.md", text)]), text)
+
+
+def _signs(text: str) -> list[Fact]:
+    return [*code_signs(text), *settings_signs(text)]
+
+
 def _file_bytes(raw: bytes) -> None:
     """Take bytes for files of many kinds: media have a structure, texts an encoding."""
     texts = read_bytes(raw).texts
@@ -341,7 +365,7 @@ def _pumped(raw: bytes) -> None:
 _PUMPED: tuple[Check, ...] = (
     *(_language(reader) for reader in _READERS), _markdown, _decode, _hidden, _settings,
     _encoded_texts, _frontmatter_values, _any_text, _words_in_code, _file_bytes, _named_files,
-    _remote_settings,
+    _remote_settings, _orders, _links, _language(_signs), _language(trace_program),
 )  # fmt: skip
 TARGETS: dict[str, FuzzTarget] = {
     "skill": FuzzTarget(check=_skill, seeds=seeds.skills),
@@ -366,6 +390,10 @@ TARGETS: dict[str, FuzzTarget] = {
     "frontmatter_values": FuzzTarget(check=_frontmatter_values, seeds=seeds.frontmatter),
     "any_text": FuzzTarget(check=_any_text, seeds=seeds.any_text),
     "words_in_code": FuzzTarget(check=_words_in_code, seeds=seeds.markdown),
+    "orders": FuzzTarget(check=_orders, seeds=seeds.orders, max_bytes=16 * 1024),
+    "links": FuzzTarget(check=_links, seeds=seeds.links),
+    "signs": FuzzTarget(check=_language(_signs), seeds=seeds.any_text),
+    "trace_program": FuzzTarget(check=_language(trace_program), seeds=seeds.any_text),
     "file_bytes": FuzzTarget(check=_file_bytes, seeds=seeds.files),
     "named_files": FuzzTarget(check=_named_files, seeds=seeds.named_files),
     "pumped": FuzzTarget(
