@@ -4,7 +4,10 @@ import ast
 import inspect
 import re
 import runpy
+import subprocess
+import textwrap
 import tomllib
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -376,6 +379,32 @@ def test_the_versions_of_clients_are_those_that_are_run() -> None:
             told.setdefault(name, set()).update(row[1].split(", "))
 
     assert {name: told[name] for name in told.keys() - {"git", "vskill"}} == run
+
+
+@all_cases("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_code_block_can_be_read(document: Path) -> None:
+    lines = document.read_text().splitlines()
+    fences = [number for number, line in enumerate(lines) if line.lstrip().startswith("```")]
+    assert len(fences) % 2 == 0, "a block has no end"
+
+    for first, last in zip(fences[::2], fences[1::2], strict=True):
+        language = lines[first].strip().removeprefix("```")
+        block = textwrap.dedent("\n".join(lines[first + 1 : last]))
+        assert " " not in language, f"{document.name}:{first + 1}: text after the language"
+        _PARSERS.get(language, str)(block)
+
+
+def _check_shell(text: str) -> None:
+    done = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), text
+
+
+_PARSERS: Mapping[str, Callable[[str], object]] = {
+    "toml": tomllib.loads,
+    "yaml": yaml.safe_load,
+    "json": msgspec.json.decode,
+    "sh": _check_shell,
+}
 
 
 def test_the_readme_has_its_two_commands() -> None:

@@ -196,7 +196,14 @@ class Outdated(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_outdated(registry: Registry, skill: LockedSkill) -> Outdated:
     """Return the versions that an installed skill could be updated to."""
-    versions = list_versions(registry, skill.slug)
+    try:
+        versions = list_versions(registry, skill.slug)
+    except RegistryUnavailable:
+        raise
+    except RegistryError as error:
+        if error.status not in {_FORBIDDEN, _NOT_FOUND, _GONE}:
+            raise
+        return _without_versions(skill, check_installed(registry, skill))
     wanted = parse_range(skill.range)
     try:
         newest: str | None = wanted.exact or best_version(versions, wanted, skill.slug)
@@ -211,6 +218,18 @@ def check_outdated(registry: Registry, skill: LockedSkill) -> Outdated:
         latest=next((item.version for item in versions if item.standing == "latest"), None),
         reason=f"{mine.standing}: {mine.reason}" if mine and mine.reason else "",
         deprecated=mine.deprecated.words if mine and mine.deprecated else "",
+    )
+
+
+def _without_versions(skill: LockedSkill, status: InstalledStatus) -> Outdated:
+    """Return what to show of a skill that is no longer available."""
+    return Outdated(
+        slug=skill.slug,
+        version=skill.version,
+        range=skill.range,
+        wanted=None,
+        latest=None,
+        reason=f"{status.state}: {status.reason}",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.clocks import NOON
 from tests.unit.client.in_process import URL, Wire, in_thread, wired
 from tests.unit.web.api_cast import Registry as Served
 from tests.unit.web.api_cast import open_registry
@@ -17,8 +18,10 @@ from vskill_platform.cli.main import cli
 from vskill_platform.client.scope import LOCK_NAME, STAGING
 from vskill_platform.errors import VskillError
 from vskill_platform.model.block import digest_subject
+from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.publish.moderation.block_skill import block
+from vskill_platform.publish.moderation.delete_skill import delete_skill
 from vskill_platform.publish.moderation.deprecate import deprecate
 from vskill_platform.publish.moderation.yank_version import yank_version
 from vskill_platform.runtime.env import WorkerEnv
@@ -343,6 +346,25 @@ async def test_outdated_shows_where_an_update_would_go(
         {"slug": SLUG, "installed": "1.0.0", "range": "1.0.0", "wanted": "1.0.0",
          "latest": "1.0.1", "reason": "", "updateAvailable": False},
     ]  # fmt: skip
+
+
+async def test_outdated_lists_a_skill_that_was_taken_down_or_deleted(
+    run: Run, served: Served
+) -> None:
+    await run("install", SLUG)
+    await change_skill(served.env, SLUG, down=TakenDown(reason="it steals", by="cyd", at=NOON))
+
+    down = await run("outdated")
+    await delete_skill(SLUG, reason="a mistake", actor="cyd", is_admin=True)
+    gone = await run("outdated", "--json")
+
+    assert (down.exit_code, down.stderr) == (0, "")
+    assert down.stdout.startswith(f"{SLUG}\t1.0.0\t-\t-\tgone: ")
+    assert "it steals" in down.stdout
+    assert gone.exit_code == 0
+    (row,) = json.loads(gone.stdout)["results"]
+    assert (row["wanted"], row["latest"], row["updateAvailable"]) == (None, None, False)
+    assert "a mistake" in row["reason"]
 
 
 async def test_files_left_by_a_killed_run_are_gone_after_the_next_command(

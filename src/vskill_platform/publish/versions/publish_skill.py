@@ -71,9 +71,11 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True):
     operations: list[Operation]
     #: Whether the skill is private, and with it its submission.
     is_private: bool
+    #: Why it has not the version that the publisher asked for; empty if it has.
+    note: str = ""
 
     def in_words(self) -> str:
-        return f"published as {self.slug} {self.version}"
+        return " ".join(filter(None, ("published as", self.slug, self.version, self.note)))
 
 
 def publish(
@@ -137,13 +139,10 @@ async def prepare_publication(
     await check_kept(target.skill, submission, snapshot.digest)
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
-    version = _version(snapshot, archive.sha256, submission, now)
+    version = _version(snapshot, archive.sha256, submission, now, sketch)
+    named = name_version(target.skill, versions, submission, manifest, target.gone)
     version = msgspec.structs.replace(
-        version,
-        slug=target.slug,
-        number=target.next_number,
-        version=name_version(target.skill, versions, submission, manifest, target.gone),
-        capabilities=sketch.capabilities,
+        version, slug=target.slug, number=target.next_number, version=named.version
     )
     parent = await parent_commit(versions, target.skill)
     version = await with_digests(version, archive.content, parent=parent)
@@ -157,12 +156,20 @@ async def prepare_publication(
         *always,
     ]
     return Publication(
-        slug=target.slug, version=version.version, operations=operations, is_private=is_private
+        slug=target.slug,
+        version=version.version,
+        operations=operations,
+        is_private=is_private,
+        note=named.note,
     )
 
 
 def _version(
-    snapshot: Snapshot, archive_sha256: str, submission: Submission, now: datetime
+    snapshot: Snapshot,
+    archive_sha256: str,
+    submission: Submission,
+    now: datetime,
+    sketch: SkillSketch,
 ) -> SkillVersion:
     """Return a version of these files without target and number."""
     return SkillVersion(
@@ -175,6 +182,7 @@ def _version(
         commit_sha=snapshot.commit_sha,
         submission_id=submission.id,
         published_at=now,
+        capabilities=sketch.capabilities,
     )
 
 

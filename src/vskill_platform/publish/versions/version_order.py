@@ -4,14 +4,18 @@ A version of a mirrored skill that a client named may be lower than others that 
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from vskill_platform.base.show_text import show
 from vskill_platform.errors import SlugTaken
 from vskill_platform.model.skill import (
+    FIRST_VERSION,
     PublishedSkill,
     SkillManifest,
     SkillVersion,
+    is_version,
     known_version,
     newest_version,
     next_version,
@@ -22,6 +26,8 @@ from vskill_platform.model.source import SourceKind
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.deleted_skill_store import DeletedSkill
 from vskill_platform.stores.records import Stored
+
+_MAX_SHOWN = 40
 
 
 def is_older_version(skill: PublishedSkill | None, submission: Submission) -> bool:
@@ -51,22 +57,36 @@ def find_known(
     return same
 
 
+class NewVersion(NamedTuple):
+    version: str
+    #: Why the version that the publisher asked for was not used; empty if it was.
+    note: str = ""
+
+
 def name_version(
     skill: PublishedSkill | None,
     versions: Sequence[SkillVersion],
     submission: Submission,
     manifest: SkillManifest,
     gone: Stored[DeletedSkill] | None,
-) -> str:
+) -> NewVersion:
     """Return the version of new content; *gone* is what was deleted under its slug."""
     source = submission.source
     if source.is_pinned and gone is None:
-        return submission.requested_version
+        return NewVersion(submission.requested_version)
     deleted = gone.record.version or None if gone else None
     newest = newest_version(versions, skill) or deleted
     requested = submission.requested_version or manifest.metadata.get("version")
     tagged = version_of_tag(source.ref) if source.kind is SourceKind.GIT else None
-    return next_version(newest, requested, tagged)
+    version = next_version(newest, requested, tagged)
+    if not requested or version in {requested, tagged}:
+        return NewVersion(version)
+    why = (
+        f"which is not higher than {newest}"
+        if newest and is_version(requested)
+        else f"which is not a version such as {FIRST_VERSION}"
+    )
+    return NewVersion(version, f"instead of {show(requested, limit=_MAX_SHOWN)}, {why}")
 
 
 def put_in_order(

@@ -118,6 +118,49 @@ async def test_a_tag_gives_the_number_unless_the_manifest_does(
     assert [first.version, second.version, third.version] == ["0.4.0", "0.7.0", "0.8.0"]
 
 
+async def test_the_result_says_why_a_requested_version_was_not_used(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    folder, said = a_skill_folder(tmp_path), list[str]()
+
+    async def next_one(*, requested: str | None = None, by: str = "", tag: str = "") -> None:
+        (folder / "more.md").write_text(f"more {len(said)}")
+        done = await publish(folder, bound, requested=requested, by_submitter=by, tag=tag)
+        said.append(done.in_words().partition(" ")[2].partition(" ")[2].partition(" ")[2])
+
+    await next_one(requested="1.2.0")
+    await next_one(requested="1.2.0")
+    await next_one(requested="1.1.0")
+    await next_one(requested="v2")
+    await next_one(requested="2.0.0", by="1.0.0")
+    await next_one(requested="2.0.0")
+    await next_one()
+    await next_one(requested="x" * 500)
+
+    assert said[:-1] == [
+        "1.2.0",
+        "1.2.1 instead of 1.2.0, which is not higher than 1.2.0",
+        "1.2.2 instead of 1.1.0, which is not higher than 1.2.1",
+        "1.2.3 instead of v2, which is not a version such as 1.0.0",
+        "1.2.4 instead of 1.0.0, which is not higher than 1.2.3",
+        "2.0.0",
+        "2.0.1",
+    ]
+    assert len(said[-1]) < 120
+
+
+async def test_a_tag_that_gives_the_number_is_not_explained(
+    bound: WorkerEnv, tmp_path: Path
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    await publish(folder, bound, tag="v1.0.0")
+    (folder / "more.md").write_text("more")
+
+    tagged = await publish(folder, bound, tag="v1.1.0", requested="1.0.0")
+
+    assert tagged.in_words() == "published as git.example/ada/notes/tidy-notes 1.1.0"
+
+
 async def test_the_version_that_the_submitter_asks_for_precedes_the_manifest(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
