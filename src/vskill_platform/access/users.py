@@ -1,6 +1,6 @@
 """Add, disable and enable users, and change roles and passwords; all changes are audited."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -12,7 +12,7 @@ from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_now
-from vskill_platform.stores.oidc_store import get_oidc_link_of
+from vskill_platform.stores.oidc_store import expect_no_oidc_link, get_oidc_link_of
 from vskill_platform.stores.one_time_link_store import delete_one_time_links_for
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.session_store import delete_sessions
@@ -98,7 +98,7 @@ async def disable_user(name: str, *, actor: str, reason: str = "") -> User:
         audit=("user disable", "disabled, signed out everywhere"),
         actor=actor,
         reason=reason,
-        more=await delete_one_time_links_for(user.name),
+        also=lambda: delete_one_time_links_for(user.name),
     )
 
 
@@ -116,33 +116,42 @@ async def enable_user(name: str, *, actor: str, reason: str = "") -> User:
 async def set_break_glass(name: str, *, is_on: bool, actor: str, reason: str = "") -> User:
     """Let a user sign in with a password even if passwords are turned off, or no longer."""
     user = await find_user(name)
-    if is_on and await get_oidc_link_of(user.name):
-        raise NotAllowed(
-            f"{user.name} is linked to an account of the sign-on provider, whose groups decide the "
-            "role; unlink it first, or use another account"
-        )
+
+    async def without_link() -> list[Operation]:
+        if not is_on:
+            return []
+        if await get_oidc_link_of(user.name):
+            raise NotAllowed(
+                f"{user.name} is linked to an account of the sign-on provider, whose groups decide "
+                "the role; unlink it first, or use another account"
+            )
+        return [expect_no_oidc_link(user.name)]
+
     return await _change(
         user.name,
         lambda user: msgspec.structs.replace(user, is_break_glass=is_on),
         audit=("user break-glass", "can use a password" if is_on else "is a normal account"),
         actor=actor,
         reason=reason,
+        also=without_link,
     )
 
 
 async def set_password(name: str, password: str, *, actor: str, reason: str = "") -> User:
     """Set a user's password; it ends the user's sessions and revokes password links."""
     user = await find_user(name)
+    written = await prepare_password(user.name, password)
+
+    async def replace_password() -> list[Operation]:
+        return [written, *await delete_one_time_links_for(user.name)]
+
     return await _change(
         user.name,
         _sign_out,
         audit=("user set-password", "signed out everywhere"),
         actor=actor,
         reason=reason,
-        more=[
-            await prepare_password(user.name, password),
-            *await delete_one_time_links_for(user.name),
-        ],
+        also=replace_password,
     )
 
 
@@ -156,13 +165,17 @@ async def change_own_password(user: User, old: str, new: str) -> User:
 async def sign_out_everywhere(name: str, *, actor: str) -> User:
     """End all sessions of a user and revoke the user's password links, in one commit."""
     user = await find_user(name)
+
+    async def end_all() -> list[Operation]:
+        return [*await delete_sessions(user.name), *await delete_one_time_links_for(user.name)]
+
     return await _change(
         user.name,
         _sign_out,
         audit=("user sign-out", "signed out everywhere"),
         actor=actor,
         reason="",
-        more=[*await delete_sessions(user.name), *await delete_one_time_links_for(user.name)],
+        also=end_all,
     )
 
 
@@ -182,9 +195,12 @@ async def _change(
     audit: tuple[str, str],
     actor: str,
     reason: str,
-    more: list[Operation] | None = None,
+    also: Callable[[], Awaitable[list[Operation]]] | None = None,
 ) -> User:
-    """Change a user by compare-and-set, with the audit record; no change, no record."""
+    """Change a user by compare-and-set, with the audit record; no change, no record.
+
+    *also* returns further operations of the same commit, and is asked again if another was faster.
+    """
 
     async def plan() -> PlannedChange[User]:
         stored = await get_user(name.strip().lower())
@@ -198,7 +214,7 @@ async def _change(
             *await keep_an_admin(stored, changed),
             write_user(changed, expected=stored.revision),
             write_audit(action, changed.name, actor=actor, reason=reason, outcome=outcome),
-            *(more or []),
+            *(await also() if also else []),
         ]
         return PlannedChange(operations=operations, result=changed)
 

@@ -3,7 +3,7 @@
 import hashlib
 from datetime import datetime
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.records import Stored, decode, encode, get_record, list_all_keys
 from vskill_platform.stores.records import read_each as read_records
@@ -93,6 +93,11 @@ def write_new_oidc_link(link: OidcLink) -> list[Operation]:
         Put(_LINK + digest, encode(link), expected=ABSENT, due=NEVER),
         Put(_LINK_OF + link.user, encode(digest), expected=ABSENT, due=NEVER),
     ]
+
+
+def expect_no_oidc_link(user_name: str) -> Operation:
+    """Make a commit fail if an account of a provider was linked to this user."""
+    return Expect(_LINK_OF + user_name, ABSENT)
 
 
 def change_oidc_link(before: Stored[OidcLink], after: OidcLink) -> Operation:

@@ -51,6 +51,11 @@ def delete_user(stored: Stored[User]) -> list[Operation]:
     ]
 
 
+def expect_user(stored: Stored[User]) -> Operation:
+    """Make a commit fail if the user was changed or deleted."""
+    return Expect(_USER + stored.record.name, stored.revision)
+
+
 async def is_deleted_user(name: str) -> bool:
     return await get_record(_DELETED + name, str) is not None
 

@@ -25,7 +25,7 @@ from vskill_platform.stores.oidc_store import (
     write_new_oidc_link,
 )
 from vskill_platform.stores.skill_store import has_skills_in
-from vskill_platform.stores.user_store import get_user, is_deleted_user
+from vskill_platform.stores.user_store import expect_user, get_user, is_deleted_user
 
 log = get_logger(__name__)
 
@@ -67,7 +67,10 @@ async def link_subject(user_name: str, subject: str, *, actor: str, reason: str 
 
 async def _link(user: User, link: OidcLink, *, actor: str, reason: str) -> OidcLink:
     async def plan() -> PlannedChange[OidcLink]:
-        if user.is_break_glass:
+        stored = await get_user(user.name)
+        if stored is None:
+            raise NotFound(f"there is no user {user.name!r}")
+        if stored.record.is_break_glass:
             raise NotAllowed("a break-glass account cannot be linked: it must not need a provider")
         same = await get_oidc_link(link.issuer, link.subject)
         if same and same.record.user != user.name:
@@ -78,7 +81,8 @@ async def _link(user: User, link: OidcLink, *, actor: str, reason: str) -> OidcL
             raise NotAllowed("another account is linked already; unlink it first")
         said = describe_link(link)
         audit = write_audit("oidc link", user.name, actor=actor, reason=reason, outcome=said)
-        return PlannedChange(operations=[*write_new_oidc_link(link), audit], result=link)
+        operations = [*write_new_oidc_link(link), expect_user(stored), audit]
+        return PlannedChange(operations=operations, result=link)
 
     return await change(f"the linked account of {user.name}", plan)
 
