@@ -12,6 +12,7 @@ from vskill_platform.web.people import (
     people_api,
     second_factor_api,
     trusted_publishers,
+    user_credentials_api,
     webhooks_api,
 )
 from vskill_platform.web.registry import (
@@ -190,6 +191,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/account/github", ACCOUNT, github_sign_in.show_github_link),
         ("POST", "/api/v1/account/github", ACCOUNT, github_sign_in.link_over_api),
         ("DELETE", "/api/v1/account/github", ACCOUNT, github_sign_in.unlink_over_api),
+        ("GET", "/api/v1/account/oidc", ACCOUNT, user_credentials_api.show_own_link),
+        ("DELETE", "/api/v1/account/oidc", ACCOUNT, user_credentials_api.unlink_own),
         ("GET", "/api/v1/account/second-factor", ACCOUNT, second_factor_api.show_second_factor),
         ("POST", "/api/v1/account/second-factor/totp", ACCOUNT, second_factor_api.begin_over_api),
         ("POST", "/api/v1/account/second-factor/confirm", ACCOUNT, second_factor_api.confirm_over_api),
@@ -209,6 +212,11 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/users/{name:str}/deletion", ADMINISTER, delete_account_page.preview_over_api),
         ("POST", "/api/v1/users/{name:str}/delete", ADMINISTER, delete_account_page.delete_over_api),
         ("PATCH", "/api/v1/users/{name:str}", ADMINISTER, people_api.change_user),
+        ("GET", "/api/v1/users/{name:str}/oidc", ADMINISTER, user_credentials_api.show_link),
+        ("PUT", "/api/v1/users/{name:str}/oidc", ADMINISTER, user_credentials_api.link_user),
+        ("DELETE", "/api/v1/users/{name:str}/oidc", ADMINISTER, user_credentials_api.unlink_user),
+        ("POST", "/api/v1/users/{name:str}/password-link", ADMINISTER, user_credentials_api.make_password_link),
+        ("POST", "/api/v1/users/{name:str}/reset-second-factor", ADMINISTER, user_credentials_api.reset_factor),
     ),
     "Email": (
         ("GET", "/api/v1/mail", ADMINISTER, mail_queue.list_over_api),

@@ -178,7 +178,9 @@ async def test_a_step_becomes_one_session(engine: MeanwhileEngine, clock: Manual
     codes = (totp_code(secret, current_step(clock.now())), recovery)
     step = await _begin()
 
-    done = await asyncio.gather(*(finish_step(step, code) for code in codes), return_exceptions=True)
+    done = await asyncio.gather(
+        *(finish_step(step, code) for code in codes), return_exceptions=True
+    )
 
     assert len([one for one in done if isinstance(one, NotSignedIn)]) == 1, done
 

@@ -106,7 +106,7 @@ async def oidc_link_form(request: WebRequest) -> Response[Any]:
     user, fields = signed_in_user(request), await read_fields(request)
     try:
         if fields.get("act") == "unlink":
-            await _unlink(user)
+            await unlink_own_account(user)
             return Redirect("/account?done=oidc", status_code=303)
         await check_may_link(request, fields.get("password", ""))
         departure = await _leave(request, "/account?done=oidc", link_to=user.name)
@@ -116,7 +116,8 @@ async def oidc_link_form(request: WebRequest) -> Response[Any]:
     return leave_page(departure.url, "Link your account", cookies=[cookie])
 
 
-async def _unlink(user: User) -> None:
+async def unlink_own_account(user: User) -> None:
+    """Remove one's own link, unless it is the only way to sign in."""
     if not await has_password(user):
         raise NotAllowed("you have no password, so you could not sign in again; ask an admin")
     await unlink_account(user.name, actor=user.name)

@@ -11,6 +11,8 @@ from litestar.response import Redirect, Template
 
 from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_address
 from vskill_platform.access.namespaces import add_owner, remove_owner
+from vskill_platform.access.oidc.accounts import describe_link, link_subject, unlink_account
+from vskill_platform.access.oidc.provider import is_oidc_sign_in
 from vskill_platform.access.one_time_links import (
     invite_user,
     is_mail_on,
@@ -22,9 +24,10 @@ from vskill_platform.access.sessions import find_last_sign_in
 from vskill_platform.access.tokens import revoke_token
 from vskill_platform.access.users import add_user, disable_user, enable_user, set_role
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.user import Role
+from vskill_platform.model.user import Role, User
 from vskill_platform.stores.mail_address_store import get_mail_addresses
 from vskill_platform.stores.namespace_store import list_namespaces
+from vskill_platform.stores.oidc_store import OidcLink, get_oidc_link_of
 from vskill_platform.stores.one_time_link_store import OneTimeLink, list_one_time_links
 from vskill_platform.stores.second_factor_store import list_users_with_factor
 from vskill_platform.stores.token_store import list_tokens
@@ -41,6 +44,8 @@ _NAMESPACES = "/admin/namespaces"
 _A_PAGE = 50
 _MAX_TEXT = 200
 Item = TypeVar("Item")
+#: What the forms of a user do; each returns what to show.
+_Actions = dict[str, Callable[[], Awaitable[str]]]
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,9 +92,16 @@ async def _show(request: WebRequest, invitation: Invitation | None = None) -> Te
         "with_factor": await list_users_with_factor(),
         "invitation": invitation,
         "is_mail_on": is_mail_on(),
+        "is_oidc_on": is_oidc_sign_in(),
+        "linked": await _linked(shown.items),
         "addresses": await get_mail_addresses([user.name for user in shown.items]),
     }
     return admin_page(request, "admin/people.html", context, is_kept=invitation is None)
+
+
+async def _linked(users: Sequence[User]) -> dict[str, OidcLink]:
+    found = await asyncio.gather(*(get_oidc_link_of(user.name) for user in users))
+    return {one.record.user: one.record for one in found if one}
 
 
 async def _pending(link: OneTimeLink) -> PendingLink:
@@ -146,6 +158,23 @@ async def user_form(
     request: WebRequest, name: FromPath[str], action: FromPath[str]
 ) -> Response[Any]:
     fields, actor = await read_fields(request), visitor_of(request).name
+
+    async def invite() -> Template:
+        return await _show(request, await _invite(name, actor))
+
+    if action == "invite":
+        return await act_and_show(_HERE, invite)
+    actions = {
+        **_account_actions(name, fields, actor),
+        **_mail_actions(name, fields, actor),
+        **_link_actions(name, fields, actor),
+    }
+    if action not in actions:
+        raise NotFound(f"unknown action {action!r}")
+    return await act(_HERE, actions[action])
+
+
+def _account_actions(name: str, fields: dict[str, str], actor: str) -> _Actions:
     reason = fields.get("reason", "")
 
     async def role() -> str:
@@ -158,6 +187,14 @@ async def user_form(
     async def enable() -> str:
         return f"{(await enable_user(name, actor=actor, reason=reason)).name} was enabled."
 
+    async def reset_factor() -> str:
+        user = await reset_second_factor(name, actor=actor, reason=reason)
+        return f"The second factor of {user.name} was reset."
+
+    return {"role": role, "disable": disable, "enable": enable, "reset-factor": reset_factor}
+
+
+def _mail_actions(name: str, fields: dict[str, str], actor: str) -> _Actions:
     async def mail() -> str:
         address = await set_mail_address(name, fields.get("mail", ""), actor=actor)
         return f"The email address of {address.user} was set."
@@ -165,22 +202,21 @@ async def user_form(
     async def mail_link() -> str:
         return f"A link was emailed to {await mail_user_link(name, actor=actor)}."
 
-    async def reset_factor() -> str:
-        user = await reset_second_factor(name, actor=actor, reason=reason)
-        return f"The second factor of {user.name} was reset."
+    return {"mail": mail, "mail-link": mail_link}
 
-    async def invite() -> Template:
-        return await _show(request, await _invite(name, actor))
 
-    if action == "invite":
-        return await act_and_show(_HERE, invite)
-    actions: dict[str, Callable[[], Awaitable[str]]] = {
-        "role": role, "disable": disable, "enable": enable, "reset-factor": reset_factor,
-        "mail": mail, "mail-link": mail_link,
-    }  # fmt: skip
-    if action not in actions:
-        raise NotFound(f"unknown action {action!r}")
-    return await act(_HERE, actions[action])
+def _link_actions(name: str, fields: dict[str, str], actor: str) -> _Actions:
+    reason = fields.get("reason", "")
+
+    async def link() -> str:
+        made = await link_subject(name, fields.get("subject", ""), actor=actor, reason=reason)
+        return f"{made.user} can sign in as {describe_link(made)}."
+
+    async def unlink() -> str:
+        removed = await unlink_account(name, actor=actor, reason=reason)
+        return f"{removed.user} can no longer sign in as {describe_link(removed)}."
+
+    return {"link": link, "unlink": unlink}
 
 
 async def revoke_token_form(request: WebRequest, token_id: FromPath[str]) -> Redirect:
