@@ -24,7 +24,8 @@ from benchmarks.report import (
 )
 from benchmarks.sample_records import NOW, a_submission, worker_env
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import ABSENT, Engine, Release
+from vskill_platform.engines.operations import ABSENT, Release
+from vskill_platform.engines.ports import Engine
 from vskill_platform.queue.health import check_health
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit, get_queue, get_settings

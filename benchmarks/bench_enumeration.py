@@ -29,7 +29,8 @@ from benchmarks.report import (
 )
 from benchmarks.sample_records import a_skill, worker_env
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import ABSENT, Engine
+from vskill_platform.engines.operations import ABSENT
+from vskill_platform.engines.ports import Engine
 from vskill_platform.model.skill import PublishedSkillSummary
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.skill_store import _summarise, enumerate_published_skills, write_skill

@@ -44,7 +44,7 @@ from benchmarks.report import (
     scratch,
 )
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Send
+from vskill_platform.engines.operations import Send
 
 MIN_ROUNDS, MAX_ROUNDS = amount(3, quick=1), amount(7, quick=1)
 #: On a busy disk no more than the fewest rounds are begun after this time.

@@ -36,7 +36,7 @@ from benchmarks.report import (
 )
 from benchmarks.sample_records import LONG_AGO, NOW, a_skill, a_submission, worker_env
 from vskill_platform.base.settle import READS_AT_ONCE, settle
-from vskill_platform.engines.ports import Engine, Entry, Page
+from vskill_platform.engines.ports import Engine, Entry, KeyPage
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import STUCK_THRESHOLD, Submission, is_stuck
 from vskill_platform.runtime.worker_context import run_with_worker_env
@@ -97,12 +97,12 @@ class SlowStore:
         limit: int = 1000,
         due_before: datetime | None = None,  # noqa: ARG002 - no record says when it is due
         newest_first: bool = False,  # noqa: ARG002 - nobody asks
-    ) -> Page:
+    ) -> KeyPage:
         await asyncio.sleep(ANSWER_SECONDS)
         assert self._keys[0].startswith(prefix)
         first = int(after or 0)
         keys = self._keys[first : first + limit]
-        return Page(keys, str(first + limit) if first + limit < len(self._keys) else None)
+        return KeyPage(keys, str(first + limit) if first + limit < len(self._keys) else None)
 
     async def find_marked(
         self,

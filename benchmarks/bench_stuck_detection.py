@@ -36,7 +36,8 @@ from benchmarks.report import (
 from benchmarks.sample_records import LONG_AGO, NOW, a_submission, worker_env
 from tests.postgres_server import an_own_server
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import ABSENT, Engine
+from vskill_platform.engines.operations import ABSENT
+from vskill_platform.engines.ports import Engine
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit

@@ -36,7 +36,8 @@ from benchmarks.report import (
     timed,
 )
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Acknowledge, Engine, Send
+from vskill_platform.engines.operations import Acknowledge, Send
+from vskill_platform.engines.ports import Engine
 
 CLAIMED = 100
 MESSAGES = amount(CLAIMED, quick=30)

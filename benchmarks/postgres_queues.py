@@ -25,7 +25,8 @@ from benchmarks.queue_contenders import (
 )
 from benchmarks.queue_contenders import measure as measure_threads
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Acknowledge, Engine, Send
+from vskill_platform.engines.operations import Acknowledge, Send
+from vskill_platform.engines.ports import Engine
 
 #: How many messages our worker takes at once.
 BATCH = 3

@@ -21,7 +21,8 @@ from huey import SqliteHuey
 from localqueue import DeliveryPolicy, DurabilityMode, Empty, SimpleQueue
 
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Acknowledge, Engine, Send
+from vskill_platform.engines.operations import Acknowledge, Send
+from vskill_platform.engines.ports import Engine
 
 SENDERS = CONSUMERS = 10
 #: Sent and received first, while connections open and statements are prepared; not timed.

@@ -7,7 +7,8 @@ from itertools import accumulate, islice
 from urllib.parse import urlencode
 
 from benchmarks.sample_records import NOW
-from vskill_platform.engines.ports import ABSENT, Engine, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
+from vskill_platform.engines.ports import Engine
 from vskill_platform.model.judgement import Judgement, Opinion
 from vskill_platform.model.labels import KNOWN_AGENTS
 from vskill_platform.model.skill import PublishedSkill, SkillVersion

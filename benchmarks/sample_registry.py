@@ -19,7 +19,7 @@ import msgspec
 
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.access.users import add_user
-from vskill_platform.engines.ports import NEVER, Put
+from vskill_platform.engines.operations import NEVER, Put
 from vskill_platform.fetch import fetch_source
 from vskill_platform.fetch.snapshot import Snapshot, take_snapshot
 from vskill_platform.fetch.workspace import open_workspace

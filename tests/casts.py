@@ -7,7 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 from tests.clocks import NOON
-from vskill_platform.engines.ports import NEVER, Engine, Put
+from vskill_platform.engines.operations import NEVER, Put
+from vskill_platform.engines.ports import Engine
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState

@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 from tests.clocks import NOON, ManualClock
-from vskill_platform.engines.exported import Stored, Tally
-from vskill_platform.engines.ports import NEVER, Bury, Delete, Engine, Put, Retry, Send
+from vskill_platform.engines.exported import StoredItem, Tally
+from vskill_platform.engines.operations import NEVER, Bury, Delete, Put, Retry, Send
+from vskill_platform.engines.ports import Engine
 
 _LEASE = timedelta(minutes=5)
 
@@ -32,7 +33,7 @@ async def fill(engine: Engine) -> None:
     await engine.commit([Send(b"other", group="cyd")])
 
 
-async def export_all(engine: Engine) -> list[Stored]:
+async def export_all(engine: Engine) -> list[StoredItem]:
     async with engine.export() as export:
         return [item async for page in export.pages() for item in page]
 

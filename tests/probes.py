@@ -8,17 +8,16 @@ from typing import Any
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.blobs.blobs import Blobs
-from vskill_platform.engines.exported import Export, Stored
+from vskill_platform.engines.exported import Export, StoredItem
+from vskill_platform.engines.operations import Acknowledge, Operation
 from vskill_platform.engines.ports import (
-    Acknowledge,
     ChangesPage,
     Compacted,
     Engine,
     Entry,
+    KeyPage,
     KeyValueStore,
     MessageQueue,
-    Operation,
-    Page,
     RecordChange,
 )
 
@@ -48,7 +47,7 @@ class ProbingKeyValueStore:
     async def get_many(self, keys: Sequence[str]) -> list[Entry | None]:
         return await asyncio.gather(*map(self.get, keys))
 
-    async def list_keys(self, prefix: str, **options: Any) -> Page:
+    async def list_keys(self, prefix: str, **options: Any) -> KeyPage:
         return await self._kv.list_keys(prefix, **options)
 
     async def find_marked(self, words: Sequence[str], **options: Any) -> list[list[str]]:
@@ -120,7 +119,7 @@ class ProbingEngine:
     def export(self) -> AbstractAsyncContextManager[Export]:
         return self._engine.export()
 
-    async def load(self, items: Sequence[Stored]) -> None:
+    async def load(self, items: Sequence[StoredItem]) -> None:
         await self._engine.load(items)
 
     async def clear(self, *, records: bool = True) -> None:

@@ -163,6 +163,31 @@ def test_keys_are_known_only_to_their_store() -> None:
             assert not prefixes.search(path.read_text()), path
 
 
+def names_of_types(path: Path) -> Iterator[str]:
+    """Yield the public classes and type aliases of a module, without its type variables."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            name = ast.unparse(target)
+            if name[0].isupper() and not name.isupper() and "TypeVar(" not in ast.unparse(node):
+                yield name
+
+
+def test_a_public_type_name_has_one_meaning() -> None:
+    """The client repeats names on purpose: its shapes are named after the records they describe."""
+    where: dict[tuple[bool, str], list[str]] = {}
+    for path in SOURCES:
+        module = path.relative_to(PACKAGE)
+        for name in names_of_types(path):
+            if not name.startswith("_"):
+                of_client = module.parts[0] == "client"
+                where.setdefault((of_client, name), []).append(module.as_posix())
+
+    assert {name: found for (_, name), found in where.items() if len(found) > 1} == {}
+
+
 def test_rooms_are_small() -> None:
     modules = [path for path in SOURCES if path.read_text().count("\n") > MAX_MODULE_LINES]
     functions = [

@@ -9,7 +9,8 @@ from tests.acceptance.processes import PATIENCE_SECONDS
 from tests.acceptance.program import Platform, Status
 from tests.clocks import ManualClock
 from vskill_platform.base.clock import Clock
-from vskill_platform.engines.ports import Acknowledge, QueueStats
+from vskill_platform.engines.operations import Acknowledge
+from vskill_platform.engines.ports import QueueStats
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.stores.db import commit, get_queue

@@ -4,7 +4,8 @@ import asyncio
 import inspect
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import ABSENT, Delivery, Engine, Put, RecordChange
+from vskill_platform.engines.operations import ABSENT, Delivery, Put
+from vskill_platform.engines.ports import Engine, RecordChange
 from vskill_platform.engines.wakeup import Wakeup
 
 LEASE = timedelta(minutes=1)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Put, RecordChange
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Put
+from vskill_platform.engines.ports import RecordChange
 
 _THIS_COMMIT = -1
 

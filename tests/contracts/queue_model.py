@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import RETRY_PENALTY, Delivery
+from vskill_platform.engines.operations import Delivery
+from vskill_platform.engines.ports import RETRY_PENALTY
 
 MINUTE = timedelta(minutes=1)
 

@@ -4,19 +4,21 @@ from datetime import timedelta
 
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE
-from vskill_platform.engines.ports import (
-    BACKGROUND,
-    LOOK_AHEAD,
+from vskill_platform.engines.operations import (
     Acknowledge,
-    BackgroundStats,
     Bury,
-    BusyResources,
     Delivery,
-    Engine,
     Release,
     Requeue,
     Retry,
     Send,
+)
+from vskill_platform.engines.ports import (
+    BACKGROUND,
+    LOOK_AHEAD,
+    BackgroundStats,
+    BusyResources,
+    Engine,
 )
 
 

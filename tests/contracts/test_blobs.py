@@ -21,7 +21,8 @@ from vskill_platform.engines.blobs.open_blobs import open_blobs
 from vskill_platform.engines.blobs.port import PIECE_BYTES
 from vskill_platform.engines.blobs.sweep import is_swept, refer_to_blob, sweep_blobs
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import NEVER, Delete, Engine, Operation, Put
+from vskill_platform.engines.operations import NEVER, Delete, Operation, Put
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import (
     BlobMissing,
     BlobsUnavailable,

@@ -7,7 +7,8 @@ import pytest
 
 from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import GUARD_SECONDS, changes_until_now
-from vskill_platform.engines.ports import ABSENT, Delete, Engine, Put, RecordChange, Send
+from vskill_platform.engines.operations import ABSENT, Delete, Put, Send
+from vskill_platform.engines.ports import Engine, RecordChange
 from vskill_platform.errors import FeedTrimmed
 
 

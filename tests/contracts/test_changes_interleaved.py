@@ -4,7 +4,8 @@ import asyncio
 from random import Random
 
 from tests.contracts.asking import GUARD_SECONDS
-from vskill_platform.engines.ports import Delete, Engine, Put, RecordChange
+from vskill_platform.engines.operations import Delete, Put
+from vskill_platform.engines.ports import Engine, RecordChange
 
 COMMITTERS = 12
 COMMITS = 25

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from vskill_platform.engines.ports import Engine, Put
+from vskill_platform.engines.operations import Put
+from vskill_platform.engines.ports import Engine
 
 
 async def test_asking_changes_no_record_and_tells_no_follower(engine: Engine) -> None:

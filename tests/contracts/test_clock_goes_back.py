@@ -6,7 +6,8 @@ import pytest
 
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, list_all, receive_bodies, receive_one
-from vskill_platform.engines.ports import NEVER, Acknowledge, Engine, Put, Retry, Send
+from vskill_platform.engines.operations import NEVER, Acknowledge, Put, Retry, Send
+from vskill_platform.engines.ports import Engine
 
 MINUTE = timedelta(minutes=1)
 

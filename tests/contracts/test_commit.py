@@ -8,14 +8,13 @@ import pytest
 
 from tests.contracts.asking import LEASE, list_all, receive_bodies, receive_one, value_of
 from vskill_platform.base.settle import settle
-from vskill_platform.engines.ports import (
+from vskill_platform.engines.operations import (
     ABSENT,
     Acknowledge,
     Bury,
     Delete,
     Delivery,
     Drop,
-    Engine,
     Expect,
     Operation,
     Put,
@@ -24,6 +23,7 @@ from vskill_platform.engines.ports import (
     Retry,
     Send,
 )
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import InvalidInput
 
 MINUTE = timedelta(minutes=1)

@@ -6,15 +6,8 @@ import pytest
 
 from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import LEASE, receive_bodies, receive_one
-from vskill_platform.engines.ports import (
-    Acknowledge,
-    Bury,
-    DeadLetter,
-    Drop,
-    Engine,
-    Requeue,
-    Send,
-)
+from vskill_platform.engines.operations import Acknowledge, Bury, Drop, Requeue, Send
+from vskill_platform.engines.ports import DeadLetter, Engine
 from vskill_platform.errors import InvalidInput
 
 

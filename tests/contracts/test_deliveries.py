@@ -8,16 +8,16 @@ import pytest
 
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, receive_bodies, receive_one
-from vskill_platform.engines.ports import (
+from vskill_platform.engines.operations import (
     Acknowledge,
     Bury,
     Delivery,
-    Engine,
     Operation,
     Release,
     Retry,
     Send,
 )
+from vskill_platform.engines.ports import Engine
 
 Answer = Callable[[Delivery], Operation]
 ANSWERS: dict[str, Answer] = {

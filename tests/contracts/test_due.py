@@ -6,7 +6,8 @@ import pytest
 
 from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import list_all
-from vskill_platform.engines.ports import NEVER, Delete, Engine, Put
+from vskill_platform.engines.operations import NEVER, Delete, Put
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import InvalidInput
 
 EARLIER = NOON - timedelta(minutes=10)

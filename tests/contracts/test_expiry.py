@@ -6,7 +6,8 @@ import pytest
 
 from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import list_all, value_of
-from vskill_platform.engines.ports import ABSENT, Delete, Engine, Put
+from vskill_platform.engines.operations import ABSENT, Delete, Put
+from vskill_platform.engines.ports import Engine
 
 IN_AN_HOUR = NOON + timedelta(hours=1)
 

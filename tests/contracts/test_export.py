@@ -12,7 +12,8 @@ from tests.contents import drain, export_all, fill, tally_of
 from vskill_platform.engines import exported
 from vskill_platform.engines.exported import StoredRecord, decode_page, encode_page
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import BACKGROUND, NEVER, Engine, Put, Send
+from vskill_platform.engines.operations import NEVER, Put, Send
+from vskill_platform.engines.ports import BACKGROUND, Engine
 from vskill_platform.errors import HistoryChanged
 
 

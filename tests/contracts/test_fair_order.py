@@ -13,19 +13,16 @@ from hypothesis import strategies as st
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, receive_bodies, receive_one
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import (
-    MAX_POSITION,
-    RETRY_PENALTY,
+from vskill_platform.engines.operations import (
     Acknowledge,
     Bury,
-    BusyResources,
-    Engine,
     Extend,
     Release,
     Requeue,
     Retry,
     Send,
 )
+from vskill_platform.engines.ports import MAX_POSITION, RETRY_PENALTY, BusyResources, Engine
 from vskill_platform.errors import InvalidInput
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from tests.contracts.asking import GUARD_SECONDS
 from vskill_platform.base.settle import settle
-from vskill_platform.engines.ports import Engine, Entry, Put
+from vskill_platform.engines.operations import Put
+from vskill_platform.engines.ports import Engine, Entry
 from vskill_platform.errors import InvalidInput
 
 

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Engine, Put, Send
+from vskill_platform.engines.operations import Put, Send
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import HistoryChanged
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from tests.clocks import ManualClock
 from tests.contracts.asking import receive_bodies, receive_one
-from vskill_platform.engines.ports import Acknowledge, Bury, Engine, Put, Release, Retry, Send
+from vskill_platform.engines.operations import Acknowledge, Bury, Put, Release, Retry, Send
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import InvalidInput
 
 

@@ -10,7 +10,8 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 from tests.contracts.asking import GUARD_SECONDS, list_all
 from tests.contracts.kv_model import RecordsModel
 from tests.contracts.machine import EngineMachine, steps_for
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Engine, Entry, Put, RecordChange
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Put
+from vskill_platform.engines.ports import Engine, Entry, RecordChange
 from vskill_platform.errors import FeedTrimmed
 
 KEYS = ["a", "a%", "a:1", "a:2", "a_", "b", "é", "a\ud7ff", "a\U0010ffff", "\U0010ffffz"]

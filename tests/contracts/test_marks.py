@@ -7,7 +7,8 @@ import pytest
 
 from tests.clocks import ManualClock
 from tests.contracts.asking import list_all
-from vskill_platform.engines.ports import ABSENT, Delete, Engine, Put
+from vskill_platform.engines.operations import ABSENT, Delete, Put
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import InvalidInput
 
 

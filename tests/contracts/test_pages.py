@@ -3,7 +3,8 @@
 import pytest
 
 from tests.contracts.asking import list_all
-from vskill_platform.engines.ports import Delete, Engine, Put
+from vskill_platform.engines.operations import Delete, Put
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import InvalidInput
 
 #: In every way that has ever confused a database: wildcards, case, accents, planes, the last one.

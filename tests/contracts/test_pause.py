@@ -6,7 +6,8 @@ import pytest
 
 from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import LEASE, receive_bodies, receive_one
-from vskill_platform.engines.ports import Acknowledge, Engine, Send
+from vskill_platform.engines.operations import Acknowledge, Send
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import InvalidInput
 
 HOUR = timedelta(hours=1)

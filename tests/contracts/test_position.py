@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, receive_one
-from vskill_platform.engines.ports import Acknowledge, Engine, Release, Retry, Send
+from vskill_platform.engines.operations import Acknowledge, Release, Retry, Send
+from vskill_platform.engines.ports import Engine
 
 
 async def places(engine: Engine, *keys: str) -> list[int | None]:

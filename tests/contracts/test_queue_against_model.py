@@ -16,20 +16,19 @@ from hypothesis.stateful import (
 
 from tests.contracts.machine import EngineMachine, steps_for
 from tests.contracts.queue_model import QueueModel
-from vskill_platform.engines.ports import (
+from vskill_platform.engines.operations import (
     Acknowledge,
     Bury,
-    DeadLetter,
     Delivery,
     Drop,
     Extend,
     Operation,
-    QueueStats,
     Release,
     Requeue,
     Retry,
     Send,
 )
+from vskill_platform.engines.ports import DeadLetter, QueueStats
 
 KEYS = ["sub:1", "sub:2", "sub:3"]
 GROUPS = ["", "ada", "ben"]

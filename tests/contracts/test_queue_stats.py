@@ -4,17 +4,16 @@ from datetime import timedelta
 
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, receive_one
-from vskill_platform.engines.ports import (
+from vskill_platform.engines.operations import (
     Acknowledge,
     Bury,
     Drop,
-    Engine,
-    QueueStats,
     Release,
     Requeue,
     Retry,
     Send,
 )
+from vskill_platform.engines.ports import Engine, QueueStats
 
 
 async def counts(engine: Engine) -> tuple[int, int, int, int]:

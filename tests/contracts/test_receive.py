@@ -7,14 +7,8 @@ import pytest
 
 from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, receive_bodies, receive_one
-from vskill_platform.engines.ports import (
-    BACKGROUND,
-    Acknowledge,
-    BusyResources,
-    Delivery,
-    Engine,
-    Send,
-)
+from vskill_platform.engines.operations import Acknowledge, Delivery, Send
+from vskill_platform.engines.ports import BACKGROUND, BusyResources, Engine
 from vskill_platform.errors import InvalidInput
 
 

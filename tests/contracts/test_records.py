@@ -6,7 +6,8 @@ import pytest
 
 from tests.clocks import NOON
 from tests.contracts.asking import list_all, revision_of, value_of
-from vskill_platform.engines.ports import ABSENT, MAX_VALUE_BYTES, NEVER, Delete, Engine, Put, Send
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Put, Send
+from vskill_platform.engines.ports import MAX_VALUE_BYTES, Engine
 from vskill_platform.errors import InvalidInput
 
 

@@ -13,15 +13,8 @@ from tests.contracts.asking import (
     start_waiting,
     value_of,
 )
-from vskill_platform.engines.ports import (
-    ABSENT,
-    Acknowledge,
-    Engine,
-    Expect,
-    Put,
-    RecordChange,
-    Send,
-)
+from vskill_platform.engines.operations import ABSENT, Acknowledge, Expect, Put, Send
+from vskill_platform.engines.ports import Engine, RecordChange
 
 
 async def test_one_engine_reads_what_another_committed(

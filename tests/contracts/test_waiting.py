@@ -12,7 +12,8 @@ from tests.contracts.asking import (
     receive_one,
     start_waiting,
 )
-from vskill_platform.engines.ports import Bury, Engine, Release, Requeue, Retry, Send
+from vskill_platform.engines.operations import Bury, Release, Requeue, Retry, Send
+from vskill_platform.engines.ports import Engine
 
 SOON = timedelta(milliseconds=50)
 

@@ -12,7 +12,7 @@ from tests.clocks import ManualClock
 from tests.judges import Request, judge_server, saying
 from tests.pipeline.conftest import Journey, Process
 from tests.probes import InterruptedEngine, ProbingEngine
-from vskill_platform.engines.ports import Bury, Delete, Operation
+from vskill_platform.engines.operations import Bury, Delete, Operation
 from vskill_platform.intake.dead_letters import requeue_dead_letter
 from vskill_platform.intake.requeue import retry
 from vskill_platform.intake.submit import submit

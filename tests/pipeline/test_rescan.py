@@ -18,7 +18,7 @@ from vskill_platform.cron import send_background
 from vskill_platform.cron.ask_for_runs import ask_for_one_rescan, ask_for_rescan
 from vskill_platform.cron.run_lease import LEASE
 from vskill_platform.cron.schedule import RESCAN, CronJob, run_due_jobs, run_job_now
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import Overtaken, ScanError
 from vskill_platform.model.decision import Outcome
 from vskill_platform.model.policy import Level, Policy, Suppression, Thresholds

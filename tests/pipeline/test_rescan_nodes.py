@@ -15,7 +15,8 @@ from tests.clocks import ManualClock
 from tests.pipeline.conftest import Process
 from vskill_platform.cron.schedule import RESCAN, run_due_jobs
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import BACKGROUND, Operation
+from vskill_platform.engines.operations import Operation
+from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.model.source import folder_source
 from vskill_platform.publish.moderation import rescan_skills
 from vskill_platform.publish.moderation.rescan_skills import (

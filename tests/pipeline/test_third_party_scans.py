@@ -36,7 +36,7 @@ from tests.scanners import (
 )
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
 from vskill_platform.cron.schedule import run_due_jobs
-from vskill_platform.engines.ports import Delivery
+from vskill_platform.engines.operations import Delivery
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.scanner import ExternalScanStatus, OnFail, ScannerInUse
 from vskill_platform.model.source import folder_source

@@ -26,7 +26,7 @@ from tests.torture.nodes import Nodes
 from tests.torture.skills import make_skills
 from tests.unit.engines.postgres.network import a_network, a_network_to_http
 from vskill_platform.blob_settings import BlobOptions
-from vskill_platform.engines.postgres.connection import Connection
+from vskill_platform.engines.postgres.connection import PostgresConnection
 
 pytestmark = pytest.mark.timeout(600)
 _SKILLS = make_skills(24)
@@ -145,9 +145,9 @@ async def test_all_connections_are_taken_by_others(
     assert await nodes.stop() == []
 
 
-async def _take_all_connections(server: OwnServer) -> list[Connection]:
+async def _take_all_connections(server: OwnServer) -> list[PostgresConnection]:
     """Take every connection, and those of the nodes, until they have none."""
-    taken: list[Connection] = []
+    taken: list[PostgresConnection] = []
     while True:
         try:
             taken.append(await asyncpg.connect(server.admin_url))

@@ -8,7 +8,8 @@ import pytest
 from tests.contracts.test_changes_interleaved import follow
 from tests.postgres_server import OwnServer
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Engine, Put, Send
+from vskill_platform.engines.operations import Put, Send
+from vskill_platform.engines.ports import Engine
 
 _ENGINES, _WRITERS, _COMMITS = 4, 40, 150
 

@@ -9,7 +9,7 @@ import msgspec
 from vskill_platform.access.namespaces import has_private_skills, without_user
 from vskill_platform.access.sign_in import check_credentials
 from vskill_platform.access.users import find_user, keep_an_admin
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.submission import TERMINAL_STATES

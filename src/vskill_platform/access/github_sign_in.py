@@ -6,7 +6,7 @@ given out independently of each other.
 
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
 from vskill_platform.access.users import find_user, prepare_user
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
 from vskill_platform.fetch.github_api import GithubUser, find_github_user
 from vskill_platform.model.user import Role, Scope, User, checked_user_name, own_namespace

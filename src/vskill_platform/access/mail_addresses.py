@@ -14,7 +14,7 @@ from vskill_platform.access.one_time_links import (
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.access.users import find_user, prepare_user
-from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import InvalidInput, LinkExpired
 from vskill_platform.mail_settings import is_mail_address
 from vskill_platform.model.user import Role, User

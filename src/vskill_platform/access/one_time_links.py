@@ -7,7 +7,7 @@ import msgspec
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.sign_in import may_use_password
 from vskill_platform.access.users import find_user, has_admin, prepare_password, prepare_user
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, LinkExpired, NotAllowed
 from vskill_platform.mail_settings import mail_server
 from vskill_platform.model.user import Role, User, checked_user_name

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from vskill_platform.access.secret_texts import digest_of, new_secret
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotFound, Overtaken
 from vskill_platform.model.user import Session, User
 from vskill_platform.stores.db import commit, get_now, get_settings

@@ -10,7 +10,7 @@ from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.users import prepare_user
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, LinkExpired
 from vskill_platform.model.user import Role, User, checked_user_name, own_namespace
 from vskill_platform.sign_on_settings import sign_up_domains

@@ -11,7 +11,7 @@ import msgspec
 
 from vskill_platform.access.secret_texts import digest_of, is_token_text, new_token_text
 from vskill_platform.access.users import find_user
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.rights import SCOPES_OF
 from vskill_platform.model.user import ApiToken, Role, Scope, User

@@ -17,7 +17,7 @@ from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.tokens import NewToken, TokenLimits, add_token
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
 from vskill_platform.model.namespace import checked_namespace
 from vskill_platform.model.rights import Right, Visitor

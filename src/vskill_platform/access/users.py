@@ -6,7 +6,7 @@ import msgspec
 
 from vskill_platform.access.passwords import check_password, digest_password
 from vskill_platform.access.sign_in import check_credentials
-from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.stores.audit_store import write_audit

@@ -50,15 +50,15 @@ class Failure(msgspec.Struct, frozen=True):
     reason: str
 
 
-Outcome = bytes | Failure
+WorkResult = bytes | Failure
 
 
 def run_in_workers(
     work: Work[Item], items: Sequence[Item], *, processes: int, bounds: Bounds
-) -> Generator[Outcome, None, None]:
+) -> Generator[WorkResult, None, None]:
     """Yield the outcome of each piece of work, in the order of *items*, as soon as it is known."""
     pool = _Pool(work, items, bounds)
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, WorkResult] = {}
     try:
         pool.start(min(processes, len(items)))
         for number in range(len(items)):
@@ -85,7 +85,7 @@ class _Pool(Generic[Item]):
         for worker in self._workers:
             worker.kill()
 
-    def next_outcomes(self) -> Iterator[tuple[int, Outcome]]:
+    def next_outcomes(self) -> Iterator[tuple[int, WorkResult]]:
         """Wait until something happens to at least one worker."""
         deadline = min(worker.busy_since for worker in self._workers) + self._bounds.seconds
         ready = self._wait(max(deadline - time.monotonic(), 0))
@@ -107,7 +107,7 @@ class _Pool(Generic[Item]):
             poll.register(worker.answers, select.POLLIN)
         return {end for end, _ in poll.poll(int(seconds * 1000) + 1)}
 
-    def _receive(self, worker: "_Worker") -> Iterator[tuple[int, Outcome]]:
+    def _receive(self, worker: "_Worker") -> Iterator[tuple[int, WorkResult]]:
         for message in worker.receive():
             if message[:1] != _DONE or not worker.pending:
                 yield from self._drop(worker, message)
@@ -116,7 +116,7 @@ class _Pool(Generic[Item]):
             worker.pieces += 1
         self._supply(worker)
 
-    def _drop(self, worker: "_Worker", message: bytes) -> Iterator[tuple[int, Outcome]]:
+    def _drop(self, worker: "_Worker", message: bytes) -> Iterator[tuple[int, WorkResult]]:
         worker.kill()
         # If the worker did other work before, that may be the reason: try again in a new one.
         if worker.pending and not worker.pieces:

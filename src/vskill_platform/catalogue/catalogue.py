@@ -51,7 +51,7 @@ from vskill_platform.catalogue.query import (
 )
 from vskill_platform.catalogue.relaxed_search import search_with_fallback
 from vskill_platform.catalogue.search_skills import (
-    Known,
+    KnownCounts,
     Question,
     is_quick,
 )
@@ -77,10 +77,10 @@ class Catalogue:
     def __init__(self, follower: IndexFollower, now: Callable[[], datetime]) -> None:
         self._follower = follower
         self._now = now
-        self._searches: Batcher[Question, tuple[SkillResults, Known]] = Batcher(
+        self._searches: Batcher[Question, tuple[SkillResults, KnownCounts]] = Batcher(
             self._search_some, max_batch=_TOGETHER, at_once=READERS * 2
         )
-        self._known: VersionedCache[SkillQuery, Known] = VersionedCache(_COUNTS)
+        self._known: VersionedCache[SkillQuery, KnownCounts] = VersionedCache(_COUNTS)
         self._answers: VersionedCache[SkillQuery, SkillResults] = VersionedCache(_ANSWERS)
         self._counts: VersionedCache[Visible, Counts] = VersionedCache(_ANSWERS)
 
@@ -212,7 +212,9 @@ class Catalogue:
         await self.wait_until_ready()
         return await self._follower.share_snapshot()
 
-    async def _search_some(self, questions: Sequence[Question]) -> list[tuple[SkillResults, Known]]:
+    async def _search_some(
+        self, questions: Sequence[Question]
+    ) -> list[tuple[SkillResults, KnownCounts]]:
         return await self._ask(partial(search_with_fallback, questions=questions))
 
     async def _ask(self, question: Callable[[apsw.Connection], Result]) -> Result:

@@ -25,7 +25,7 @@ from vskill_platform.errors import EngineError
 log = get_logger(__name__)
 
 Result = TypeVar("Result")
-Work = Callable[[apsw.Connection], Result]
+OnIndex = Callable[[apsw.Connection], Result]
 
 _SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
 #: Increased when the rows change but the schema does not.
@@ -65,11 +65,11 @@ class Connections:
         self._writer = ConnectionThreads([writing], name="catalogue-writer")
         self._readers = ConnectionThreads(reading, name="catalogue-reader")
 
-    async def write(self, work: Work[Result]) -> Result:
+    async def write(self, work: OnIndex[Result]) -> Result:
         """Run *work* in one transaction: all or nothing."""
         return await self._writer.run(partial(self._write, work))
 
-    async def read(self, work: Work[Result]) -> Result:
+    async def read(self, work: OnIndex[Result]) -> Result:
         return await self._readers.run(partial(self._read, work))
 
     async def compact(self) -> None:
@@ -81,7 +81,7 @@ class Connections:
         self._readers.close()
         self._writer.close()
 
-    def _write(self, work: Work[Result], connection: apsw.Connection) -> Result:
+    def _write(self, work: OnIndex[Result], connection: apsw.Connection) -> Result:
         with _errors_translated(self._path), write_transaction(connection):
             return work(connection)
 
@@ -96,7 +96,7 @@ class Connections:
                 connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _read(self, work: Work[Result], connection: apsw.Connection) -> Result:
+    def _read(self, work: OnIndex[Result], connection: apsw.Connection) -> Result:
         with _errors_translated(self._path):
             return work(connection)
 

@@ -23,7 +23,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.index_file import APPLICATION_ID, FINGERPRINT
 from vskill_platform.engines.blobs.port import PIECE_BYTES
 from vskill_platform.engines.blobs.sweep import refer_to_blob
-from vskill_platform.engines.ports import NEVER, Put
+from vskill_platform.engines.operations import NEVER, Put
 from vskill_platform.errors import EngineError, RecordMalformed, VskillError
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import bound_env, commit, get_blobs, get_now

@@ -12,13 +12,13 @@ import msgspec
 
 from vskill_platform.catalogue.match import without_filters
 from vskill_platform.catalogue.query import SkillQuery, SkillResults, SkillSort
-from vskill_platform.catalogue.search_skills import Known, Question, search_some
+from vskill_platform.catalogue.search_skills import KnownCounts, Question, search_some
 from vskill_platform.catalogue.vocabulary import RelaxedText, relax_texts
 
 
 def search_with_fallback(
     connection: apsw.Connection, questions: Sequence[Question]
-) -> list[tuple[SkillResults, Known]]:
+) -> list[tuple[SkillResults, KnownCounts]]:
     """Return a page for each query, as `search_some` does; if it is empty, of what was meant."""
     exact = search_some(connection, questions)
     unfound = {

@@ -33,7 +33,7 @@ _FIND = SEARCH["find"].format(
 _MAX_OFFSET = 2**31
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class KnownCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Cached counts of a query, valid until a skill is added, removed or reindexed."""
 
     way: SearchMode
@@ -44,10 +44,10 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 class Question(msgspec.Struct, frozen=True):
     query: SkillQuery
     #: Cached counts.
-    known: Known | None = None
+    known: KnownCounts | None = None
 
 
-class Page(msgspec.Struct, frozen=True):
+class PageBounds(msgspec.Struct, frozen=True):
     limit: int
     offset: int
 
@@ -62,7 +62,7 @@ _FOUND = msgspec.json.Decoder(list[Found])
 
 
 def find_pages(
-    connection: apsw.Connection, questions: Sequence[Question], page: Page
+    connection: apsw.Connection, questions: Sequence[Question], page: PageBounds
 ) -> list[Found]:
     """Return the same page of each query's results."""
     bindings = {
@@ -74,8 +74,8 @@ def find_pages(
     return _FOUND.decode(one_value(connection, _FIND, bindings))
 
 
-def page_of(query: SkillQuery) -> Page:
-    return Page(
+def page_of(query: SkillQuery) -> PageBounds:
+    return PageBounds(
         limit=min(max(query.limit, 0), MAX_LIMIT), offset=min(max(query.offset, 0), _MAX_OFFSET)
     )
 
@@ -123,7 +123,7 @@ def is_quick(query: SkillQuery) -> bool:
 
 def search_some(
     connection: apsw.Connection, questions: Sequence[Question]
-) -> list[tuple[SkillResults, Known]]:
+) -> list[tuple[SkillResults, KnownCounts]]:
     """Return a page for each query, and its counts for the cache."""
     questions = [_with_known(connection, question) for question in questions]
     found: dict[SkillQuery, Found] = {}
@@ -142,15 +142,15 @@ def _with_known(connection: apsw.Connection, question: Question) -> Question:
     if question.known is not None:
         return question
     total = _counted_already(connection, question.query)
-    known = Known(way=SearchMode.WORDS, total=total) if total is not None else None
+    known = KnownCounts(way=SearchMode.WORDS, total=total) if total is not None else None
     return Question(question.query, known)
 
 
 def _search(
     connection: apsw.Connection, question: Question, found: Found
-) -> tuple[SkillResults, Known]:
+) -> tuple[SkillResults, KnownCounts]:
     query = question.query
-    known = question.known or Known(way=found.way, total=found.total)
+    known = question.known or KnownCounts(way=found.way, total=found.total)
     if query.with_facets and known.facets is None:
         facets = {facet.value: _count_values(connection, query, known, facet) for facet in Facet}
         known = msgspec.structs.replace(known, facets=facets)
@@ -162,8 +162,8 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
     """Return a page in another order than relevance."""
     query, known = question.query, question.known
     if known is None:
-        (counted,) = find_pages(connection, [question], Page(limit=0, offset=0))
-        known = Known(way=counted.way, total=counted.total)
+        (counted,) = find_pages(connection, [question], PageBounds(limit=0, offset=0))
+        known = KnownCounts(way=counted.way, total=counted.total)
     page = page_of(query)
     if not known.total or not page.limit:
         return Found(known.way, known.total, [])
@@ -189,7 +189,7 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
     return Found(known.way, known.total, hits)
 
 
-def _sorted_by(query: SkillQuery, known: Known, walked: float) -> str:
+def _sorted_by(query: SkillQuery, known: KnownCounts, walked: float) -> str:
     """Return the fastest query: sort all matches, or read skills in order until a page is full."""
     if _matches_everything(query):
         return "walk_everything"
@@ -202,7 +202,7 @@ def _queries(way: SearchMode) -> dict[str, str]:
 
 
 def _count_values(
-    connection: apsw.Connection, query: SkillQuery, known: Known, facet: Facet
+    connection: apsw.Connection, query: SkillQuery, known: KnownCounts, facet: Facet
 ) -> list[tuple[str, int]]:
     """Count the matches of each value of a filter, given the other filters."""
     if _matches_everything(query):

@@ -31,7 +31,7 @@ _OLDEST_GIT = (2, 36)
 _AT_MOST = timedelta(seconds=30)
 
 
-class Result(NamedTuple):
+class CheckResult(NamedTuple):
     result: str
     detail: str = ""
 
@@ -57,41 +57,41 @@ def check(context: click.Context, *, as_json: bool) -> None:
         context.exit(1)
 
 
-async def _check_all() -> dict[str, Result]:
+async def _check_all() -> dict[str, CheckResult]:
     found = await asyncio.gather(*(_run(each) for each in _CHECKS.values()))
     return dict(zip(_CHECKS, found, strict=True))
 
 
-async def _run(each: Callable[[], Awaitable[Result]]) -> Result:
+async def _run(each: Callable[[], Awaitable[CheckResult]]) -> CheckResult:
     try:
         async with asyncio.timeout(_AT_MOST.total_seconds()):
             return await each()
     except VskillError as error:
-        return Result(PROBLEM, str(error))
+        return CheckResult(PROBLEM, str(error))
     except TimeoutError:
-        return Result(PROBLEM, f"no answer within {_AT_MOST.seconds} seconds")
+        return CheckResult(PROBLEM, f"no answer within {_AT_MOST.seconds} seconds")
 
 
-async def _settings() -> Result:
+async def _settings() -> CheckResult:
     # Everything else was read before: an invalid value stops this command and names the variable.
     current_scanners(current_settings(), bound_env().policy)
-    return Result(OK, "`admin config` shows each with its origin")
+    return CheckResult(OK, "`admin config` shows each with its origin")
 
 
-async def _database() -> Result:
+async def _database() -> CheckResult:
     await bound_env().engine.check_writable()
-    return Result(OK, "it can be written")
+    return CheckResult(OK, "it can be written")
 
 
-async def _disk() -> Result:
+async def _disk() -> CheckResult:
     await bound_env().engine.check_room()
-    return Result(OK, "there is room for submissions")
+    return CheckResult(OK, "there is room for submissions")
 
 
-async def _git() -> Result:
+async def _git() -> CheckResult:
     program = shutil.which("git")
     if program is None:
-        return Result(PROBLEM, "git is not on the PATH; repositories cannot be fetched")
+        return CheckResult(PROBLEM, "git is not on the PATH; repositories cannot be fetched")
     streams = Streams(stdout=PIPE)
     async with running_program(
         [program, "--version"], env={}, streams=streams, limits=ProgramLimits()
@@ -99,57 +99,59 @@ async def _git() -> Result:
         told = (await process.communicate())[0].decode(errors="replace").strip()
     version = re.search(r"(\d+)\.(\d+)", told)
     if version is None or (int(version[1]), int(version[2])) < _OLDEST_GIT:
-        return Result(PROBLEM, f"{told or program} is too old: 2.36 or newer is needed")
-    return Result(OK, told)
+        return CheckResult(PROBLEM, f"{told or program} is too old: 2.36 or newer is needed")
+    return CheckResult(OK, told)
 
 
-async def _address() -> Result:
+async def _address() -> CheckResult:
     settings = get_settings()
     public = urlsplit(settings.public_url)
     if not settings.public_url:
         if is_loopback(settings.host):
-            return Result(OK, "only this machine can reach the registry")
-        return Result(WARNING, f"others can reach the registry: set {variable('public_url')}")
+            return CheckResult(OK, "only this machine can reach the registry")
+        return CheckResult(WARNING, f"others can reach the registry: set {variable('public_url')}")
     if public.scheme != "https" and not is_loopback(public.hostname or ""):
-        return Result(WARNING, f"{settings.public_url} has no TLS: passwords are not encrypted")
+        return CheckResult(
+            WARNING, f"{settings.public_url} has no TLS: passwords are not encrypted"
+        )
     if public.scheme == "https" and not settings.trusted_proxies:
-        return Result(
+        return CheckResult(
             WARNING,
             f"{variable('trusted_proxies')} names no proxy: all visitors share the limits of one",
         )
-    return Result(OK, settings.public_url)
+    return CheckResult(OK, settings.public_url)
 
 
-async def _admin() -> Result:
+async def _admin() -> CheckResult:
     if await has_admin():
-        return Result(OK)
-    return Result(WARNING, "there is no admin: `admin users admin-link` prints a link for one")
+        return CheckResult(OK)
+    return CheckResult(WARNING, "there is no admin: `admin users admin-link` prints a link for one")
 
 
-async def _queue() -> Result:
+async def _queue() -> CheckResult:
     health = await check_health()
     if health.problems:
-        return Result(PROBLEM, "; ".join(health.problems))
-    return Result(OK, f"{len(health.workers)} workers, {health.queue.dead} dead letters")
+        return CheckResult(PROBLEM, "; ".join(health.problems))
+    return CheckResult(OK, f"{len(health.workers)} workers, {health.queue.dead} dead letters")
 
 
-async def _email() -> Result:
+async def _email() -> CheckResult:
     server = mail_server(get_settings())
     if server is None:
-        return Result(UNUSED)
+        return CheckResult(UNUSED)
     async with connect(server):
-        return Result(OK, f"{server.shown} answers; `admin mail test ADDRESS` sends an email")
+        return CheckResult(OK, f"{server.shown} answers; `admin mail test ADDRESS` sends an email")
 
 
-async def _sign_on() -> Result:
+async def _sign_on() -> CheckResult:
     if not get_settings().oidc_issuer:
-        return Result(UNUSED)
+        return CheckResult(UNUSED)
     provider = await find_provider()
-    return Result(OK, f"{provider.metadata.issuer} answers")
+    return CheckResult(OK, f"{provider.metadata.issuer} answers")
 
 
 #: They run at the same time.
-_CHECKS: dict[str, Callable[[], Awaitable[Result]]] = {
+_CHECKS: dict[str, Callable[[], Awaitable[CheckResult]]] = {
     "settings": _settings,
     "database": _database,
     "disk": _disk,

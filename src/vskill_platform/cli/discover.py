@@ -8,7 +8,7 @@ from vskill_platform.cli.run_command import current_settings
 from vskill_platform.cli.submit_all import no_skills
 from vskill_platform.cli.terminal import Console, escape, print_json
 from vskill_platform.fetch.reach import reach_of
-from vskill_platform.intake.discover import FoundSkill, discovered
+from vskill_platform.intake.discover import DiscoveredSkill, discovered
 from vskill_platform.intake.read_source import read_source
 
 
@@ -16,7 +16,7 @@ def discover(*, source: str, path: str, ref: str, as_json: bool) -> None:
     settings = current_settings()
     place = read_source(source, settings=settings, path=path, ref=ref)
 
-    async def look() -> tuple[FoundSkill, ...]:
+    async def look() -> tuple[DiscoveredSkill, ...]:
         async with discovered(place, reach_of(settings)) as discovery:
             return discovery.skills
 
@@ -31,7 +31,7 @@ def discover(*, source: str, path: str, ref: str, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _show(skills: tuple[FoundSkill, ...]) -> None:
+def _show(skills: tuple[DiscoveredSkill, ...]) -> None:
     table = Table("name", "path", "manifest", "description")
     for skill in skills:
         fine = "[green]valid[/]" if skill.is_fine else "[red]invalid[/]"

@@ -11,7 +11,7 @@ from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.find_release import (
     API,
-    Release,
+    SkillRelease,
     VersionItem,
     find_release,
     list_versions,
@@ -39,7 +39,7 @@ def info(*, name: str, registry: str | None, as_json: bool) -> None:
             _show(opened, release, versions)
 
 
-def _as_json(registry: Registry, release: Release, count: int) -> dict[str, Any]:
+def _as_json(registry: Registry, release: SkillRelease, count: int) -> dict[str, Any]:
     """Return the answer of the API, without the text of the SKILL.md."""
     path = f"{API}/skills/{segment(release.slug)}"
     answer: Skill = registry.get_json(path, Skill, version=release.version)
@@ -47,7 +47,7 @@ def _as_json(registry: Registry, release: Release, count: int) -> dict[str, Any]
     return {"skill": {**skill, "versionCount": count}}
 
 
-def _show(registry: Registry, release: Release, versions: list[VersionItem]) -> None:
+def _show(registry: Registry, release: SkillRelease, versions: list[VersionItem]) -> None:
     echo(f"{release.slug} {release.version}{' (private)' if release.is_private else ''}")
     echo(f"  {release.description}")
     some = ", ".join(

@@ -17,7 +17,7 @@ from vskill_platform.client.replace_folders import (
 from vskill_platform.client.scope import InstallScope, SkillsFolder, find_scope, skills_folders
 from vskill_platform.errors import ConfigError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+ClickCommand = TypeVar("ClickCommand", bound=Callable[..., Any])
 
 #: The user's environment at the moment of access.
 ENVIRON: Mapping[str, str] = os.environ
@@ -40,7 +40,7 @@ removed_agent_option = click.option(
 )  # fmt: skip
 
 
-def scope_options(command: Command) -> Command:
+def scope_options(command: ClickCommand) -> ClickCommand:
     """Add the options that choose where skills are installed."""
     for option in (
         click.option(

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from vskill_platform.cli.search_filters import Filter, check_search
+from vskill_platform.cli.search_filters import FilterValue, check_search
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.client.addresses import segment
@@ -20,7 +20,7 @@ LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def search(
-    registry: Registry, *, words: tuple[str, ...], limit: int, as_json: bool, **filters: Filter
+    registry: Registry, *, words: tuple[str, ...], limit: int, as_json: bool, **filters: FilterValue
 ) -> None:
     query = check_search(words, filters)
     answer: FoundSkills = registry.get_json(

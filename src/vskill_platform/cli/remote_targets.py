@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vskill_platform.base.worker_pool import Bounds, Failure, run_in_workers
-from vskill_platform.cli.scan_targets import Origin
+from vskill_platform.cli.scan_targets import TargetOrigin
 from vskill_platform.errors import InvalidInput, SourceError
 from vskill_platform.fetch.archive import MAX_RATIO, is_archive, unpack
 from vskill_platform.fetch.reach import Reach, why_out_of_reach
@@ -17,16 +17,16 @@ _CLONE_SECONDS = 300
 _CLONE_BYTES = 400 * 1024 * 1024
 
 
-def outside_origin(text: str, place: Path) -> Origin:
+def outside_origin(text: str, place: Path) -> TargetOrigin:
     """Return what to fetch into *place*; reject a target that is neither file nor URL."""
     if "://" in text:
         source = git_source(text)
         if reason := why_out_of_reach(source, _reach(source)):
             raise InvalidInput(reason)
-        return Origin(text=text, folder=place, url=source.url)
+        return TargetOrigin(text=text, folder=place, url=source.url)
     path = Path(text).expanduser()
     if path.is_file() and is_archive(path):
-        return Origin(text=text, folder=place, archive=path)
+        return TargetOrigin(text=text, folder=place, archive=path)
     what = "is neither" if path.is_file() else "does not exist; PATH must be"
     raise InvalidInput(
         f"{text!r} {what} a folder, an archive (.zip, .tar.gz, .tgz) or a git URL such as "
@@ -34,16 +34,16 @@ def outside_origin(text: str, place: Path) -> Origin:
     )
 
 
-def fetch_targets(origins: Sequence[Origin], *, jobs: int) -> dict[str, str]:
+def fetch_targets(origins: Sequence[TargetOrigin], *, jobs: int) -> dict[str, str]:
     """Unpack and clone; return the errors."""
     return _unpack_all(origins, jobs) | _clone_all(origins)
 
 
-def _unpack_all(origins: Sequence[Origin], jobs: int) -> dict[str, str]:
+def _unpack_all(origins: Sequence[TargetOrigin], jobs: int) -> dict[str, str]:
     """Unpack every archive in a killable process; return the errors."""
     archives = [origin for origin in origins if origin.archive]
 
-    def work(origin: Origin) -> bytes:
+    def work(origin: TargetOrigin) -> bytes:
         unpack(origin.archive or Path(), origin.folder, max_ratio=MAX_RATIO)
         return b""
 
@@ -55,7 +55,7 @@ def _unpack_all(origins: Sequence[Origin], jobs: int) -> dict[str, str]:
     }
 
 
-def _clone_all(origins: Sequence[Origin]) -> dict[str, str]:
+def _clone_all(origins: Sequence[TargetOrigin]) -> dict[str, str]:
     failures = {}
     for origin in origins:
         if origin.url:
@@ -66,7 +66,7 @@ def _clone_all(origins: Sequence[Origin]) -> dict[str, str]:
     return failures
 
 
-def _clone(origin: Origin) -> None:
+def _clone(origin: TargetOrigin) -> None:
     import asyncio  # noqa: PLC0415 - a scan without git starts faster without it
 
     from vskill_platform.fetch.repo import open_repo  # noqa: PLC0415 - the same

@@ -17,7 +17,7 @@ from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 _OUTSIDE = "vskill_platform.cli.remote_targets"
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
+class TargetOrigin(msgspec.Struct, frozen=True, kw_only=True):
     """One argument, and where its files are or will be."""
 
     text: str
@@ -54,14 +54,14 @@ def scan_in_place(folder: Path, folder_name: str | None, *, workspace: Path) -> 
         return scan_skill(snapshot.folder, folder_name)
 
 
-def _origin(text: str, place: Path) -> Origin:
+def _origin(text: str, place: Path) -> TargetOrigin:
     if "://" not in text and (path := Path(text).expanduser()).is_dir():
-        return Origin(text=text, folder=path)
-    origin: Origin = load(f"{_OUTSIDE}:outside_origin")(text, place)
+        return TargetOrigin(text=text, folder=path)
+    origin: TargetOrigin = load(f"{_OUTSIDE}:outside_origin")(text, place)
     return origin
 
 
-def _single(origin: Origin) -> ScanTarget:
+def _single(origin: TargetOrigin) -> ScanTarget:
     if origin.url:
         return ScanTarget(path=origin.text, folder=origin.folder)
     folder = _root_of(origin)
@@ -69,21 +69,21 @@ def _single(origin: Origin) -> ScanTarget:
     return _target(origin.text, folder, folder.name if has_name else None)
 
 
-def _root_of(origin: Origin) -> Path:
+def _root_of(origin: TargetOrigin) -> Path:
     if not origin.archive:
         return origin.folder.resolve()
     root: Path = load("vskill_platform.fetch.archive:root_of")(origin.folder)
     return root
 
 
-def _skills_below(origin: Origin) -> list[ScanTarget]:
+def _skills_below(origin: TargetOrigin) -> list[ScanTarget]:
     found = list(_walk(origin))
     if not found:
         return [_broken(origin.text, f"there is no {MANIFEST} in it or in a folder below")]
     return found
 
 
-def _walk(origin: Origin) -> Iterator[ScanTarget]:
+def _walk(origin: TargetOrigin) -> Iterator[ScanTarget]:
     unreadable: list[OSError] = []
     for folder, inner, files in os.walk(origin.folder, onerror=unreadable.append):
         inner[:] = sorted(name for name in inner if name != ".git")
@@ -101,7 +101,7 @@ def _walk(origin: Origin) -> Iterator[ScanTarget]:
         yield _broken(_shown(origin, Path(error.filename)), f"it cannot be read: {error.strerror}")
 
 
-def _name_of_root(origin: Origin) -> str | None:
+def _name_of_root(origin: TargetOrigin) -> str | None:
     """Return the author's name of the folder; we named that of an archive or a repo."""
     return None if origin.url or origin.archive else origin.folder.resolve().name
 
@@ -111,7 +111,7 @@ def _leads_out(link: Path, root: Path) -> bool:
     return (link / MANIFEST).is_file() and not link.resolve().is_relative_to(root.resolve())
 
 
-def _shown(origin: Origin, path: Path) -> str:
+def _shown(origin: TargetOrigin, path: Path) -> str:
     inside = path.relative_to(origin.folder).as_posix()
     if inside == ".":
         return origin.text

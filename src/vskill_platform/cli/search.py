@@ -6,7 +6,7 @@ import click
 
 from vskill_platform.base.settle import settle
 from vskill_platform.cli.run_command import run_command
-from vskill_platform.cli.search_filters import Filter, check_search
+from vskill_platform.cli.search_filters import FilterValue, check_search
 from vskill_platform.cli.tables import show_table
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.model.namespace import namespace_of_skill
@@ -14,7 +14,7 @@ from vskill_platform.model.skill import CAPABILITY_KINDS, PublishedSkill, capabi
 from vskill_platform.stores.skill_store import get_latest_version, list_skills
 
 
-def search(*, words: tuple[str, ...], limit: int, as_json: bool, **filters: Filter) -> None:
+def search(*, words: tuple[str, ...], limit: int, as_json: bool, **filters: FilterValue) -> None:
     """Print skills that contain every word, those with it in their slug first."""
     wanted = " ".join(words).lower().split()
     query = check_search(words, filters)

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import click
 
 #: The text of an option, or the values of one that can be repeated.
-Filter = str | Sequence[str]
+FilterValue = str | Sequence[str]
 
 
-def check_search(words: Sequence[str], filters: Mapping[str, Filter]) -> dict[str, str]:
+def check_search(words: Sequence[str], filters: Mapping[str, FilterValue]) -> dict[str, str]:
     """Return the filters that are set, as the API takes them; refuse a search for nothing."""
     texts = {
         name: value if isinstance(value, str) else ",".join(value)

@@ -16,7 +16,7 @@ import msgspec
 from vskill_platform.errors import RegistryError, RegistryUnavailable
 
 #: Called with the bytes that have been transferred and the total, if it is known.
-Progress = Callable[[int, int | None], None]
+OnProgress = Callable[[int, int | None], None]
 
 #: Compressed once at most: each further time makes a small answer a thousand times larger.
 _ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
@@ -47,7 +47,7 @@ def read_limited(
     chunks: Iterable[bytes],
     *,
     limit: int,
-    on_progress: Progress | None,
+    on_progress: OnProgress | None,
     clock: Callable[[], float],
 ) -> bytes:
     """Return the content; raise if it is too large or comes too slowly."""

@@ -48,7 +48,7 @@ class Deprecated(_Answer, frozen=True, kw_only=True):
         return f"deprecated: {self.message}{use}"
 
 
-class Release(_Answer, frozen=True, kw_only=True):
+class SkillRelease(_Answer, frozen=True, kw_only=True):
     """A version of a skill, with the field names of the API."""
 
     slug: str
@@ -119,7 +119,7 @@ class _Versions(_Answer, frozen=True, kw_only=True):
 
 def find_release(
     registry: Registry, name: str, wanted: VersionRange, *, with_files: bool = True
-) -> Release:
+) -> SkillRelease:
     """Return the version that *wanted* means; without its files, also if all are yanked.
 
     To install, yanked versions are found only by their exact number; blocked ones never are.
@@ -163,17 +163,17 @@ def _similar(registry: Registry, name: str) -> list[str]:
     return [row["slug"] for row in found["results"]]
 
 
-def get_release(registry: Registry, name: str, version: str | None) -> Release:
+def get_release(registry: Registry, name: str, version: str | None) -> SkillRelease:
     """Return what the registry says about a version, without its files."""
     answer: Skill = registry.get_json(f"{API}/skills/{segment(name)}", Skill, version=version)
-    found = _read(registry, answer["skill"], Release)
+    found = _read(registry, answer["skill"], SkillRelease)
     check_folder_name(found.name)
     if version is not None and found.version != version:
         raise RegistryError(f"{registry.url} answered with another version of {found.slug}")
     return found
 
 
-def add_files(registry: Registry, release: Release) -> Release:
+def add_files(registry: Registry, release: SkillRelease) -> SkillRelease:
     """Add the list of files, checked against the digest of the content."""
     path = f"{API}/skills/{segment(release.slug)}/files"
     listed = _read(

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.answers import Progress
-from vskill_platform.client.find_release import API, Release
+from vskill_platform.client.answers import OnProgress
+from vskill_platform.client.find_release import API, SkillRelease
 from vskill_platform.client.lock_file import LockedSkill, format_lock, place_of, read_lock
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.replace_folders import FolderChange, exclusive, replace_folders
@@ -29,7 +29,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     #: As it is in the lock file now.
     before: LockedSkill | None = None
     #: What the registry says; None if it was not asked.
-    release: Release | None = None
+    release: SkillRelease | None = None
     #: What the new version can do that the installed one cannot; None if that is unknown.
     gained: Capabilities | None = msgspec.field(default_factory=dict)
     #: Whether everything is in place already.
@@ -61,7 +61,7 @@ def plan_skill(
     locked: Mapping[str, LockedSkill],
     skill: LockedSkill,
     *,
-    release: Release | None = None,
+    release: SkillRelease | None = None,
     gained: Capabilities | None = None,
     force: bool = False,
 ) -> Planned:
@@ -128,7 +128,7 @@ def _check_place(
 
 def lock_release(
     registry: Registry,
-    release: Release,
+    release: SkillRelease,
     *,
     wanted: str,
     folders: Iterable[SkillsFolder],
@@ -158,7 +158,7 @@ def lock_release(
 
 
 def load_archive(
-    registry: Registry, skill: LockedSkill, *, on_progress: Progress | None = None
+    registry: Registry, skill: LockedSkill, *, on_progress: OnProgress | None = None
 ) -> bytes:
     """Download the archive of a version; another digest than the expected one is an error."""
     return registry.download(

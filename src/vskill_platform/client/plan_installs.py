@@ -15,7 +15,7 @@ from vskill_platform.client.find_release import (
     BLOCKED,
     STANDINGS,
     YANKED,
-    Release,
+    SkillRelease,
     VersionItem,
     add_files,
     best_version,
@@ -247,7 +247,7 @@ def settle_all(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Re
 
 
 def _gained(
-    registry: Registry, before: LockedSkill | None, release: Release
+    registry: Registry, before: LockedSkill | None, release: SkillRelease
 ) -> Capabilities | None:
     if before is None or before.version == release.version:
         return {}
@@ -255,7 +255,7 @@ def _gained(
 
 
 def _compare(
-    versions: Iterable[VersionItem], before: LockedSkill, release: Release
+    versions: Iterable[VersionItem], before: LockedSkill, release: SkillRelease
 ) -> Capabilities | None:
     if before.version == release.version:
         return {}

@@ -27,7 +27,7 @@ from vskill_platform.client.answer_deadline import AnswerDeadline
 from vskill_platform.client.answers import (
     MIN_BYTES_PER_SECOND,
     Answer,
-    Progress,
+    OnProgress,
     check_shape,
     decode_object,
     in_words,
@@ -134,7 +134,7 @@ class Registry:
         files: Iterable[tuple[str, bytes]],
         *,
         kind: Any = ANY_OBJECT,
-        on_progress: Progress | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Any:
         """Send files, each as a part `files` with its path as the name; return the answer.
 
@@ -161,7 +161,7 @@ class Registry:
         *,
         sha256: str | None = None,
         limit: int = MAX_DOWNLOAD_BYTES,
-        on_progress: Progress | None = None,
+        on_progress: OnProgress | None = None,
     ) -> bytes:
         """Return the bytes at *path*; if they have another digest than *sha256*, raise."""
         content = self._ask("GET", path, limit=limit, on_progress=on_progress).content
@@ -248,7 +248,7 @@ class Registry:
         headers: dict[str, str] | None = None,
         params: dict[str, str] | None = None,
         content: bytes | None = None,
-        on_progress: Progress | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Answer:
         sent = {"Accept": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
         # Another host gets no token: a registry may keep its archives elsewhere.
@@ -271,7 +271,7 @@ class Registry:
                 return self._read(url, response, limit, shown)
 
     def _read(
-        self, url: str, response: httpx2.Response, limit: int, on_progress: Progress | None
+        self, url: str, response: httpx2.Response, limit: int, on_progress: OnProgress | None
     ) -> Answer:
         found = {name.lower(): value for name, value in response.headers.items()}
         read = read_limited(
@@ -349,7 +349,7 @@ def _sent(params: Mapping[str, str | int | bool | None]) -> dict[str, str]:
     }
 
 
-def _chunks(content: bytes, on_progress: Progress | None) -> Iterator[bytes]:
+def _chunks(content: bytes, on_progress: OnProgress | None) -> Iterator[bytes]:
     for start in range(0, len(content), _CHUNK_BYTES):
         chunk = content[start : start + _CHUNK_BYTES]
         yield chunk

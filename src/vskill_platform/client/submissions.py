@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.answers import Progress
+from vskill_platform.client.answers import OnProgress
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.shapes import FollowedSubmission
 from vskill_platform.errors import InvalidInput, SourceRefused
@@ -87,7 +87,7 @@ def upload(
     *,
     namespace: str = "",
     is_private: bool = False,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Any:
     """Upload; the same content twice is one submission, so an upload can be repeated."""
     fields = {"namespace": namespace, "privacy": "private" if is_private else ""}

@@ -15,7 +15,7 @@ from vskill_platform.cron.followed_results import (
     stop_following,
     write_checked,
 )
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, Overtaken
 from vskill_platform.fetch.probe_repo import RepoAnswer, probe_repo
 from vskill_platform.fetch.reach import Reach

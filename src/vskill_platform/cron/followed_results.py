@@ -7,7 +7,7 @@ import msgspec
 
 from vskill_platform.access.namespaces import check_may_act_in, check_may_publish_ref
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import NEVER, Operation
+from vskill_platform.engines.operations import NEVER, Operation
 from vskill_platform.errors import NotAllowed, RecordMalformed
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.rights import STAFF, Right, Role, Visitor

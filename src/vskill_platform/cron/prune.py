@@ -8,7 +8,8 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import DeadLetter, Drop, Operation
+from vskill_platform.engines.operations import Drop, Operation
+from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.fetch.private_folder import sweep_workspaces
 from vskill_platform.model.scanner import IN_FLIGHT

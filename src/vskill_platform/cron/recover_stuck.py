@@ -9,7 +9,7 @@ import msgspec
 
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, is_stuck, move
 from vskill_platform.stores.db import commit, get_now, get_queue, get_settings
 from vskill_platform.stores.end_submission import reject_submission, unverified

@@ -14,7 +14,7 @@ from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.base.program import CannotStart, ProgramLimits, Streams, running_program
 from vskill_platform.base.show_text import show
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotifyFailed
 from vskill_platform.model.rights import RIGHTS, Right
 from vskill_platform.publish.moderation.list_reviews import Review, list_reviews

@@ -10,7 +10,7 @@ from time import monotonic
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.stores.cron_store import CronRun, get_cron_run, put_cron_run
 from vskill_platform.stores.db import get_now, get_settings

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from vskill_platform.engines.ports import MAX_VALUE_BYTES, Delete, Expect, Operation, Put, Send
+from vskill_platform.engines.operations import Delete, Expect, Operation, Put, Send
+from vskill_platform.engines.ports import MAX_VALUE_BYTES
 from vskill_platform.errors import InvalidInput
 
 #: Longer keys would bloat every index.

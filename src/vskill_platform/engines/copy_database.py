@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
-from vskill_platform.engines.exported import Export, Stored, StoredRecord, Tally
-from vskill_platform.engines.ports import Delete, Engine
+from vskill_platform.engines.exported import Export, StoredItem, StoredRecord, Tally
+from vskill_platform.engines.operations import Delete
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import ConfigError, EngineError
 
 #: The record of a copy that is not finished. No process serves a database that has it.
 UNFINISHED = "copy:unfinished"
-OnProgress = Callable[[int, int], None]
+OnCopied = Callable[[int, int], None]
 
 
 class Copied(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +40,7 @@ async def refuse_unfinished_copy(engine: Engine) -> None:
         )
 
 
-async def copy_export(export: Export, target: Engine, *, on_progress: OnProgress) -> Copied:
+async def copy_export(export: Export, target: Engine, *, on_progress: OnCopied) -> Copied:
     """Load an export into *target*, which is empty or an unfinished copy; then compare both."""
     after = await _prepare_target(export, target)
     there = Tally()
@@ -92,7 +93,7 @@ async def _prepare_target(export: Export, target: Engine) -> str:
     return ""
 
 
-def _mark(export: Export, page: list[Stored]) -> list[Stored]:
+def _mark(export: Export, page: list[StoredItem]) -> list[StoredItem]:
     """Return the record that says how far the copy is, for the commit that writes the page."""
     last = page[-1]
     if not isinstance(last, StoredRecord):
@@ -113,7 +114,7 @@ async def _tally(target: Engine) -> Tally:
     return tally
 
 
-async def without_mark(pages: AsyncIterator[list[Stored]]) -> AsyncIterator[list[Stored]]:
+async def without_mark(pages: AsyncIterator[list[StoredItem]]) -> AsyncIterator[list[StoredItem]]:
     async for page in pages:
         yield [
             item for item in page if not isinstance(item, StoredRecord) or item.key != UNFINISHED

@@ -10,7 +10,7 @@ import msgspec
 from vskill_platform.engines.exported import (
     Contents,
     Export,
-    Stored,
+    StoredItem,
     Tally,
     decode_page,
     encode_page,
@@ -90,11 +90,11 @@ class ExportFile:
             head = msgspec.json.decode(self._read(file), type=_Head)
         self.history_id, self.revision, self.items = head.history_id, head.revision, head.items
 
-    async def pages(self) -> AsyncIterator[list[Stored]]:
+    async def pages(self) -> AsyncIterator[list[StoredItem]]:
         for page in self.read_pages():
             yield page
 
-    def read_pages(self) -> Iterator[list[Stored]]:
+    def read_pages(self) -> Iterator[list[StoredItem]]:
         tally = Tally()
         with closing(self._open()) as file:
             self._read(file)

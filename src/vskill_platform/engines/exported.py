@@ -56,7 +56,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     dead_letters: int
 
 
-Stored: TypeAlias = StoredRecord | StoredMessage | StoredLetter
+StoredItem: TypeAlias = StoredRecord | StoredMessage | StoredLetter
 
 
 class Export(Protocol):
@@ -73,7 +73,7 @@ class Export(Protocol):
         """How many records, messages and dead letters there are."""
         ...
 
-    def pages(self) -> AsyncIterator[list[Stored]]:
+    def pages(self) -> AsyncIterator[list[StoredItem]]:
         """Yield everything in bounded pages of one kind.
 
         Records come first, by key; then messages and dead letters, in the order of their ids.
@@ -83,14 +83,14 @@ class Export(Protocol):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(list[Stored])
+_decoder = msgspec.msgpack.Decoder(list[StoredItem])
 
 
-def encode_page(page: Sequence[Stored]) -> bytes:
+def encode_page(page: Sequence[StoredItem]) -> bytes:
     return _encoder.encode(page)
 
 
-def decode_page(content: bytes) -> list[Stored]:
+def decode_page(content: bytes) -> list[StoredItem]:
     return _decoder.decode(content)
 
 
@@ -103,7 +103,7 @@ class Tally:
         self.messages = 0
         self.dead_letters = 0
 
-    def add(self, page: Sequence[Stored]) -> None:
+    def add(self, page: Sequence[StoredItem]) -> None:
         for item in page:
             content = _encoder.encode(item)
             self._digest.update(len(content).to_bytes(8, "big"))

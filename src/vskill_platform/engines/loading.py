@@ -1,7 +1,8 @@
 """Convert exported items back to what an engine writes."""
 
 from vskill_platform.engines.exported import StoredRecord
-from vskill_platform.engines.ports import BACKGROUND, BACKGROUND_RANK, Put
+from vskill_platform.engines.operations import Put
+from vskill_platform.engines.ports import BACKGROUND, BACKGROUND_RANK
 
 
 def put_of(record: StoredRecord) -> Put:

@@ -14,7 +14,7 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.blob_settings import IN_DATABASE, BlobOptions
 from vskill_platform.engines.blobs.open_blobs import open_blobs
-from vskill_platform.engines.copy_database import Copied, OnProgress, copy_export
+from vskill_platform.engines.copy_database import Copied, OnCopied, copy_export
 from vskill_platform.engines.export_file import (
     ExportFile,
     inspect_export,
@@ -133,7 +133,7 @@ def inspect_backup(source: Path) -> Contents:
     return inspect_export(source) if is_export(source) else backup.inspect_backup(source)
 
 
-def restore_database(url: str, source: Path, *, on_progress: OnProgress) -> Path | str | None:
+def restore_database(url: str, source: Path, *, on_progress: OnCopied) -> Path | str | None:
     """Replace the database by a backup; return where the old one is kept, if any."""
     if is_postgres(url):
         return asyncio.run(_restore_postgres(url, source, on_progress=on_progress))
@@ -147,7 +147,7 @@ def restore_database(url: str, source: Path, *, on_progress: OnProgress) -> Path
     return backup.restore(path, source)
 
 
-async def _restore_postgres(url: str, source: Path, *, on_progress: OnProgress) -> str | None:
+async def _restore_postgres(url: str, source: Path, *, on_progress: OnCopied) -> str | None:
     from vskill_platform.engines.postgres.replace_schema import set_aside  # noqa: PLC0415
 
     export = ExportFile(source)
@@ -161,7 +161,7 @@ async def _restore_postgres(url: str, source: Path, *, on_progress: OnProgress) 
     return kept
 
 
-async def copy_database(source: str, target: str, *, on_progress: OnProgress) -> Copied:
+async def copy_database(source: str, target: str, *, on_progress: OnCopied) -> Copied:
     """Copy everything from one URL to another; a `file:` URL names a backup."""
     async with _open_export(source) as export:
         engine = await open_engine(target)

@@ -5,13 +5,14 @@ docs/engines.md specifies each method, and tests/contracts/ checks every engine 
 
 from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from vskill_platform.base.clock import Clock
-from vskill_platform.engines.exported import Export, Stored
+from vskill_platform.engines.exported import Export, StoredItem
+from vskill_platform.engines.operations import Delivery, Operation
 
 if TYPE_CHECKING:  # loads asyncio, which `scan` does not need
     from vskill_platform.engines.blobs.blobs import Blobs
@@ -29,10 +30,6 @@ LOOK_AHEAD = 1_000
 BACKGROUND = "(background)"
 #: Ranks of background messages begin here, so that they are behind all others in the same index.
 BACKGROUND_RANK = 2**40
-#: The *expected* revision of a record that must not exist yet.
-ABSENT = 0
-#: The `due` of a finished record, which is never due again.
-NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -41,24 +38,10 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     revision: int
 
 
-class Page(msgspec.Struct, frozen=True):
+class KeyPage(msgspec.Struct, frozen=True):
     keys: list[str]
     #: Where the next page starts; None after the last.
     cursor: str | None
-
-
-class Delivery(msgspec.Struct, frozen=True):
-    """One delivery of a message; valid until another delivery replaces it."""
-
-    message_id: int
-    #: The number of this delivery; an older one can no longer change anything.
-    token: int
-    body: bytes
-    key: str | None
-    #: How often the message was delivered, this time included.
-    attempt: int
-    group: str = ""
-    resource: str = ""
 
 
 class DeadLetter(msgspec.Struct, frozen=True):
@@ -128,93 +111,6 @@ class Compacted(msgspec.Struct, frozen=True, kw_only=True):
     after_bytes: int
 
 
-class Put(msgspec.Struct, frozen=True):
-    key: str
-    value: bytes
-    #: The revision that must exist, ABSENT for none, None for any.
-    expected: int | None = None
-    #: When the record is due; NEVER when it is finished, None if unknown.
-    due: datetime | None = None
-    #: After this time no reader sees the record.
-    expires_at: datetime | None = None
-    #: Words to find it by; every put names all of them.
-    marks: tuple[str, ...] = ()
-    #: Its rank among records with the same word.
-    rank: int = 0
-
-
-class Delete(msgspec.Struct, frozen=True):
-    key: str
-    expected: int | None = None
-
-
-class Expect(msgspec.Struct, frozen=True):
-    """Check without changing: the commit is applied only if the record is still like this."""
-
-    key: str
-    #: The revision that must exist, ABSENT for none.
-    expected: int
-
-
-class Send(msgspec.Struct, frozen=True):
-    body: bytes
-    #: While a message with this key waits or is leased, a second send is a no-op.
-    key: str | None = None
-    delay: timedelta = timedelta(0)
-    #: Groups take turns, however many messages each has. Without one, the default group. Messages
-    #: of the group BACKGROUND do not take part.
-    group: str = ""
-    #: A shared resource that handling needs, such as a host; `receive` can skip some.
-    resource: str = ""
-
-
-class Acknowledge(msgspec.Struct, frozen=True):
-    delivery: Delivery
-
-
-class Retry(msgspec.Struct, frozen=True):
-    """Deliver a message again after *delay*, behind the new messages of its group."""
-
-    delivery: Delivery
-    delay: timedelta
-    reason: str
-
-
-class Release(msgspec.Struct, frozen=True):
-    """Return a message: ready at once, at its old position, and the delivery does not count."""
-
-    delivery: Delivery
-
-
-class Extend(msgspec.Struct, frozen=True):
-    """Extend a lease: it ends *lease* from now."""
-
-    delivery: Delivery
-    lease: timedelta
-
-
-class Bury(msgspec.Struct, frozen=True):
-    delivery: Delivery
-    reason: str
-
-
-class Requeue(msgspec.Struct, frozen=True):
-    """Queue a dead letter again, as a new message with all attempts left."""
-
-    message_id: int
-
-
-class Drop(msgspec.Struct, frozen=True):
-    """Delete a dead letter."""
-
-    message_id: int
-
-
-Operation: TypeAlias = (
-    Put | Delete | Expect | Send | Acknowledge | Retry | Release | Extend | Bury | Requeue | Drop
-)
-
-
 class KeyValueStore(Protocol):
     def get(self, key: str) -> Awaitable[Entry | None]:
         """Return the record, or None. Concurrent gets share a query."""
@@ -235,7 +131,7 @@ class KeyValueStore(Protocol):
         limit: int = 1000,
         due_before: datetime | None = None,
         newest_first: bool = False,
-    ) -> Awaitable[Page]:
+    ) -> Awaitable[KeyPage]:
         """Return one page of the keys with *prefix*, in code point order or reversed.
 
         With *due_before*, keys known not to be due by then are omitted; a key whose record has no
@@ -383,7 +279,7 @@ class Engine(Protocol):
         """Read everything from one snapshot, in bounded pages; writers continue meanwhile."""
         ...
 
-    async def load(self, items: Sequence[Stored]) -> None:
+    async def load(self, items: Sequence[StoredItem]) -> None:
         """Write exported items of one kind, all or none, into a database that nobody uses.
 
         Messages keep their order, attempts and place in line, but get new ids and tokens.

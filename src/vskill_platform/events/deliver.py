@@ -11,7 +11,7 @@ from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.events.fan_out import fan_out, has_new_events, owner_may
 from vskill_platform.events.payloads import build_payload

@@ -10,7 +10,7 @@ import msgspec
 from vskill_platform.access.mail_addresses import MailTopic
 from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.base.show_text import show
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.events.collect_events import collect_events
 from vskill_platform.model.event import REGISTRY_ONLY, Event, EventType
 from vskill_platform.model.rights import RIGHTS, Right

@@ -7,7 +7,7 @@ from hashlib import sha256
 import msgspec
 
 from vskill_platform.base.show_text import show
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, NotFound, TooMany
 from vskill_platform.events.post_webhook import checked_webhook_url
 from vskill_platform.events.sign_webhook import new_webhook_secret

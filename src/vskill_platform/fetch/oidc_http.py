@@ -31,7 +31,7 @@ _HEADERS = {
     "Accept-Encoding": "identity",
     "User-Agent": "vskill-platform",
 }
-Answer = TypeVar("Answer")
+Decoded = TypeVar("Decoded")
 
 
 class ProviderTokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,8 +109,8 @@ def _uses_basic(metadata: ProviderMetadata) -> bool:
 
 
 async def _ask(
-    request: httpx2.Request, kind: type[Answer], *, refusals: frozenset[int] = frozenset()
-) -> Answer:
+    request: httpx2.Request, kind: type[Decoded], *, refusals: frozenset[int] = frozenset()
+) -> Decoded:
     try:
         async with asyncio.timeout(_DEADLINE_SECONDS), _client() as client:
             body = await _read(await client.send(request, stream=True), refusals)

@@ -31,7 +31,7 @@ _EXECUTABLE = "100755"
 _FETCHED = "refs/fetched"
 _TAGS = "refs/tags/"
 _SHA = re.compile(r"[0-9a-f]{40}")
-Answer = TypeVar("Answer")
+Answered = TypeVar("Answered")
 _QUIETLY = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
 
 
@@ -69,7 +69,7 @@ class Repo:
         await self._git.run("init", "--quiet", "--bare", "--template=")
         return await self._under_its_name(partial(self._ask_refs, ref, with_tags=with_tags))
 
-    async def _under_its_name(self, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def _under_its_name(self, ask: Callable[[], Awaitable[Answered]]) -> Answered:
         try:
             return await ask()
         except SourceMoved:

@@ -3,7 +3,7 @@
 import msgspec
 
 from vskill_platform.base.show_text import count_of
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed
 from vskill_platform.model.decision import namespaces_of
 from vskill_platform.model.source import Source

@@ -1,6 +1,7 @@
 """Requeue or drop a dead letter."""
 
-from vskill_platform.engines.ports import DeadLetter, Drop, Operation, Requeue
+from vskill_platform.engines.operations import Drop, Operation, Requeue
+from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.errors import NotFound
 from vskill_platform.model.submission import STUCK_STATES, Cause, Submission, reopen
 from vskill_platform.stores.audit_store import write_audit

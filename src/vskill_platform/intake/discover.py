@@ -31,7 +31,7 @@ MAX_SKILLS = 1_000
 _MAX_FOLDERS = 50_000
 
 
-class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
+class DiscoveredSkill(msgspec.Struct, frozen=True, kw_only=True):
     #: From the manifest, or the folder's name if the manifest cannot be read.
     name: str
     #: The skill's folder inside the source, "" for its root.
@@ -47,7 +47,7 @@ class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     #: The source that was searched.
     source: str
-    skills: tuple[FoundSkill, ...]
+    skills: tuple[DiscoveredSkill, ...]
     #: The git source or folder of the skills; None if they have to be packed.
     origin: Source | None = None
     #: The files to be packed, available while this is open.
@@ -60,7 +60,7 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
 
     async def request_for(
-        self, skill: FoundSkill, *, set_id: str | None = None, is_private: bool = False
+        self, skill: DiscoveredSkill, *, set_id: str | None = None, is_private: bool = False
     ) -> SubmissionRequest:
         """Return the submission request for one of the skills."""
         if self.origin:
@@ -83,7 +83,7 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
             version=self.version,
         )
 
-    def _upload_name(self, skill: FoundSkill) -> str:
+    def _upload_name(self, skill: DiscoveredSkill) -> str:
         return posixpath.basename(skill.path) or self.root_name
 
 
@@ -181,7 +181,7 @@ def _check_count(count: int) -> None:
 
 async def _read_manifests(
     root: Path, places: Sequence[_SkillFolder], root_name: str | None
-) -> tuple[FoundSkill, ...]:
+) -> tuple[DiscoveredSkill, ...]:
     try:
         return await run_for_visitor(_read_each, root, tuple(places), root_name)
     except BROKE_DOWN as error:
@@ -190,15 +190,15 @@ async def _read_manifests(
 
 def _read_each(
     root: Path, places: Sequence[_SkillFolder], root_name: str | None
-) -> tuple[FoundSkill, ...]:
+) -> tuple[DiscoveredSkill, ...]:
     """Read all manifests; runs in the other process."""
     return tuple(_read_one(root / place.path, place, root_name) for place in places)
 
 
-def _read_one(folder: Path, place: _SkillFolder, root_name: str | None) -> FoundSkill:
+def _read_one(folder: Path, place: _SkillFolder, root_name: str | None) -> DiscoveredSkill:
     folder_name = posixpath.basename(place.path) or root_name
     manifest, findings = check_manifest(folder, folder_name)
-    return FoundSkill(
+    return DiscoveredSkill(
         name=manifest.name if manifest else folder_name or "(unnamed)",
         path=place.path,
         description=manifest.description if manifest else "",

@@ -1,6 +1,6 @@
 """Follow a repository, for one skill or for all that are in it now and later, or stop."""
 
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.model.skill import PublishedSkill

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import (
     Busy,
     MirrorRefused,

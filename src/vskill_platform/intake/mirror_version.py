@@ -6,7 +6,7 @@ It has its own submission, so that its check changes nothing about the latest ve
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import MirrorRefused, NotFound, SourceRefused
 from vskill_platform.fetch.mirrors.fetch_mirrored import find_there
 from vskill_platform.fetch.mirrors.remote_version import RemoteVersion

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from vskill_platform.base.settle import settle
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidTransition, NotFound, Overtaken, VskillError
 from vskill_platform.intake.count_submission import count_submission
 from vskill_platform.model.source import SourceKind

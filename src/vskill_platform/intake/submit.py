@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from vskill_platform.base.tracing import record_span
-from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.intake.count_submission import count_submission
 from vskill_platform.intake.submission_request import SubmissionRequest, is_unchanged
 from vskill_platform.model.block import Block

@@ -7,7 +7,7 @@ import msgspec
 
 from vskill_platform.base.settle import settle
 from vskill_platform.errors import InvalidInput, VskillError
-from vskill_platform.intake.discover import MAX_SKILLS, Discovery, FoundSkill
+from vskill_platform.intake.discover import MAX_SKILLS, DiscoveredSkill, Discovery
 from vskill_platform.intake.submit import SubmitResult, submit
 from vskill_platform.model.source import Source, inner_path
 from vskill_platform.stores.db import get_now
@@ -22,7 +22,7 @@ _AT_ONCE = 4
 
 
 class SetMember(msgspec.Struct, frozen=True, kw_only=True):
-    skill: FoundSkill
+    skill: DiscoveredSkill
     #: None if it could not be submitted; the error says why.
     result: SubmitResult | None
     error: str = ""
@@ -54,7 +54,7 @@ async def submit_set(
     """
     set_id = set_id_of(discovery.source)
 
-    async def submit_one(skill: FoundSkill) -> SubmitResult:
+    async def submit_one(skill: DiscoveredSkill) -> SubmitResult:
         try:
             request = await discovery.request_for(skill, set_id=set_id, is_private=is_private)
             may_replace_ref = await admit(request.source) if admit else True
@@ -84,7 +84,7 @@ async def submit_set(
     return submitted
 
 
-def _member(skill: FoundSkill, outcome: SubmitResult | Exception) -> SetMember:
+def _member(skill: DiscoveredSkill, outcome: SubmitResult | Exception) -> SetMember:
     if isinstance(outcome, SubmitResult):
         return SetMember(skill=skill, result=outcome)
     if isinstance(outcome, VskillError) and not outcome.retryable:
@@ -117,7 +117,7 @@ async def submit_paths(
     )
 
 
-def _chosen(path: str) -> FoundSkill:
-    return FoundSkill(
+def _chosen(path: str) -> DiscoveredSkill:
+    return DiscoveredSkill(
         name=posixpath.basename(path) or "(root)", path=path, description="", is_fine=True
     )

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound, Overtaken
 from vskill_platform.model.failure import NO_SCANNER, WITHDRAWN
 from vskill_platform.model.submission import (

@@ -14,7 +14,7 @@ from vskill_platform.errors import PolicyInvalid
 
 At = tuple[str | int, ...]
 #: A value to write; None removes the key.
-Value = str | int | bool | Sequence[str] | None
+PolicyValue = str | int | bool | Sequence[str] | None
 
 #: The parts of a TOML document; every character is in one of them.
 _TOKEN = re.compile(
@@ -60,7 +60,7 @@ def locate(error: PolicyInvalid, text: str) -> PolicyInvalid:
     return PolicyInvalid(str(error), at=error.at, line=line)
 
 
-def edit(text: str, changes: Sequence[tuple[tuple[str, ...], Value]]) -> str:
+def edit(text: str, changes: Sequence[tuple[tuple[str, ...], PolicyValue]]) -> str:
     """Return the text of a valid document with some values set or removed.
 
     Where that is not possible in place, as in an inline table, the whole document is written again
@@ -136,7 +136,7 @@ def _write_entry(name: str, values: dict[str, Any]) -> str:
     return "\n".join(_write_table({name: [values]}, "")).strip("\n") + "\n"
 
 
-def _set(document: dict[str, Any], at: tuple[str, ...], value: Value) -> None:
+def _set(document: dict[str, Any], at: tuple[str, ...], value: PolicyValue) -> None:
     tables = [document]
     for name in at[:-1]:
         tables.append(tables[-1].setdefault(name, {}))
@@ -149,7 +149,7 @@ def _set(document: dict[str, Any], at: tuple[str, ...], value: Value) -> None:
             del table[name]
 
 
-def _edit_one(text: str, at: tuple[str, ...], value: Value) -> str:
+def _edit_one(text: str, at: tuple[str, ...], value: PolicyValue) -> str:
     statements = list(_statements(text))
     found = next((one for one in statements if one.at == at and not one.is_header), None)
     if found and value is not None:

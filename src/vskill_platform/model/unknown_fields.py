@@ -11,29 +11,29 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-Tree = Any
+Json = Any
 
 
 class Unknown(msgspec.Struct):
     """The unknown fields in a tree, by where they were."""
 
     #: Those of this object.
-    fields: dict[str, Tree] = msgspec.field(default_factory=dict)
+    fields: dict[str, Json] = msgspec.field(default_factory=dict)
     #: Those of objects below it, by the name of its field.
     below: dict[str, "Unknown"] = msgspec.field(default_factory=dict)
     #: Those of the items of a list, with what is known of each item.
-    items: list[tuple[Tree, "Unknown"]] = msgspec.field(default_factory=list)
+    items: list[tuple[Json, "Unknown"]] = msgspec.field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.fields or any(self.below.values()) or any(one for _, one in self.items))
 
 
-def split_unknown(tree: Tree, kind: Any) -> tuple[Tree, Unknown]:
+def split_unknown(tree: Json, kind: Any) -> tuple[Json, Unknown]:
     """Return the tree with the fields that *kind* has, and the other ones."""
     return _split(tree, _type_info(kind))
 
 
-def restore_unknown(tree: Tree, unknown: Unknown) -> Tree:
+def restore_unknown(tree: Json, unknown: Unknown) -> Json:
     """Return a tree of a changed record with the fields that it did not know.
 
     An item of a list gets them if it is unchanged, or the only changed one at its place.
@@ -49,7 +49,7 @@ def restore_unknown(tree: Tree, unknown: Unknown) -> Tree:
     return tree
 
 
-def _restore_items(tree: list[Tree], items: Sequence[tuple[Tree, Unknown]]) -> list[Tree]:
+def _restore_items(tree: list[Json], items: Sequence[tuple[Json, Unknown]]) -> list[Json]:
     left = list(items)
     found: list[Unknown | None] = []
     for item in tree:
@@ -70,7 +70,7 @@ def _type_info(kind: Any) -> inspect.Type:
     return inspect.type_info(kind)
 
 
-def _split(tree: Tree, kind: inspect.Type) -> tuple[Tree, Unknown]:
+def _split(tree: Json, kind: inspect.Type) -> tuple[Json, Unknown]:
     if isinstance(tree, dict):
         children = _fields_of(tree, kind)
         if children is None:
@@ -93,7 +93,7 @@ def _split(tree: Tree, kind: inspect.Type) -> tuple[Tree, Unknown]:
     return tree, Unknown()
 
 
-def _fields_of(tree: Mapping[str, Tree], kind: inspect.Type) -> dict[str, inspect.Type] | None:
+def _fields_of(tree: Mapping[str, Json], kind: inspect.Type) -> dict[str, inspect.Type] | None:
     """Return the types of an object's fields; None if it has no fixed fields."""
     for one in _alternatives(kind):
         if isinstance(one, inspect.StructType):
@@ -107,7 +107,7 @@ def _fields_of(tree: Mapping[str, Tree], kind: inspect.Type) -> dict[str, inspec
     return None
 
 
-def _items_of(tree: Sequence[Tree], kind: inspect.Type) -> Sequence[inspect.Type]:
+def _items_of(tree: Sequence[Json], kind: inspect.Type) -> Sequence[inspect.Type]:
     for one in _alternatives(kind):
         if isinstance(one, inspect.CollectionType):
             return [one.item_type] * len(tree)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import (
+from vskill_platform.engines.operations import (
     Acknowledge,
     Bury,
     Delivery,

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Delivery
+from vskill_platform.engines.operations import Delivery
 from vskill_platform.errors import EngineError
 from vskill_platform.publish.moderation.newest_rules import has_newest_rules
 from vskill_platform.queue.consumer import handle_submission_queue

@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Acknowledge, Delivery, Operation, Release
+from vskill_platform.engines.operations import Acknowledge, Delivery, Operation, Release
 from vskill_platform.errors import Overtaken, WorkerDied
 from vskill_platform.model.submission import (
     STUCK_STATES,

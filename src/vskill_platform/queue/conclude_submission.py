@@ -7,7 +7,7 @@ import msgspec
 from vskill_platform.base.metrics import count_verdict
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import DeletedMeanwhile
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.decision import Decision, Outcome

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from vskill_platform.base.settle import settle
 from vskill_platform.base.shortage import is_machine_short
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import BACKGROUND, Delivery
+from vskill_platform.engines.operations import Delivery
+from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.errors import (
     BlobsUnavailable,
     DeadlineExceeded,

@@ -1,6 +1,6 @@
 """The pipeline: fetch, claim, check, ask others, judge, conclude. Always fits on one screen."""
 
-from vskill_platform.engines.ports import Acknowledge, Delivery
+from vskill_platform.engines.operations import Acknowledge, Delivery
 from vskill_platform.errors import Overtaken
 from vskill_platform.fetch.fetch_source import fetched_in_turn
 from vskill_platform.publish.versions.apply_registry_rules import apply_registry_rules

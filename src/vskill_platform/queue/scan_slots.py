@@ -9,7 +9,7 @@ from functools import partial
 from anyio import WouldBlock, move_on_after
 
 from vskill_platform.base.stopwatch import Stopwatch
-from vskill_platform.engines.ports import Delivery, Extend
+from vskill_platform.engines.operations import Delivery, Extend
 from vskill_platform.errors import Overtaken
 from vskill_platform.stores.db import bound_env, commit
 

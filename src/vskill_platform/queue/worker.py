@@ -8,7 +8,8 @@ import asyncio
 from datetime import datetime, timedelta
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import NOTHING_BUSY, BusyResources, Delivery, Release
+from vskill_platform.engines.operations import Delivery, Release
+from vskill_platform.engines.ports import NOTHING_BUSY, BusyResources
 from vskill_platform.errors import EngineError
 from vskill_platform.queue.background_worker import BackgroundWorker
 from vskill_platform.queue.consumer import handle_submission_queue

@@ -18,11 +18,10 @@ from vskill_platform.base.killable_process import (
 from vskill_platform.base.process_limits import effective_limit
 from vskill_platform.base.shortage import is_shortage
 from vskill_platform.errors import ScanError
-from vskill_platform.scan.scan_skill import ScanResult, scan_skill
+from vskill_platform.scan.scan_skill import Scan, ScanResult, scan_skill
 from vskill_platform.scan.sketch_skill import sketch_skill
 
 Result = TypeVar("Result")
-Scan = Callable[[Path, str | None], ScanResult]
 
 
 async def check_skill(

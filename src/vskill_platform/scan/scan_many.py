@@ -1,18 +1,17 @@
 """Run tier 1 on many skills, each in a killable process; a scan that fails is not verified."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
-from vskill_platform.base.worker_pool import Bounds, Failure, Outcome, run_in_workers
+from vskill_platform.base.worker_pool import Bounds, Failure, WorkResult, run_in_workers
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.read.skill_files import scan_file
 from vskill_platform.scan.rules.rules import load_rules
-from vskill_platform.scan.scan_skill import ScanResult, all_facts, scan_skill
+from vskill_platform.scan.scan_skill import Scan, ScanResult, all_facts, scan_skill
 
-Scan = Callable[[Path, str | None], ScanResult]
 #: A text whose scan needs the tables of nearly every scan: words, an unknown host, code.
 _COMMON = b"Download https://files.nowhere-special.dev/a.zip now.\n```python\npass\n```\n"
 #: A text whose scan needs the rest: sensitive paths, other languages, unknown packages.
@@ -73,7 +72,7 @@ def load_tables(*, for_many: bool = True) -> None:
         all_facts([scan_file("SKILL.md", text, size=len(text), manifest="")])
 
 
-def _scanned(target: ScanTarget, outcome: Outcome) -> Scanned:
+def _scanned(target: ScanTarget, outcome: WorkResult) -> Scanned:
     if isinstance(outcome, Failure):
         return Scanned(target=target, result=None, error=outcome.reason)
     return Scanned(target=target, result=msgspec.msgpack.decode(outcome, type=ScanResult))

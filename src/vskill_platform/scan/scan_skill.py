@@ -4,7 +4,7 @@ import gc
 import hashlib
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +37,7 @@ from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
 from vskill_platform.scan.facts.capabilities import list_capabilities
 from vskill_platform.scan.facts.data_files import ruleset_version
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, storable
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.scan.facts.packages import imitated_names
 from vskill_platform.scan.read.limits import check_limits, check_names
@@ -105,6 +105,9 @@ class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
         if self.sketch is None:
             raise ScanError("the skill's similarity was not measured")
         return self.sketch
+
+
+Scan = Callable[[Path, str | None], ScanResult]
 
 
 def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
@@ -183,7 +186,10 @@ def open_files(files: list[ScanFile]) -> OpenedFiles:
         everything, unreadable = [*files, *inside.files], inside.facts
     if len(files) >= MAX_FILES:
         rest = Fact(act=Act.OPAQUE, line=1, text="more files than can be scanned", detail="cut")
-        unreadable = [*unreadable, LocatedFact(fact=rest, path=files[-1].path, role=Role.DOCUMENT)]
+        unreadable = [
+            *unreadable,
+            LocatedFact(fact=rest, path=files[-1].path, role=PartRole.DOCUMENT),
+        ]
     return OpenedFiles(mark_instruction_files(everything), unreadable)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.stores.db import get_kv, get_now

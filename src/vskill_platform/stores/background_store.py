@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from vskill_platform.engines.ports import BACKGROUND, NEVER, Delete, Operation, Put, Send
+from vskill_platform.engines.operations import NEVER, Delete, Operation, Put, Send
+from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.stores.db import get_queue
 from vskill_platform.stores.records import (

@@ -12,7 +12,8 @@ from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.blobs.blobs import DATABASE, EXTERNAL, is_blob_name, sha256_of
 from vskill_platform.engines.blobs.sweep import is_swept, refer_to_blob
-from vskill_platform.engines.ports import NEVER, Entry, Operation, Put
+from vskill_platform.engines.operations import NEVER, Operation, Put
+from vskill_platform.engines.ports import Entry
 from vskill_platform.errors import BlobMissing, RecordMalformed
 from vskill_platform.stores.db import bound_env, commit, get_blobs, get_kv
 from vskill_platform.stores.records import encode

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.block import Block, BlockSubject, subjects_of
 from vskill_platform.model.source import Source
 from vskill_platform.stores.records import (

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import Overtaken
 from vskill_platform.stores.db import commit
 

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import commit, get_kv, get_now

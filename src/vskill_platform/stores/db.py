@@ -9,7 +9,8 @@ from datetime import datetime
 import msgspec
 
 from vskill_platform.engines.blobs.blobs import Blobs
-from vskill_platform.engines.ports import KeyValueStore, MessageQueue, Operation, Put
+from vskill_platform.engines.operations import Operation, Put
+from vskill_platform.engines.ports import KeyValueStore, MessageQueue
 from vskill_platform.errors import NoWorkerEnv
 from vskill_platform.model.unknown_fields import restore_unknown
 from vskill_platform.runtime.env import WorkerEnv

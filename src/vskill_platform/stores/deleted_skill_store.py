@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.stores.records import Stored, encode, get_record
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.model.user import Scope
 from vskill_platform.stores.records import Stored, encode, get_record

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.model.block import Block
 from vskill_platform.model.failure import BLOCKED, NO_SCANNER, WITHDRAWN
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Operation, Put
 from vskill_platform.errors import FeedTrimmed, HistoryChanged
 from vskill_platform.model.record import Record
 from vskill_platform.model.submission import StateEvent

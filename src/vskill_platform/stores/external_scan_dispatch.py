@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import Overtaken
 from vskill_platform.model.scanner import IN_FLIGHT, ExternalScanResult, ExternalScanStatus
 from vskill_platform.stores.db import get_now

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from vskill_platform.engines.ports import Delete, Operation, Put
+from vskill_platform.engines.operations import Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_each

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import NEVER, Put
+from vskill_platform.engines.operations import NEVER, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.records import decode, encode, list_all_keys, read_each

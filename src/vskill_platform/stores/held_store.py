@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.model.skill import SkillFile
 from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept

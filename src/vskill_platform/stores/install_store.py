@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import commit, get_kv, get_now

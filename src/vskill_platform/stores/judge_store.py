@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Put
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.record import Record

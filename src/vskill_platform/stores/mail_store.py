@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv, get_now, get_settings
 from vskill_platform.stores.records import (

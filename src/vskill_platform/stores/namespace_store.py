@@ -1,6 +1,6 @@
 """Namespaces with their owners and members, found by namespace or by user."""
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.user import Namespace, own_namespace
 from vskill_platform.stores.records import (
     Stored,

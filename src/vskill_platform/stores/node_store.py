@@ -6,7 +6,7 @@ Separate from the heartbeats of workers, whose records an older release must be 
 import re
 from datetime import datetime
 
-from vskill_platform.engines.ports import NEVER, Put
+from vskill_platform.engines.operations import NEVER, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.heartbeat_store import HEARTBEAT_TTL

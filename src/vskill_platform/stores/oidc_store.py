@@ -3,7 +3,14 @@
 import hashlib
 from datetime import datetime
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.engines.operations import (
+    ABSENT,
+    NEVER,
+    Delete,
+    Expect,
+    Operation,
+    Put,
+)
 from vskill_platform.model.record import Record
 from vskill_platform.stores.records import Stored, decode, encode, get_record, list_all_keys
 from vskill_platform.stores.records import read_each as read_records

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Operation, Put
 from vskill_platform.model.record import Reasoned, Record
 from vskill_platform.stores.db import commit, get_kv
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_found

@@ -3,7 +3,7 @@
 import hashlib
 from datetime import UTC, date, datetime, time, timedelta
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.records import Stored, encode, get_record
 

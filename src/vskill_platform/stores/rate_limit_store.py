@@ -5,7 +5,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Put
 from vskill_platform.errors import TooMany
 from vskill_platform.model.record import Record
 from vskill_platform.stores.change import PlannedChange, change

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import commit, get_kv, get_now
 from vskill_platform.stores.records import encode, get_record, list_all_keys

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import NEVER, Delete, Operation, Put
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.model.verdict import Report, Verdict
 from vskill_platform.stores.db import get_kv

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, encode, get_record

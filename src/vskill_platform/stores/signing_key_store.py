@@ -2,7 +2,7 @@
 
 import secrets
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Put
 from vskill_platform.errors import EngineError
 from vskill_platform.stores.db import commit, get_kv
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import NEVER, Delete, Operation, Put
 from vskill_platform.model.lookalike import NAMES_VERSION, name_marks
 from vskill_platform.model.record import Record
 from vskill_platform.model.similarity import Sketch, SkillSketch, text_marks

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.namespace import namespace_in
 from vskill_platform.model.skill import (
     PublishedSkill,

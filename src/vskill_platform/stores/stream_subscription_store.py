@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from vskill_platform.engines.ports import NEVER, Operation, Put
+from vskill_platform.engines.operations import NEVER, Operation, Put
 from vskill_platform.errors import TooMany
 from vskill_platform.model.record import Record
 from vskill_platform.stores.change import PlannedChange, change

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.records import encode, get_record

@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.base.settle import READS_AT_ONCE, settle
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Expect, Operation, Put, Send
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put, Send
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import (

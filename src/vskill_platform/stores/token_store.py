@@ -1,6 +1,6 @@
 """API tokens, stored under the digest of their secret, so a database leak does not expose them."""
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.user import ApiToken
 from vskill_platform.stores.records import (
     Stored,

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
-from vskill_platform.engines.ports import NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import NEVER, Delete, Operation, Put
 from vskill_platform.errors import NotFound
 from vskill_platform.model.record import Record
 from vskill_platform.stores.records import (

@@ -4,7 +4,7 @@ import hashlib
 from datetime import datetime
 from enum import StrEnum
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import (

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.stores.blob_store import (
     Kept,
     get_archive_at,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.skill import Capabilities, SkillVersion
 from vskill_platform.stores.blob_store import Kept, get_archive_at, get_kept, put_kept
 from vskill_platform.stores.db import get_kv

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.event import Event
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv, get_now, get_settings

@@ -14,7 +14,7 @@ from vskill_platform.access.namespaces import add_member, add_owner
 from vskill_platform.access.sessions import begin_session
 from vskill_platform.access.tokens import add_token
 from vskill_platform.access.users import add_user, find_user
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.source import git_source, upload_source
 from vskill_platform.model.submission import SubmissionState

@@ -20,7 +20,7 @@ from vskill_platform.access.github_sign_in import (
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.access.tokens import NewToken, find_open_token
 from vskill_platform.access.users import disable_user, find_user
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import (
     ConfigError,
     GithubUnavailable,

@@ -13,7 +13,7 @@ from vskill_platform.access.namespaces import (
     remove_member,
     remove_owner,
 )
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Role, Scope

@@ -17,7 +17,7 @@ from vskill_platform.access.second_factor.sign_in_step import finish_step, sign_
 from vskill_platform.access.second_factor.totp import current_step, totp_code
 from vskill_platform.access.sessions import begin_session, list_open_sessions
 from vskill_platform.access.users import disable_user, find_user, set_break_glass
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn, SecondFactorNeeded
 from vskill_platform.model.oidc import Identity
 from vskill_platform.model.user import Role, User

@@ -24,7 +24,7 @@ from vskill_platform.access.users import (
     set_password,
     sign_out_everywhere,
 )
-from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import InvalidInput, NotFound, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.db import get_now

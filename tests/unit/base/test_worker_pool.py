@@ -11,7 +11,7 @@ import pytest
 
 from tests.cases import all_cases
 from vskill_platform.base import worker_pool
-from vskill_platform.base.worker_pool import Bounds, Failure, Outcome, run_in_workers
+from vskill_platform.base.worker_pool import Bounds, Failure, WorkResult, run_in_workers
 from vskill_platform.errors import SourceRefused
 
 SHORT = Bounds(seconds=1.0)
@@ -49,7 +49,7 @@ def eat_memory() -> bytes:
     return bytes(2 * SHORT.memory_bytes)
 
 
-def run(work: Callable[[str], bytes], items: list[str], *, processes: int = 2) -> list[Outcome]:
+def run(work: Callable[[str], bytes], items: list[str], *, processes: int = 2) -> list[WorkResult]:
     return list(run_in_workers(work, items, processes=processes, bounds=SHORT))
 
 

@@ -10,7 +10,7 @@ from tests.casts import a_published_skill, a_submission
 from tests.clocks import NOON
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import SkillQuery, SkillResults
-from vskill_platform.engines.ports import ABSENT, Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, Delete, Operation, Put
 from vskill_platform.model.skill import Capabilities, PublishedSkill, SkillVersion, TakenDown
 from vskill_platform.model.submission import StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import Report, Verdict

@@ -36,7 +36,8 @@ from vskill_platform.catalogue.query import EVERYTHING, SkillQuery
 from vskill_platform.catalogue.write_skills import SkillChanges
 from vskill_platform.catalogue.write_submissions import SubmissionChanges
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import ChangesPage, Delete, Page, Put
+from vskill_platform.engines.operations import Delete, Put
+from vskill_platform.engines.ports import ChangesPage, KeyPage
 from vskill_platform.errors import EngineError, NotReady
 from vskill_platform.model.skill import Yank
 from vskill_platform.model.submission import SubmissionState
@@ -347,7 +348,7 @@ async def test_until_it_is_built_it_says_so(
 ) -> None:
     env, engine = unsteady
 
-    async def down(prefix: str, **_: Any) -> Page:
+    async def down(prefix: str, **_: Any) -> KeyPage:
         raise EngineError(f"no {prefix}")
 
     engine.kv.list_keys = down  # type: ignore[method-assign] # the fault is here

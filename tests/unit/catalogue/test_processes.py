@@ -21,7 +21,7 @@ from tests.unit.catalogue.index_files import TAKEN_DOWN, changed, found, publish
 from vskill_platform.catalogue.catalogue import open_catalogue
 from vskill_platform.catalogue.index_lock import lock_index_file
 from vskill_platform.catalogue.query import SkillQuery
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.settings import Settings
 from vskill_platform.stores.records import encode

@@ -31,7 +31,7 @@ from tests.unit.catalogue.index_files import (
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
 from vskill_platform.catalogue.query import EVERYTHING, PUBLIC, SkillQuery, SkillSort
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Delete, Operation, Put
+from vskill_platform.engines.operations import Delete, Operation, Put
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.skill import Capabilities, Yank
 from vskill_platform.model.submission import SubmissionState

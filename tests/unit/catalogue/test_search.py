@@ -21,7 +21,7 @@ from tests.unit.catalogue.index_files import (
 )
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import EVERYTHING, SkillQuery, SkillSort, Visible
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.model.skill import Deprecation
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.stores.install_store import InstallCounts

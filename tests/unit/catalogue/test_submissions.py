@@ -17,7 +17,7 @@ from vskill_platform.catalogue.query import (
     SubmissionSort,
     Visible,
 )
-from vskill_platform.engines.ports import Delete
+from vskill_platform.engines.operations import Delete
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.stores.scan_store import write_report

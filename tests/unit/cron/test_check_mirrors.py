@@ -16,7 +16,7 @@ from tests.counters import counted
 from tests.mirrors import Answers, Upstream, a_liar, an_upstream, mirroring, process_all
 from tests.unit.web.pages_cast import change_skill
 from vskill_platform.cron.check_mirrors import check_mirrors
-from vskill_platform.engines.ports import NEVER
+from vskill_platform.engines.operations import NEVER
 from vskill_platform.errors import DiskNearlyFull, SkillDeleted
 from vskill_platform.intake.mirror_skill import back_off, mirror_skill
 from vskill_platform.intake.mirror_version import fetch_now, mirror_version

@@ -20,7 +20,7 @@ from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.users import disable_user
 from vskill_platform.cron.follow_repos import follow_repos
 from vskill_platform.cron.followed_results import back_off
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import ConfigError, DiskNearlyFull
 from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo
 from vskill_platform.intake.submit import submit

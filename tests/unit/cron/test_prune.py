@@ -22,7 +22,7 @@ from vskill_platform.cron.prune import (
     prune_yanked,
 )
 from vskill_platform.cron.prune_preview import preview_prune
-from vskill_platform.engines.ports import Acknowledge, Bury, Put
+from vskill_platform.engines.operations import Acknowledge, Bury, Put
 from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Cause, Submission, SubmissionState

@@ -8,7 +8,7 @@ from tests.casts import a_submission
 from tests.clocks import ManualClock
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Acknowledge
+from vskill_platform.engines.operations import Acknowledge
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState

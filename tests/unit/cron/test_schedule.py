@@ -21,7 +21,7 @@ from vskill_platform.cron.schedule import (
     run_due_jobs,
     run_job_now,
 )
-from vskill_platform.engines.ports import Delete, Operation, Put
+from vskill_platform.engines.operations import Delete, Operation, Put
 from vskill_platform.errors import EngineError, FeedTrimmed, OutcomeUnknown, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env

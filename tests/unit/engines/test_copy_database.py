@@ -13,7 +13,7 @@ from tests.contracts.machine import a_database
 from tests.postgres import an_empty_schema, drop_schema
 from tests.probes import ProbingEngine
 from vskill_platform.engines.copy_database import UNFINISHED, Copied, copy_export
-from vskill_platform.engines.exported import Stored, StoredRecord
+from vskill_platform.engines.exported import StoredItem, StoredRecord
 from vskill_platform.engines.open_engine import (
     back_up_database,
     copy_database,
@@ -21,7 +21,8 @@ from vskill_platform.engines.open_engine import (
     open_engine,
     restore_database,
 )
-from vskill_platform.engines.ports import Engine, Put, Send
+from vskill_platform.engines.operations import Put, Send
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import ConfigError, EngineError
 from vskill_platform.runtime.open_env import open_reading_env, open_worker_env
 from vskill_platform.settings import Settings
@@ -36,7 +37,7 @@ class StoppingEngine(ProbingEngine):
 
     loads_left = 2
 
-    async def load(self, items: Sequence[Stored]) -> None:
+    async def load(self, items: Sequence[StoredItem]) -> None:
         if not self.loads_left:
             raise _Stopped
         self.loads_left -= 1
@@ -164,7 +165,7 @@ async def test_a_copy_that_differs_is_refused_and_can_be_repeated(
     await fill(engine)
 
     class Meddling(ProbingEngine):
-        async def load(self, items: Sequence[Stored]) -> None:
+        async def load(self, items: Sequence[StoredItem]) -> None:
             await super().load(items)
             await self.commit([Put("intruder", b"")])
 

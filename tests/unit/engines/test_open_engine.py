@@ -10,7 +10,7 @@ import pytest
 
 from tests.contracts.asking import value_of
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import ConfigError, EngineError, VskillError
 
 NOBODY = 65534

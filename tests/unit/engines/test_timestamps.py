@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clocks import NOON
-from vskill_platform.engines.ports import NEVER
+from vskill_platform.engines.operations import NEVER
 from vskill_platform.engines.timestamps import (
     from_micros,
     micros_after,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.casts import a_published_skill, a_submission
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import (
     Cause,

@@ -15,7 +15,7 @@ from tests.clocks import ManualClock
 from tests.counters import counted
 from tests.mail_server import Mailbox, a_mail_server
 from vskill_platform.cron.schedule import JOBS, run_due_jobs
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import MailFailed, NotFound
 from vskill_platform.events.send_mail import retry_mail, send_due_mails, send_test_mail
 from vskill_platform.runtime.env import WorkerEnv

@@ -4,7 +4,7 @@ import pytest
 
 from tests.casts import a_submission
 from tests.clocks import ManualClock
-from vskill_platform.engines.ports import Bury, Send
+from vskill_platform.engines.operations import Bury, Send
 from vskill_platform.errors import NotFound, SourceUnavailable
 from vskill_platform.intake.dead_letters import drop_dead_letter, requeue_dead_letter
 from vskill_platform.intake.submit import submit

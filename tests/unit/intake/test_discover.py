@@ -13,7 +13,7 @@ from tests.repos import a_repo, commit_all
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.reach import reach_of
 from vskill_platform.intake import discover as module
-from vskill_platform.intake.discover import Discovery, FoundSkill, discovered
+from vskill_platform.intake.discover import DiscoveredSkill, Discovery, discovered
 from vskill_platform.intake.read_source import LocalFiles
 from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
@@ -34,7 +34,7 @@ def a_toolbox(parent: Path, *names: str) -> Path:
     return parent / "toolbox"
 
 
-async def skills_in(place: Source | LocalFiles) -> tuple[FoundSkill, ...]:
+async def skills_in(place: Source | LocalFiles) -> tuple[DiscoveredSkill, ...]:
     async with discovered(place, reach_of(get_settings())) as discovery:
         return discovery.skills
 

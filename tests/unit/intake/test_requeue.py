@@ -6,7 +6,7 @@ import pytest
 
 from tests.casts import a_skill_folder, a_submission, stored
 from tests.clocks import ManualClock
-from vskill_platform.engines.ports import Acknowledge
+from vskill_platform.engines.operations import Acknowledge
 from vskill_platform.errors import InvalidTransition, NotFound
 from vskill_platform.intake.requeue import requeue, requeue_all_stuck, requeue_each, retry
 from vskill_platform.intake.submission_request import SubmissionRequest

@@ -11,7 +11,7 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.probes import ProbingEngine
 from tests.repos import a_repo, commit_all
-from vskill_platform.engines.ports import Acknowledge
+from vskill_platform.engines.operations import Acknowledge
 from vskill_platform.errors import DiskNearlyFull, EngineError
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.intake.submit import SubmitKind, submit

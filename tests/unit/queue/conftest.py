@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.casts import a_skill_folder
-from vskill_platform.engines.ports import Delivery
+from vskill_platform.engines.operations import Delivery
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission

@@ -13,7 +13,8 @@ from tests.clocks import NOON, ManualClock
 from tests.unit.queue.conftest import SubmitSkill
 from vskill_platform import __version__
 from vskill_platform.cron.rescan import send_rescans
-from vskill_platform.engines.ports import BACKGROUND, Acknowledge, Delivery, Operation, Send
+from vskill_platform.engines.operations import Acknowledge, Delivery, Operation, Send
+from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.errors import EngineError, OutOfResources, ScanError
 from vskill_platform.intake.dead_letters import drop_dead_letter, requeue_dead_letter
 from vskill_platform.model.record import RECORD_FORMAT

@@ -17,7 +17,7 @@ from tests.clocks import ManualClock
 from tests.probes import ProbingEngine
 from tests.unit.queue.conftest import Receive, SubmitSkill
 from vskill_platform.base.stopwatch import Stopwatch
-from vskill_platform.engines.ports import Delivery, Extend, Operation
+from vskill_platform.engines.operations import Delivery, Extend, Operation
 from vskill_platform.errors import (
     EngineError,
     Overtaken,

@@ -7,7 +7,7 @@ import pytest
 
 from tests.clocks import ManualClock
 from tests.unit.queue.conftest import Receive, SubmitSkill
-from vskill_platform.engines.ports import Delivery
+from vskill_platform.engines.operations import Delivery
 from vskill_platform.errors import Overtaken, SourceUnavailable
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.queue import consumer

@@ -5,7 +5,7 @@ import pytest
 
 from tests.people import close_namespace
 from tests.unit.queue.conftest import Receive, SubmitSkill
-from vskill_platform.engines.ports import Delivery
+from vskill_platform.engines.operations import Delivery
 from vskill_platform.errors import DeadlineExceeded, JudgeFailed, ScanError, SlugTaken
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.queue.claim_submission import claim_submission, find_submission

@@ -9,7 +9,7 @@ import pytest
 from tests.casts import a_submission
 from tests.unit.engines.sqlite.counted_steps import counted_steps
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.engines.sqlite import engine as sqlite_engine
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.queue import health

@@ -13,7 +13,7 @@ from tests.casts import count_in_state
 from tests.clocks import ManualClock
 from tests.unit.queue.conftest import SubmitSkill
 from vskill_platform.base.clock import SystemClock
-from vskill_platform.engines.ports import Delivery
+from vskill_platform.engines.operations import Delivery
 from vskill_platform.errors import EngineError
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.queue import consumer, worker

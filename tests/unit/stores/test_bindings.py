@@ -7,7 +7,7 @@ import pytest
 
 from tests.clocks import NOON
 from tests.probes import ProbingEngine
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import NoWorkerEnv
 from vskill_platform.stores import (
     db,

@@ -10,7 +10,7 @@ from vskill_platform.cron.sweep_blobs import GRACE, sweep_unused_blobs
 from vskill_platform.engines.blobs.blobs import DATABASE
 from vskill_platform.engines.blobs.folder_blobs import FolderBlobs
 from vskill_platform.engines.blobs.sweep import sweep_blobs
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import BlobMissing, RecordMalformed
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.runtime.env import WorkerEnv

@@ -6,7 +6,7 @@ import pytest
 
 from tests.probes import ProbingEngine
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import ABSENT, Put
+from vskill_platform.engines.operations import ABSENT, Put
 from vskill_platform.errors import NotFound, Overtaken
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env

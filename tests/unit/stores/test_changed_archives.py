@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.clocks import NOON
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.held_store import HeldSkill, get_held_files

@@ -6,7 +6,7 @@ from datetime import timedelta
 from tests.clocks import NOON, ManualClock
 from tests.judges import used_on
 from tests.unit.scan.judge.test_combine import a_judgement
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.model.judgement import Opinion
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.judge_store import (

@@ -7,7 +7,7 @@ import pytest
 
 from tests.clocks import NOON
 from tests.probes import ProbingEngine
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import EngineError, RecordMalformed
 from vskill_platform.model.lookalike import name_marks
 from vskill_platform.model.similarity import SkillSketch, sketch_words, text_marks

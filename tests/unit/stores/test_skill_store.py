@@ -9,7 +9,7 @@ import pytest
 from tests.casts import a_published_skill
 from tests.clocks import NOON
 from tests.probes import ProbingEngine
-from vskill_platform.engines.ports import ABSENT, Put
+from vskill_platform.engines.operations import ABSENT, Put
 from vskill_platform.errors import EngineError
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, TakenDown
 from vskill_platform.runtime.env import WorkerEnv

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.clocks import NOON, ManualClock
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.heartbeat_store import (

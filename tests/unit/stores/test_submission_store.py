@@ -9,7 +9,7 @@ import pytest
 from tests.casts import a_submission, stored
 from tests.clocks import NOON, ManualClock
 from tests.probes import ProbingEngine
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.errors import EngineError
 from vskill_platform.model.submission import (
     STUCK_STATES,

@@ -14,7 +14,7 @@ import vskill_platform.stores
 from tests.cases import all_cases
 from tests.clocks import NOON
 from vskill_platform.access.users import add_user, disable_user
-from vskill_platform.engines.ports import NEVER, Put
+from vskill_platform.engines.operations import NEVER, Put
 from vskill_platform.model.record import RECORD_FORMAT, Record
 from vskill_platform.model.skill import SkillFile
 from vskill_platform.model.unknown_fields import restore_unknown, split_unknown

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores import upload_store
 from vskill_platform.stores.db import commit, get_now

@@ -22,7 +22,8 @@ from vskill_platform.access.sessions import begin_session
 from vskill_platform.access.tokens import add_token
 from vskill_platform.access.users import find_user
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
-from vskill_platform.engines.ports import ABSENT, Bury, ChangesPage
+from vskill_platform.engines.operations import ABSENT, Bury
+from vskill_platform.engines.ports import ChangesPage
 from vskill_platform.errors import NotFound
 from vskill_platform.fetch.snapshot import take_snapshot
 from vskill_platform.model.source import folder_source

@@ -16,7 +16,7 @@ from tests.apps import an_app
 from tests.casts import a_submission
 from tests.clocks import NOON
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.fetch.pack import pack
 from vskill_platform.fetch.snapshot import take_snapshot
 from vskill_platform.model.skill import Capabilities, PublishedSkill, SkillVersion

@@ -9,7 +9,7 @@ from vskill_platform.access.oidc.group_rights import apply_groups, role_of
 from vskill_platform.access.secret_texts import digest_of
 from vskill_platform.access.users import find_user, prepare_user
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
 from vskill_platform.model.oidc import MAX_SUBJECT, Identity
 from vskill_platform.model.user import User, checked_user_name, own_namespace

@@ -7,7 +7,7 @@ provider decides, and the operator can always make another one (`admin users adm
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotFound
 from vskill_platform.model.namespace import checked_namespace
 from vskill_platform.model.oidc import Identity

@@ -25,7 +25,7 @@ from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.sessions import OpenSession, begin_session
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, NotSignedIn, ProviderUnavailable
 from vskill_platform.fetch.oidc_http import ProviderTokens, fetch_userinfo, redeem_code
 from vskill_platform.model.oidc import MAX_GROUPS, Identity, Provider, find_claim

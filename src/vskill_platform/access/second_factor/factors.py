@@ -12,7 +12,7 @@ from vskill_platform.access.sessions import add_second_factor_to
 from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.access.users import find_user
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.rights import STAFF
 from vskill_platform.model.user import User

@@ -7,14 +7,8 @@ import msgspec
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.blobs.port import PIECE_BYTES, BlobEntry
-from vskill_platform.engines.ports import (
-    ABSENT,
-    NEVER,
-    Delete,
-    KeyValueStore,
-    Operation,
-    Put,
-)
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
+from vskill_platform.engines.ports import KeyValueStore
 from vskill_platform.errors import BlobMissing, EngineError
 
 #: Prefix of a blob's description, and of its parts.

@@ -16,7 +16,8 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, NEVER, Delete, Engine, Expect, Operation, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put
+from vskill_platform.engines.ports import Engine
 
 #: The record of a sweeper that is about to delete a blob.
 _CLAIM = "blob-swept:"

@@ -5,7 +5,7 @@ import json
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -15,7 +15,7 @@ from vskill_platform.base.metrics import count_commits
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.checks import check_operations
-from vskill_platform.engines.ports import (
+from vskill_platform.engines.operations import (
     ABSENT,
     Acknowledge,
     Bury,
@@ -25,6 +25,7 @@ from vskill_platform.engines.ports import (
     Extend,
     Operation,
     Put,
+    RecordOperation,
     Release,
     Requeue,
     Retry,
@@ -54,7 +55,6 @@ _AGAIN = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 _EXPECT, _PUT, _DELETE = range(3)
 _ACKNOWLEDGE, _RETRY, _RELEASE, _EXTEND, _BURY = range(1, 6)
 _REVIVE, _DROP = 1, 2
-OnRecord: TypeAlias = Put | Delete | Expect
 _DELIVERY_KINDS: dict[type, int] = {
     Acknowledge: _ACKNOWLEDGE, Retry: _RETRY, Release: _RELEASE, Extend: _EXTEND, Bury: _BURY,
 }  # fmt: skip
@@ -210,7 +210,7 @@ def split_into_groups(commits: Sequence[Prepared]) -> list[list[int]]:
 
 def prepare(operations: Sequence[Operation], now: datetime) -> Prepared | None:
     """Return a commit in the form that the server takes; None if it cannot be applied."""
-    records: dict[str, OnRecord] = {}
+    records: dict[str, RecordOperation] = {}
     deliveries: list[tuple[Any, ...]] = []
     letters: list[tuple[Any, ...]] = []
     sends: list[tuple[Any, ...]] = []
@@ -253,7 +253,7 @@ def prepare(operations: Sequence[Operation], now: datetime) -> Prepared | None:
     return Prepared(rows, deliveries, letters, sends, touched, size)
 
 
-def _join(first: OnRecord, second: OnRecord, now: datetime) -> OnRecord | None:
+def _join(first: RecordOperation, second: RecordOperation, now: datetime) -> RecordOperation | None:
     """Return one operation for two on the same key; None if the second cannot hold."""
     if isinstance(first, Expect):
         if second.expected not in {None, first.expected}:
@@ -267,7 +267,7 @@ def _join(first: OnRecord, second: OnRecord, now: datetime) -> OnRecord | None:
     return msgspec.structs.replace(second, expected=first.expected)
 
 
-def _record_row(record: OnRecord) -> tuple[Any, ...]:
+def _record_row(record: RecordOperation) -> tuple[Any, ...]:
     match record:
         case Put():
             marks = json.dumps(record.marks) if record.marks else None

@@ -19,7 +19,7 @@ from vskill_platform.secret_settings import check_server_url
 
 log = get_logger(__name__)
 
-Connection: TypeAlias = "asyncpg.Connection[Any] | asyncpg.pool.PoolConnectionProxy[Any]"
+PostgresConnection: TypeAlias = "asyncpg.Connection[Any] | asyncpg.pool.PoolConnectionProxy[Any]"
 
 _QUERIES = load_queries("vskill_platform.engines.postgres", "queries.sql")
 #: The schema in the SQL files; a URL may name another one.
@@ -169,9 +169,9 @@ def is_lost(error: EngineError) -> bool:
 
 async def connect(
     place: DatabaseLocation, *, timeout_seconds: float = CONNECT_SECONDS
-) -> Connection:
+) -> PostgresConnection:
     try:
-        connection: Connection = await asyncpg.connect(
+        connection: PostgresConnection = await asyncpg.connect(
             place.dsn,
             timeout=timeout_seconds,
             command_timeout=_STATEMENT_SECONDS + 5,
@@ -202,7 +202,7 @@ async def open_pool(place: DatabaseLocation, *, size: int = POOL_SIZE) -> "async
     )
 
 
-async def _keep_session(_connection: Connection) -> None:
+async def _keep_session(_connection: PostgresConnection) -> None:
     pass
 
 

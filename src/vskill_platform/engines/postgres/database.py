@@ -15,9 +15,9 @@ from vskill_platform.engines.postgres.connection import (
     ISOLATION,
     LOST,
     READ_ONLY,
-    Connection,
     DatabaseLocation,
     NotConnected,
+    PostgresConnection,
     errors_translated,
     not_connected,
     queries_for,
@@ -70,7 +70,7 @@ class Database:
         return to_micros(self._given.now()) if self._given else None
 
     @asynccontextmanager
-    async def acquired(self, *, wait_seconds: float = 0) -> AsyncIterator[Connection]:
+    async def acquired(self, *, wait_seconds: float = 0) -> AsyncIterator[PostgresConnection]:
         """Give a connection; while the server accepts none, try again for *wait_seconds*.
 
         NotConnected means that nothing was sent to the server.

@@ -17,24 +17,14 @@ from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
 from vskill_platform.engines.exported import (
     Export,
-    Stored,
+    StoredItem,
     StoredLetter,
     StoredMessage,
     StoredRecord,
 )
 from vskill_platform.engines.loading import put_of
-from vskill_platform.engines.ports import (
-    ChangesPage,
-    Compacted,
-    Delete,
-    Operation,
-    Put,
-    RecordChange,
-    Release,
-    Requeue,
-    Retry,
-    Send,
-)
+from vskill_platform.engines.operations import Delete, Operation, Put, Release, Requeue, Retry, Send
+from vskill_platform.engines.ports import ChangesPage, Compacted, RecordChange
 from vskill_platform.engines.postgres.commit import Writer
 from vskill_platform.engines.postgres.connection import (
     DatabaseLocation,
@@ -257,7 +247,7 @@ class PostgresEngine:
     def export(self) -> AbstractAsyncContextManager[Export]:
         return export_from(self._database)
 
-    async def load(self, items: Sequence[Stored]) -> None:
+    async def load(self, items: Sequence[StoredItem]) -> None:
         puts = [put_of(each) for each in items if isinstance(each, StoredRecord)]
         if puts:
             await self.commit(puts)

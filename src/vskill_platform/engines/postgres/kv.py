@@ -12,7 +12,7 @@ from vskill_platform.engines.cursors import (
     split_due,
     split_due_cursor,
 )
-from vskill_platform.engines.ports import Entry, Page
+from vskill_platform.engines.ports import Entry, KeyPage
 from vskill_platform.engines.postgres.database import Database
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import InvalidInput
@@ -56,7 +56,7 @@ class PostgresKeyValueStore:
         limit: int = 1000,
         due_before: datetime | None = None,
         newest_first: bool = False,
-    ) -> Awaitable[Page]:
+    ) -> Awaitable[KeyPage]:
         if due_before is not None:
             return self._list_due(prefix, after, limit, to_micros(due_before))
         return self._list(prefix, after, limit, newest_first=newest_first)
@@ -77,7 +77,7 @@ class PostgresKeyValueStore:
 
     async def _list(
         self, prefix: str, after: str | None, limit: int, *, newest_first: bool
-    ) -> Page:
+    ) -> KeyPage:
         check_limit(limit)
         check_text(prefix + (after or ""))
         first_after, end = "", end_of_prefix(prefix) or _END_OF_ALL_KEYS
@@ -89,9 +89,11 @@ class PostgresKeyValueStore:
             "list_newest_first" if newest_first else "list", prefix, first_after, end, limit + 1
         )
         keys = [key for (key,) in rows]
-        return Page(keys[:limit], keys[limit - 1] if len(keys) > limit else None)
+        return KeyPage(keys[:limit], keys[limit - 1] if len(keys) > limit else None)
 
-    async def _list_due(self, prefix: str, after: str | None, limit: int, due_before: int) -> Page:
+    async def _list_due(
+        self, prefix: str, after: str | None, limit: int, due_before: int
+    ) -> KeyPage:
         """Return the undated keys, then the overdue ones; the cursor has the part and position."""
         check_limit(limit)
         check_text(prefix + (after or ""))
@@ -102,7 +104,7 @@ class PostgresKeyValueStore:
             rows = await self._rows("list_undated", prefix, position, end, limit + 1)
             keys = [key for (key,) in rows[:limit]]
             if len(rows) > limit:
-                return Page(keys, f"undated {keys[-1]}")
+                return KeyPage(keys, f"undated {keys[-1]}")
             position = ""
         after_due, after_key = split_due(position)
         room = limit - len(keys)
@@ -112,9 +114,9 @@ class PostgresKeyValueStore:
         )  # fmt: skip
         keys += [key for _, key in rows[:room]]
         if len(rows) <= room:
-            return Page(keys, None)
+            return KeyPage(keys, None)
         last = f"{rows[room - 1][0]} {rows[room - 1][1]}" if room else position
-        return Page(keys, f"due {last}")
+        return KeyPage(keys, f"due {last}")
 
     async def _rows(self, query: str, first: str, after: str, end: str, limit: int) -> list[Any]:
         now = self._database.test_now()

@@ -8,8 +8,8 @@ import msgspec
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.postgres.connection import (
     ISOLATION,
-    Connection,
     DatabaseLocation,
+    PostgresConnection,
     connect,
     errors_translated,
     for_schema,
@@ -51,7 +51,7 @@ async def prepare_schema(place: DatabaseLocation, *, create: bool, migrate: bool
             await connection.close()
 
 
-async def _check_server(connection: Connection, place: DatabaseLocation) -> None:
+async def _check_server(connection: PostgresConnection, place: DatabaseLocation) -> None:
     version = connection.get_server_version()
     if version.major < _OLDEST_SERVER:
         raise ConfigError(
@@ -67,7 +67,7 @@ async def _check_server(connection: Connection, place: DatabaseLocation) -> None
 
 
 async def _migrate(
-    connection: Connection, place: DatabaseLocation, *, create: bool, migrate: bool
+    connection: PostgresConnection, place: DatabaseLocation, *, create: bool, migrate: bool
 ) -> None:
     schema = place.schema
     found = await read_schema_version(connection, schema)
@@ -131,7 +131,7 @@ def _usable_from(migrations: Sequence[str]) -> int:
     return max(int(one[1]) if one else number for number, one in enumerate(found, 1))
 
 
-async def read_schema_version(connection: Connection, schema: str) -> SchemaVersion | None:
+async def read_schema_version(connection: PostgresConnection, schema: str) -> SchemaVersion | None:
     table = f"{schema}.schema_version"
     if await connection.fetchval("SELECT to_regclass($1)", table) is None:
         return None

@@ -9,9 +9,9 @@ import asyncpg
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.postgres.connection import (
     LOST,
-    Connection,
     DatabaseLocation,
     NotConnected,
+    PostgresConnection,
     connect,
 )
 from vskill_platform.engines.wakeup import Wakeup
@@ -42,7 +42,7 @@ class Notifications:
         }
         self._unsent: set[str] = set()
         self._something = asyncio.Event()
-        self._connection: Connection | None = None
+        self._connection: PostgresConnection | None = None
         self._tasks = [
             *([] if listen_at.is_pooled else [asyncio.create_task(self._listen())]),
             asyncio.create_task(self._send_unsent()),
@@ -112,7 +112,7 @@ class Notifications:
                 self._unsent.clear()
             await asyncio.sleep(SEND_EVERY_SECONDS)
 
-    async def _notify(self, connection: Connection) -> None:
+    async def _notify(self, connection: PostgresConnection) -> None:
         channels, self._unsent = sorted(self._unsent), set()
         await connection.execute(
             "SELECT pg_notify(c, '') FROM unnest($1::text[]) AS c", channels, timeout=ANSWER_SECONDS
@@ -125,7 +125,7 @@ class Notifications:
                 wakeup.wake()
 
 
-async def _close(connection: Connection) -> None:
+async def _close(connection: PostgresConnection) -> None:
     try:
         await connection.close(timeout=1)
     except (asyncpg.PostgresError, *LOST):

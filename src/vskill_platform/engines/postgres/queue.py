@@ -9,13 +9,13 @@ import msgspec
 
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.engines.checks import check_key, check_keys, check_limit
+from vskill_platform.engines.operations import Delivery
 from vskill_platform.engines.ports import (
     MAX_POSITION,
     NOTHING_BUSY,
     BackgroundStats,
     BusyResources,
     DeadLetter,
-    Delivery,
     QueueStats,
 )
 from vskill_platform.engines.postgres.database import Database

@@ -6,8 +6,8 @@ import msgspec
 
 from vskill_platform.engines.copy_database import UNFINISHED
 from vskill_platform.engines.postgres.connection import (
-    Connection,
     DatabaseLocation,
+    PostgresConnection,
     connect,
     errors_translated,
     read_url,
@@ -29,7 +29,9 @@ async def set_aside(url: str, history_id: str) -> str | None:
             await connection.close()
 
 
-async def _rename(connection: Connection, place: DatabaseLocation, history_id: str) -> str | None:
+async def _rename(
+    connection: PostgresConnection, place: DatabaseLocation, history_id: str
+) -> str | None:
     schema = place.schema
     if await connection.fetchval("SELECT to_regclass($1)", f"{schema}.kv") is None:
         return None
@@ -45,7 +47,7 @@ async def _rename(connection: Connection, place: DatabaseLocation, history_id: s
     return kept
 
 
-async def _refuse_in_use(connection: Connection, place: DatabaseLocation) -> None:
+async def _refuse_in_use(connection: PostgresConnection, place: DatabaseLocation) -> None:
     others = await connection.fetchval(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
         "AND application_name = $1 AND pid <> pg_backend_pid()",

@@ -11,13 +11,17 @@ import asyncpg
 from vskill_platform.engines.exported import (
     PAGE_BYTES,
     PAGE_ITEMS,
-    Stored,
+    StoredItem,
     StoredLetter,
     StoredMessage,
     StoredRecord,
 )
 from vskill_platform.engines.loading import first_turn
-from vskill_platform.engines.postgres.connection import Connection, connect, errors_translated
+from vskill_platform.engines.postgres.connection import (
+    PostgresConnection,
+    connect,
+    errors_translated,
+)
 from vskill_platform.engines.postgres.database import Database
 from vskill_platform.engines.timestamps import from_micros, to_micros
 
@@ -27,12 +31,12 @@ _FIRST_TOKEN_BITS = 40
 
 
 class PostgresExport:
-    def __init__(self, database: Database, connection: Connection, summary: Any) -> None:
+    def __init__(self, database: Database, connection: PostgresConnection, summary: Any) -> None:
         self._database = database
         self._connection = connection
         self.history_id, self.revision, self.items, self._virtual_time = summary
 
-    async def pages(self) -> AsyncIterator[list[Stored]]:
+    async def pages(self) -> AsyncIterator[list[StoredItem]]:
         to_message = partial(_to_message, self._virtual_time)
         for query, first, convert in (
             ("export_records", "", _to_record),
@@ -43,8 +47,8 @@ class PostgresExport:
                 yield page
 
     async def _page_by_page(
-        self, query: str, after: str | int, convert: Callable[..., Stored]
-    ) -> AsyncIterator[list[Stored]]:
+        self, query: str, after: str | int, convert: Callable[..., StoredItem]
+    ) -> AsyncIterator[list[StoredItem]]:
         while True:
             with errors_translated(self._database.place):
                 rows = await self._connection.fetch(

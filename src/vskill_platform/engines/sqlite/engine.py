@@ -16,17 +16,9 @@ from vskill_platform.base.shortage import Space, measure_space
 from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
 from vskill_platform.engines.checks import check_operations
-from vskill_platform.engines.exported import Export, Stored
-from vskill_platform.engines.ports import (
-    ChangesPage,
-    Compacted,
-    Operation,
-    RecordChange,
-    Release,
-    Requeue,
-    Retry,
-    Send,
-)
+from vskill_platform.engines.exported import Export, StoredItem
+from vskill_platform.engines.operations import Operation, Release, Requeue, Retry, Send
+from vskill_platform.engines.ports import ChangesPage, Compacted, RecordChange
 from vskill_platform.engines.sqlite.checkpoint import LogTrimmer
 from vskill_platform.engines.sqlite.connection import (
     MIGRATIONS,
@@ -192,7 +184,7 @@ class SqliteEngine:
     def export(self) -> AbstractAsyncContextManager[Export]:
         return export_from(self._path, self._watch, read_only=self._read_only)
 
-    async def load(self, items: Sequence[Stored]) -> None:
+    async def load(self, items: Sequence[StoredItem]) -> None:
         await self._writer.write(partial(load, items))
         self._wakeup.wake()
         self._queue_wakeup.wake()

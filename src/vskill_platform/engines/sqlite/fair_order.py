@@ -14,6 +14,7 @@ Background messages have ranks above all others, in one lane, and do not advance
 import json
 from typing import Any
 
+from vskill_platform.engines.operations import Delivery, Send
 from vskill_platform.engines.ports import (
     BACKGROUND,
     BACKGROUND_RANK,
@@ -21,8 +22,6 @@ from vskill_platform.engines.ports import (
     NOTHING_BUSY,
     RETRY_PENALTY,
     BusyResources,
-    Delivery,
-    Send,
 )
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.timestamps import micros_after

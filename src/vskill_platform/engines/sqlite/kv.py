@@ -12,7 +12,7 @@ import msgspec
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.checks import check_keys, check_limit, check_text
 from vskill_platform.engines.cursors import end_of_prefix, split_due, split_due_cursor
-from vskill_platform.engines.ports import Entry, Page
+from vskill_platform.engines.ports import Entry, KeyPage
 from vskill_platform.engines.sqlite.connection import SQL
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.timestamps import to_micros
@@ -41,7 +41,7 @@ class SqliteKeyValueStore:
         limit: int = 1000,
         due_before: datetime | None = None,
         newest_first: bool = False,
-    ) -> Awaitable[Page]:
+    ) -> Awaitable[KeyPage]:
         try:
             check_limit(limit)
             check_text(prefix + (after or ""))
@@ -66,7 +66,9 @@ class SqliteKeyValueStore:
         bindings = {"now": self._now(), "limit": limit}
         return self._readers.read(partial(_find_marked, query, tuple(words), bindings))
 
-    async def _list_due(self, prefix: str, after: str | None, limit: int, due_before: int) -> Page:
+    async def _list_due(
+        self, prefix: str, after: str | None, limit: int, due_before: int
+    ) -> KeyPage:
         """Return the undated keys, then the overdue ones; the cursor has the part and position."""
         part, position = split_due_cursor(after)
         keys: list[str] = []
@@ -77,7 +79,7 @@ class SqliteKeyValueStore:
             )
             keys = [key for (key,) in rows[:limit]]
             if len(rows) > limit:
-                return Page(keys, f"undated {keys[-1]}")
+                return KeyPage(keys, f"undated {keys[-1]}")
             part, position = "due", ""
         after_due, after_key_ = split_due(position)
         room = limit - len(keys)
@@ -87,9 +89,9 @@ class SqliteKeyValueStore:
         )  # fmt: skip
         keys += [key for _, key in rows[:room]]
         if len(rows) <= room:
-            return Page(keys, None)
+            return KeyPage(keys, None)
         last = f"{rows[room - 1][0]} {rows[room - 1][1]}" if room else position
-        return Page(keys, f"due {last}")
+        return KeyPage(keys, f"due {last}")
 
     def _now(self) -> int:
         return to_micros(self._clock.now())
@@ -97,10 +99,10 @@ class SqliteKeyValueStore:
 
 def _read_page(
     query: str, bindings: dict[str, Any], limit: int, connection: apsw.Connection
-) -> Page:
+) -> KeyPage:
     # Not fetchall(): ten thousand rows at once burden the garbage collector.
     keys = [key for (key,) in connection.execute(SQL[query], bindings)]
-    return Page(keys[:limit], keys[limit - 1] if len(keys) > limit else None)
+    return KeyPage(keys[:limit], keys[limit - 1] if len(keys) > limit else None)
 
 
 def _find_marked(

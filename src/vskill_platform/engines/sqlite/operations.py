@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import apsw
 
-from vskill_platform.engines.ports import (
+from vskill_platform.engines.operations import (
     ABSENT,
     Acknowledge,
     Bury,
@@ -17,6 +17,7 @@ from vskill_platform.engines.ports import (
     Extend,
     Operation,
     Put,
+    RecordOperation,
     Release,
     Requeue,
     Retry,
@@ -32,7 +33,6 @@ MAX_ROWS = 16
 _ONE_ROW = "(?, ?, ?, ?, ?, ?, ?, ?)"
 #: Operations on one record, and so on one key.
 _ON_RECORDS = (Put, Delete, Expect)
-OnRecord: TypeAlias = Put | Delete | Expect
 OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Extend | Bury | Requeue | Drop
 
 
@@ -40,7 +40,7 @@ def apply_operations(transaction: Transaction, operations: Sequence[Operation]) 
     """Return the new revision; of a commit that writes no records, the latest one, never 0."""
     writes = any(isinstance(operation, Put | Delete) for operation in operations)
     revision = transaction.next_revision() if writes else max(transaction.revision, 1)
-    part: dict[str, OnRecord] = {}
+    part: dict[str, RecordOperation] = {}
     for operation in operations:
         if not isinstance(operation, _ON_RECORDS):
             _apply_to_queue(transaction, operation)
@@ -53,7 +53,7 @@ def apply_operations(transaction: Transaction, operations: Sequence[Operation]) 
     return revision
 
 
-def _apply_to_records(at: Transaction, part: dict[str, OnRecord], revision: int) -> None:
+def _apply_to_records(at: Transaction, part: dict[str, RecordOperation], revision: int) -> None:
     """Apply operations on one key each, so that all of one kind are done at once."""
     if not part:
         return
@@ -71,7 +71,7 @@ def _apply_to_records(at: Transaction, part: dict[str, OnRecord], revision: int)
             at.run("add_tombstone", key=delete.key, revision=revision, now=at.now)
 
 
-def _look(at: Transaction, part: dict[str, OnRecord]) -> bool:
+def _look(at: Transaction, part: dict[str, RecordOperation]) -> bool:
     """Compare revisions with the expected ones; tell whether any record was deleted before."""
     revisions, has_tombstones = at.one("look", keys=apsw.carray(tuple(part)), now=at.now)
     for each, revision in zip(part.values(), json.loads(revisions), strict=True):

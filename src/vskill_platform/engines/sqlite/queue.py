@@ -9,13 +9,13 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.checks import check_key, check_limit
+from vskill_platform.engines.operations import Delivery
 from vskill_platform.engines.ports import (
     MAX_POSITION,
     NOTHING_BUSY,
     BackgroundStats,
     BusyResources,
     DeadLetter,
-    Delivery,
     QueueStats,
 )
 from vskill_platform.engines.sqlite.connection import SQL, snapshot

@@ -17,7 +17,7 @@ import apsw
 from vskill_platform.errors import EngineError, OutOfResources
 
 Result = TypeVar("Result")
-Work = Callable[[apsw.Connection], Result]
+OnConnection = Callable[[apsw.Connection], Result]
 
 
 class ConnectionThreads:
@@ -49,7 +49,7 @@ class ConnectionThreads:
                 "(`ulimit -v`, LimitAS=) or of threads (`ulimit -u`, TasksMax=)"
             ) from error
 
-    def run(self, work: Work[Result]) -> asyncio.Future[Result]:
+    def run(self, work: OnConnection[Result]) -> asyncio.Future[Result]:
         """Run *work* on a connection that nobody else uses meanwhile."""
         answer: asyncio.Future[Result] = self._loop.create_future()
         with self._door:
@@ -59,7 +59,7 @@ class ConnectionThreads:
                 self._todo.put(_Piece(work, answer, self._loop))
         return answer
 
-    def close(self, *, before_closing: Work[None] | None = None) -> None:
+    def close(self, *, before_closing: OnConnection[None] | None = None) -> None:
         """Finish what was started, then close the connections."""
         with self._door:
             self._is_closed = True
@@ -84,7 +84,7 @@ class _Piece(Generic[Result]):
 
     def __init__(
         self,
-        work: Work[Result],
+        work: OnConnection[Result],
         answer: asyncio.Future[Result],
         loop: asyncio.AbstractEventLoop,
     ) -> None:

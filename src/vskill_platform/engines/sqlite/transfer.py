@@ -14,7 +14,7 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.engines.exported import (
     PAGE_BYTES,
     PAGE_ITEMS,
-    Stored,
+    StoredItem,
     StoredLetter,
     StoredMessage,
     StoredRecord,
@@ -41,14 +41,14 @@ class SqliteExport:
         self._watch = watch
         self.history_id, self.revision, self.items, self._virtual_time = summary
 
-    async def pages(self) -> AsyncIterator[list[Stored]]:
+    async def pages(self) -> AsyncIterator[list[StoredItem]]:
         pages = await self._threads.run(partial(_pages, self._virtual_time))
         while page := await self._threads.run(partial(self._next, pages)):
             yield page
 
     def _next(
-        self, pages: Iterator[list[Stored]], _connection: apsw.Connection
-    ) -> list[Stored] | None:
+        self, pages: Iterator[list[StoredItem]], _connection: apsw.Connection
+    ) -> list[StoredItem] | None:
         try:
             self._watch.raise_problem()
             return next(pages, None)
@@ -79,16 +79,16 @@ def _begin(watch: FileWatch, connection: apsw.Connection) -> Sequence[Any]:
     return tuple(summary)
 
 
-def _pages(virtual_time: int, connection: apsw.Connection) -> Iterator[list[Stored]]:
+def _pages(virtual_time: int, connection: apsw.Connection) -> Iterator[list[StoredItem]]:
     yield from _page_by_page(connection, "export_records", _to_record)
     yield from _page_by_page(connection, "export_messages", partial(_to_message, virtual_time))
     yield from _page_by_page(connection, "export_letters", _to_letter)
 
 
 def _page_by_page(
-    connection: apsw.Connection, query: str, convert: Callable[..., Stored]
-) -> Iterator[list[Stored]]:
-    page: list[Stored] = []
+    connection: apsw.Connection, query: str, convert: Callable[..., StoredItem]
+) -> Iterator[list[StoredItem]]:
+    page: list[StoredItem] = []
     size = 0
     for content, *others in connection.execute(SQL[query]):
         page.append(convert(content, *others))
@@ -129,7 +129,7 @@ def _to_letter(body: bytes, *columns: Any) -> StoredLetter:
     return StoredLetter(body, key, group, resource, attempts, reason, from_micros(buried_at))
 
 
-def load(items: Sequence[Stored], at: Transaction) -> None:
+def load(items: Sequence[StoredItem], at: Transaction) -> None:
     puts = [put_of(each) for each in items if isinstance(each, StoredRecord)]
     if puts:
         apply_operations(at, puts)

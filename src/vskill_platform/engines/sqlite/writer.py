@@ -30,8 +30,8 @@ _UNSTORABLE = (OverflowError, TypeError, ValueError)
 #: Errors of one caller's work that do not affect the others in its group.
 _CAN_FAIL = (Refused, apsw.Error, *_UNSTORABLE)
 
-Work = Callable[[Transaction], Any]
-Run = Callable[[Work, Transaction, apsw.Connection], Any]
+InTransaction = Callable[[Transaction], Any]
+RunWork = Callable[[InTransaction, Transaction, apsw.Connection], Any]
 
 
 class _GroupFailed(Exception):
@@ -45,7 +45,7 @@ class SqliteWriter:
         #: The latest transaction that failed as a whole: when, and why.
         self.failed: tuple[datetime, EngineError] | None = None
         self._thread = ConnectionThreads([connection], name="sqlite-writer")
-        self._batcher: Batcher[Work, Any] = Batcher(
+        self._batcher: Batcher[InTransaction, Any] = Batcher(
             self._run_group,
             max_batch=MAX_GROUP,
             at_once=1,
@@ -62,10 +62,12 @@ class SqliteWriter:
         await self._batcher.drain()
         self._thread.close(before_closing=self._watch.leave_files_alone)
 
-    def _run_group(self, group: Sequence[Work]) -> asyncio.Future[list[Any]]:
+    def _run_group(self, group: Sequence[InTransaction]) -> asyncio.Future[list[Any]]:
         return self._thread.run(partial(self._commit_group, group))
 
-    def _commit_group(self, group: Sequence[Work], connection: apsw.Connection) -> list[Any]:
+    def _commit_group(
+        self, group: Sequence[InTransaction], connection: apsw.Connection
+    ) -> list[Any]:
         try:
             return self._commit_together(group, connection)
         except EngineError as error:
@@ -76,13 +78,17 @@ class SqliteWriter:
             self.failed = (self._clock.now(), translated)
             raise translated from error
 
-    def _commit_together(self, group: Sequence[Work], connection: apsw.Connection) -> list[Any]:
+    def _commit_together(
+        self, group: Sequence[InTransaction], connection: apsw.Connection
+    ) -> list[Any]:
         try:
             return self._commit(group, _run, connection)
         except _GroupFailed:  # rare, so most need no savepoints
             return self._commit(group, self._run_alone, connection)
 
-    def _commit(self, group: Sequence[Work], run: Run, connection: apsw.Connection) -> list[Any]:
+    def _commit(
+        self, group: Sequence[InTransaction], run: RunWork, connection: apsw.Connection
+    ) -> list[Any]:
         self._watch.check()
         with write_transaction(connection):
             transaction = Transaction(connection, to_micros(self._clock.now()))
@@ -93,7 +99,9 @@ class SqliteWriter:
         self._watch.check()  # what went into a deleted file is not acknowledged
         return outcomes
 
-    def _run_alone(self, work: Work, transaction: Transaction, connection: apsw.Connection) -> Any:
+    def _run_alone(
+        self, work: InTransaction, transaction: Transaction, connection: apsw.Connection
+    ) -> Any:
         """Run one caller's work in its own savepoint, so that it fails alone."""
         connection.execute("SAVEPOINT one")
         before = transaction.revision
@@ -118,7 +126,7 @@ class SqliteWriter:
                 return InvalidInput(f"this cannot be stored: {error}")
 
 
-def _run(work: Work, transaction: Transaction, _connection: apsw.Connection) -> Any:
+def _run(work: InTransaction, transaction: Transaction, _connection: apsw.Connection) -> Any:
     try:
         return work(transaction)
     except _CAN_FAIL as error:

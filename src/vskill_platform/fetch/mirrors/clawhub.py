@@ -10,7 +10,7 @@ from vskill_platform.fetch.mirrors.guarded_http import MirrorClient
 from vskill_platform.fetch.mirrors.remote_version import (
     RemoteVersion,
     Sha256,
-    Version,
+    VersionText,
     from_millis,
     read_shape,
     shown,
@@ -21,7 +21,7 @@ _API = "/api/v1/skills/"
 
 
 class _LatestVersion(msgspec.Struct, frozen=True, rename="camel"):
-    version: Version
+    version: VersionText
     created_at: float
 
 

@@ -13,7 +13,7 @@ from vskill_platform.mirror_settings import Mirror
 Kind = TypeVar("Kind")
 Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
 #: Also a part of URLs and messages.
-Version = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]{0,99}$")]
+VersionText = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]{0,99}$")]
 _MAX_MESSAGE = 200
 
 

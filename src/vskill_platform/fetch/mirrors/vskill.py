@@ -10,7 +10,7 @@ from vskill_platform.fetch.mirrors.guarded_http import MirrorClient
 from vskill_platform.fetch.mirrors.remote_version import (
     RemoteVersion,
     Sha256,
-    Version,
+    VersionText,
     read_shape,
     shown,
 )
@@ -20,7 +20,7 @@ _API = "/api/v1/skills/"
 
 class _Skill(msgspec.Struct, frozen=True, rename="camel"):
     slug: str
-    version: Version
+    version: VersionText
     archive_sha256: Sha256
     updated_at: datetime
     current_version: str | None = None

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound, TooMany
 from vskill_platform.model.namespace import namespace_of, namespace_of_skill
 from vskill_platform.model.rights import Right, Visitor

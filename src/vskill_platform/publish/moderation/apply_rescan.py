@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.model.decision import Outcome
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move

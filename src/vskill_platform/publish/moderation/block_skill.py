@@ -6,7 +6,7 @@ import msgspec
 
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, NotFound, Overtaken
 from vskill_platform.model.block import Block, BlockKind, BlockSubject, subjects_of
 from vskill_platform.model.skill import PublishedSkill

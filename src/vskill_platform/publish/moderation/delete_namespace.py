@@ -12,7 +12,7 @@ from functools import partial
 import msgspec
 
 from vskill_platform.base.show_text import count_of
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.mirror import is_mirror_namespace
 from vskill_platform.model.namespace import checked_namespace, namespace_of

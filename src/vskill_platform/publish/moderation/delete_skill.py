@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from vskill_platform.base.show_text import count_of
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.model.skill import (
     DeletedVersion,

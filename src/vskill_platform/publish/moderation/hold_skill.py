@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotFound, RecordMalformed
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.submission import Submission

@@ -13,8 +13,8 @@ from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.publish.moderation.hold_skill import opened_held_skill
 from vskill_platform.publish.versions.compare_skill import Difference, diff_copy
 from vskill_platform.publish.versions.diff_versions import (
+    ComparedSide,
     FileChange,
-    Packed,
     diff_packed,
     pack_of,
 )
@@ -110,7 +110,7 @@ async def diff_to_published(case: Case) -> tuple[FileChange, ...]:
             raise NotFound("the checked files are no longer stored")
         return archive
 
-    checked = Packed(held.record.files, held.record.archive_sha256, load)
+    checked = ComparedSide(held.record.files, held.record.archive_sha256, load)
     return await diff_packed(pack_of(latest), checked)
 
 

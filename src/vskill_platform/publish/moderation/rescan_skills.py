@@ -13,7 +13,7 @@ import msgspec
 
 from vskill_platform.base.settle import settle
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.model.decision import Outcome
 from vskill_platform.model.policy import digest_of

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, InvalidTransition, NotFound, TooMany
 from vskill_platform.model.rights import ANONYMOUS
 from vskill_platform.stores.audit_store import write_audit

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion, TakenDown, Yank
 from vskill_platform.stores.audit_store import write_audit

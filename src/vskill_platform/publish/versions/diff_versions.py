@@ -73,7 +73,7 @@ _recent: LruCache[tuple[str, str], dict[str, _Compared]] = LruCache(
 )
 
 
-class Packed(msgspec.Struct, frozen=True):
+class ComparedSide(msgspec.Struct, frozen=True):
     """One side of a comparison: files, and the archive that has them."""
 
     files: tuple[SkillFile, ...]
@@ -89,11 +89,11 @@ async def diff_versions(old: SkillVersion, new: SkillVersion) -> VersionDiff:
     return VersionDiff(slug=new.slug, old=old.version, new=new.version, files=files, gained=gained)
 
 
-def pack_of(version: SkillVersion) -> Packed:
-    return Packed(version.files, version.archive_sha256, partial(_archive, version))
+def pack_of(version: SkillVersion) -> ComparedSide:
+    return ComparedSide(version.files, version.archive_sha256, partial(_archive, version))
 
 
-async def diff_packed(old: Packed, new: Packed) -> tuple[FileChange, ...]:
+async def diff_packed(old: ComparedSide, new: ComparedSide) -> tuple[FileChange, ...]:
     """Compare the files of two archives."""
     ours, theirs = _by_path(new), _by_path(old)
     paths = sorted(
@@ -112,7 +112,7 @@ async def diff_packed(old: Packed, new: Packed) -> tuple[FileChange, ...]:
     )
 
 
-def _by_path(side: Packed) -> dict[str, SkillFile]:
+def _by_path(side: ComparedSide) -> dict[str, SkillFile]:
     return {file.path: file for file in side.files}
 
 
@@ -122,7 +122,7 @@ def _differ(one: SkillFile | None, other: SkillFile | None) -> bool:
     return (one.sha256, one.is_executable) != (other.sha256, other.is_executable)
 
 
-async def _compare(old: Packed, new: Packed, paths: list[str]) -> dict[str, _Compared]:
+async def _compare(old: ComparedSide, new: ComparedSide, paths: list[str]) -> dict[str, _Compared]:
     """Compare the texts in a killable process, or return the cached result."""
     key = (old.archive_sha256, new.archive_sha256)
     if kept := _recent.get(key):
@@ -136,7 +136,9 @@ async def _compare(old: Packed, new: Packed, paths: list[str]) -> dict[str, _Com
     return compared
 
 
-async def _compare_elsewhere(old: Packed, new: Packed, paths: list[str]) -> dict[str, _Compared]:
+async def _compare_elsewhere(
+    old: ComparedSide, new: ComparedSide, paths: list[str]
+) -> dict[str, _Compared]:
     archives = [await side.load() for side in (old, new)]
     try:
         return await run_for_visitor(

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import DeletedMeanwhile, NamespaceDeleted, SlugTaken
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission

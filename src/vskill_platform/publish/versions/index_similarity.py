@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.fetch.workspace import open_workspace

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import InvalidInput, NamespaceDeleted, NotAllowed, NotFound, SlugTaken
 from vskill_platform.model.block import current_subjects
 from vskill_platform.model.lookalike import compare_names, name_marks

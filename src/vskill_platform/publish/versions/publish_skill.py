@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.block import former_subjects

@@ -6,7 +6,7 @@ a private skill.
 
 import msgspec
 
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, NotFound, Overtaken
 from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill

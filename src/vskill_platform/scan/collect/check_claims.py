@@ -13,7 +13,7 @@ from itertools import islice
 import msgspec
 import re2
 
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
 from vskill_platform.scan.facts.packages import known_packages, one_typo_from, package_names
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.manifest import MANIFEST
@@ -95,9 +95,12 @@ def check_claims(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[Lo
 def _is_done(located: LocatedFact) -> bool:
     act = located.fact.act
     if act is Act.DELETE:  # documents show it, too; a script does it
-        return located.role is Role.SCRIPT and _ALL_FILES.fullmatch(located.fact.detail) is not None
-    is_deleted = located.role is Role.SCRIPT and act is Act.TELL_DELETE
-    return is_deleted or located.role is Role.INSTRUCTION
+        return (
+            located.role is PartRole.SCRIPT
+            and _ALL_FILES.fullmatch(located.fact.detail) is not None
+        )
+    is_deleted = located.role is PartRole.SCRIPT and act is Act.TELL_DELETE
+    return is_deleted or located.role is PartRole.INSTRUCTION
 
 
 def _unused_secrets(files: list[ScanFile], told: list[LocatedFact]) -> Iterator[LocatedFact]:

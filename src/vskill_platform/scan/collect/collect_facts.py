@@ -22,7 +22,7 @@ from vskill_platform.scan.collect.unlabelled_code import (
     read_here_documents,
     read_unlabelled,
 )
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes, without_namespaces
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
 from vskill_platform.scan.facts.paragraphs import Paragraphs
@@ -130,7 +130,9 @@ class _AnyText:
             self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
         for part in self._parts:
             self._words += read_prose(part)
-            self._words += mentioned_commands(part, is_obeyed=self._file.role is Role.INSTRUCTION)
+            self._words += mentioned_commands(
+                part, is_obeyed=self._file.role is PartRole.INSTRUCTION
+            )
 
     def facts(self) -> list[LocatedFact]:
         file = self._file
@@ -138,7 +140,7 @@ class _AnyText:
         if suffix_of(file.path) not in FORMATS:
             found += locate(read_as_settings(self._text), file)
         found += locate(code_signs(self._text), file) if self._is_code else []
-        found += locate(self._words, file, Role.QUOTED if self._is_code else file.role)
+        found += locate(self._words, file, PartRole.QUOTED if self._is_code else file.role)
         found += locate(self._shown, file, role_of_words(file))
         for line, code in () if self._is_code else elements(self._text):
             found += locate(read_unlabelled(code), file, shift=line - 1)
@@ -170,7 +172,7 @@ class _Code:
         found = locate([*self._read(), *code_signs(self._text)], file)
         if file.language == "shell":
             found += locate(read_here_documents(self._text), file)
-        found += locate(self._words, file, Role.QUOTED)
+        found += locate(self._words, file, PartRole.QUOTED)
         found += locate(self._shown, file, role_of_words(file))
         if file.language == "powershell":  # and batch, which has no reader of its own
             found += locate(read_any_text(self._text, is_code=True), file)

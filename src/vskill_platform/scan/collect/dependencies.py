@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from vskill_platform.scan.collect.line_finder import LineFinder
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole, shorten
 from vskill_platform.scan.facts.hosts import classify_host, hosts_in
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
@@ -106,9 +106,9 @@ def shown_dependencies(text: str) -> Iterator[Fact]:
             yield fact
 
 
-def _role(file: ScanFile) -> Role:
+def _role(file: ScanFile) -> PartRole:
     """Return a manifest's role: it is executed, so it is never prose, whatever its suffix."""
-    return file.role if file.role is Role.SAMPLE else Role.SCRIPT
+    return file.role if file.role is PartRole.SAMPLE else PartRole.SCRIPT
 
 
 def _hook(line: int, text: str, detail: str) -> Fact:

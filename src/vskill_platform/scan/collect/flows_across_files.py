@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from vskill_platform.scan.facts.facts import Act, LocatedFact, Role
+from vskill_platform.scan.facts.facts import Act, LocatedFact, PartRole
 from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass
 from vskill_platform.scan.facts.sensitive_paths import secret_in
 from vskill_platform.scan.read.skill_files import ScanFile
 
-_DONE = frozenset({Role.SCRIPT, Role.INSTRUCTION})
+_DONE = frozenset({PartRole.SCRIPT, PartRole.INSTRUCTION})
 _DOUBTFUL = ANONYMOUS | {HostClass.UNKNOWN, HostClass.FREE, HostClass.PLACEHOLDER}
 _UNTRUSTED = ANONYMOUS | {HostClass.FREE}
 #: How many standing orders are examined, and how many lines below one name its script.
@@ -44,7 +44,7 @@ def _standing_orders_to_send(
 ) -> Iterator[LocatedFact]:
     """Yield what a script sends once more where the agent is told to run it after every task."""
     orders = [one for one in known if one.fact.act is Act.TELL_ALWAYS]
-    sends = {one.path: one for one in known if one.role is Role.SCRIPT and _is_untrusted(one)}
+    sends = {one.path: one for one in known if one.role is PartRole.SCRIPT and _is_untrusted(one)}
     if not orders or not sends:
         return
     lines = {file.path: file.text.split("\n") for file in files}
@@ -89,7 +89,7 @@ def _secrets_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
 
 def _instructions_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield a secret that one instruction file speaks of once more where another one sends."""
-    told = [one for one in known if one.role is Role.INSTRUCTION]
+    told = [one for one in known if one.role is PartRole.INSTRUCTION]
     sends = [one for one in told if one.fact.act is Act.TELL_SEND and _is_doubtful(one)]
     if not sends:
         return

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 import msgspec
 import re2
 
-from vskill_platform.scan.facts.facts import Role
+from vskill_platform.scan.facts.facts import PartRole
 from vskill_platform.scan.facts.pattern_set import lines_with
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile
@@ -30,17 +30,17 @@ _MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
 _FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
 #: Documents have readable text, too.
 _READABLE = frozenset({FileType.TEXT, FileType.DOCUMENT})
-_LOWER = frozenset({Role.REFERENCE, Role.DOCUMENT, Role.SAMPLE})
+_LOWER = frozenset({PartRole.REFERENCE, PartRole.DOCUMENT, PartRole.SAMPLE})
 
 
 def mark_instruction_files(files: list[ScanFile]) -> list[ScanFile]:
     """Return the files; those that instructions tell the agent to follow are instructions."""
     by_name: dict[str, list[int]] = {}
     for place, file in enumerate(files):
-        if file.kind in _READABLE and (file.role in _LOWER or file.role is Role.SCRIPT):
+        if file.kind in _READABLE and (file.role in _LOWER or file.role is PartRole.SCRIPT):
             for name in {_name(file.path), _outer_name(file.path)}:
                 by_name.setdefault(name, []).append(place)
-    todo = [file for file in files if file.role is Role.INSTRUCTION]
+    todo = [file for file in files if file.role is PartRole.INSTRUCTION]
     changed = list(files)
     while todo and by_name:
         for name in _ordered(todo.pop().text):
@@ -52,9 +52,9 @@ def mark_instruction_files(files: list[ScanFile]) -> list[ScanFile]:
 
 def _obeyed(file: ScanFile) -> ScanFile:
     """Return a file as an instruction; code stays code, and its words are the instruction."""
-    if file.language or file.role is Role.SCRIPT:
+    if file.language or file.role is PartRole.SCRIPT:
         return msgspec.structs.replace(file, is_obeyed=True)
-    return msgspec.structs.replace(file, role=Role.INSTRUCTION)
+    return msgspec.structs.replace(file, role=PartRole.INSTRUCTION)
 
 
 def _ordered(text: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ import msgspec
 import re2
 
 from vskill_platform.scan.collect.locate_facts import Fragments
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, name_of, suffix_of
@@ -69,7 +69,10 @@ def joined_facts(files: list[ScanFile]) -> Iterator[LocatedFact]:
     for file in filter(_is_data, files):
         data.setdefault(name_of(file.path), []).append(file)
     for file in files:
-        if file.kind is not FileType.TEXT or file.role not in {Role.SCRIPT, Role.INSTRUCTION}:
+        if file.kind is not FileType.TEXT or file.role not in {
+            PartRole.SCRIPT,
+            PartRole.INSTRUCTION,
+        }:
             continue
         raw = file.text.encode(errors="replace")
         if file.language == "python" and _COMMAND_STRING.search(raw) and _RUNNER.search(raw):
@@ -143,7 +146,7 @@ def _is_data(file: ScanFile) -> bool:
     """Tell a text that says nothing by itself from one that is read as a script anyway."""
     is_script = suffix_of(file.path) in _SCRIPTS or file.text.startswith("#!")
     is_plain = file.kind is FileType.TEXT and file.language in {"", "shell"} and not is_script
-    return is_plain and file.role is not Role.INSTRUCTION
+    return is_plain and file.role is not PartRole.INSTRUCTION
 
 
 def _located(file: ScanFile, facts: list[Fact]) -> Iterator[LocatedFact]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from vskill_platform.scan.facts.decode_text import find_encoded
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole, shorten
 from vskill_platform.scan.languages.dispatch import Reader
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.skill_files import ScanFile
@@ -51,7 +51,7 @@ def encoded_in(text: str, line: int) -> list[Fact]:
 
 
 def locate(
-    facts: Iterable[Fact], file: ScanFile, role: Role | None = None, *, shift: int = 0
+    facts: Iterable[Fact], file: ScanFile, role: PartRole | None = None, *, shift: int = 0
 ) -> list[LocatedFact]:
     """Attach file and role to facts; *shift* is the number of lines in the file before them."""
     if shift:
@@ -62,13 +62,13 @@ def locate(
     ]
 
 
-def role_of_words(file: ScanFile) -> Role:
+def role_of_words(file: ScanFile) -> PartRole:
     """Return the role of words inside code: an agent reads them but need not follow them."""
     if file.is_obeyed:
-        return Role.INSTRUCTION
-    return Role.REFERENCE if file.role in {Role.INSTRUCTION, Role.SCRIPT} else file.role
+        return PartRole.INSTRUCTION
+    return PartRole.REFERENCE if file.role in {PartRole.INSTRUCTION, PartRole.SCRIPT} else file.role
 
 
-def _lower_role(fact: Fact, role: Role) -> Role:
+def _lower_role(fact: Fact, role: PartRole) -> PartRole:
     """Count mentioned words as quoted, wherever they are."""
-    return Role.QUOTED if fact.is_mention and role is not Role.SAMPLE else role
+    return PartRole.QUOTED if fact.is_mention and role is not PartRole.SAMPLE else role

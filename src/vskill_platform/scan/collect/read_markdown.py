@@ -18,7 +18,7 @@ from vskill_platform.scan.collect.unlabelled_code import (
     read_unlabelled,
 )
 from vskill_platform.scan.facts.commands_in_prose import commands_in
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
 from vskill_platform.scan.facts.hosts import HostClass
 from vskill_platform.scan.facts.mentions import is_command_mention
 from vskill_platform.scan.facts.paragraphs import Paragraphs, View
@@ -100,7 +100,7 @@ class Markdown:
     def facts(self) -> list[LocatedFact]:
         """Return everything that the text does and says."""
         found = self._located([*self._words, *self._words_of_fences, *self._orders_in_comments()])
-        found += locate(self._told_by_code, self._file, Role.QUOTED)
+        found += locate(self._told_by_code, self._file, PartRole.QUOTED)
         found += locate(self._shown_by_code, self._file, role_of_words(self._file))
         for region in self._regions:
             if region.kind is RegionKind.FENCE:
@@ -132,7 +132,7 @@ class Markdown:
                 named = [fact for fact in named if fact.host_class in _NO_ADDRESS]
                 told = [fact for fact in facts if fact not in named]
                 found += locate(told, self._file, role, shift=line - 1)
-                found += locate(named, self._file, Role.QUOTED, shift=line - 1)
+                found += locate(named, self._file, PartRole.QUOTED, shift=line - 1)
         return found
 
     def _other_code(self) -> list[LocatedFact]:
@@ -166,11 +166,11 @@ class Markdown:
     def _region_at(self, line: int) -> Region:
         return self._regions[max(bisect_right(self._starts, line) - 1, 0)]
 
-    def _role_at(self, line: int) -> Role:
+    def _role_at(self, line: int) -> PartRole:
         """Lower the role of tables and quotes, except in a file that is instructions as a whole."""
         is_shown = self._region_at(line).kind in {RegionKind.TABLE, RegionKind.QUOTE}
-        is_obeyed = self._file.role is Role.INSTRUCTION
-        return Role.QUOTED if is_shown and not is_obeyed else self._file.role
+        is_obeyed = self._file.role is PartRole.INSTRUCTION
+        return PartRole.QUOTED if is_shown and not is_obeyed else self._file.role
 
     def _orders_in_comments(self) -> list[Fact]:
         """Return instructions in comments, which a page does not show but an agent reads."""

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import re2
 
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole, shorten
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host
 from vskill_platform.scan.languages.dispatch import read_javascript
 from vskill_platform.scan.languages.unparsed import Unparsed
@@ -171,9 +171,9 @@ def remote_settings(files: list[ScanFile]) -> list[LocatedFact]:
     ]
 
 
-def _role(file: ScanFile) -> Role:
+def _role(file: ScanFile) -> PartRole:
     """Return a role that says that tools act on the file, whatever its suffix."""
-    return file.role if file.role is Role.SAMPLE else Role.SCRIPT
+    return file.role if file.role is PartRole.SAMPLE else PartRole.SCRIPT
 
 
 def _facts(file: ScanFile) -> Iterator[Fact]:
@@ -235,7 +235,7 @@ def _page_scripts(text: str) -> Iterator[Fact]:
         name = found[1].lower()
         if name == "srcdoc":
             inner = ScanFile(
-                path="page.html", size=0, kind=FileType.TEXT, role=Role.SCRIPT, text=value
+                path="page.html", size=0, kind=FileType.TEXT, role=PartRole.SCRIPT, text=value
             )
             for fact in _facts(inner) if "srcdoc" not in value.lower() else ():
                 yield msgspec.structs.replace(fact, line=line + 1)

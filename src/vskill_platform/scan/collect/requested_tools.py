@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole, shorten
 from vskill_platform.scan.read.frontmatter import Field, FrontmatterError, read_frontmatter
 from vskill_platform.scan.read.skill_files import ScanFile
 
@@ -20,7 +20,7 @@ _ANYTHING = frozenset({"", "*", "*:*", ":*", "**"})
 
 def tool_facts(file: ScanFile) -> Iterator[LocatedFact]:
     """Yield a fact for each excessive tool request in the frontmatter of a text."""
-    if file.role is not Role.INSTRUCTION or not file.text.startswith("---"):
+    if file.role is not PartRole.INSTRUCTION or not file.text.startswith("---"):
         return
     try:
         fields = read_frontmatter(file.text).fields

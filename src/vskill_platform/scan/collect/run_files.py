@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import re2
 
-from vskill_platform.scan.facts.facts import Role
+from vskill_platform.scan.facts.facts import PartRole
 from vskill_platform.scan.facts.loading_variables import LOADED
 from vskill_platform.scan.read.decode_bytes import read_bytes
 from vskill_platform.scan.read.magic import FileType
@@ -115,7 +115,7 @@ def mark_run_files(files: list[ScanFile]) -> list[ScanFile]:
         return files
     ran = _Named()
     for file in files:
-        if file.kind is not FileType.TEXT or file.role is Role.DOCUMENT:
+        if file.kind is not FileType.TEXT or file.role is PartRole.DOCUMENT:
             continue
         for path, by in _tokens(file.text, is_code=bool(file.language)):
             ran.add(path, by)
@@ -124,7 +124,9 @@ def mark_run_files(files: list[ScanFile]) -> list[ScanFile]:
 
 def _is_clear(file: ScanFile) -> bool:
     """Tell that nothing that runs a file could change its type."""
-    is_known = file.role is Role.INSTRUCTION or (file.role is Role.SCRIPT and bool(file.language))
+    is_known = file.role is PartRole.INSTRUCTION or (
+        file.role is PartRole.SCRIPT and bool(file.language)
+    )
     return is_known or file.kind not in {FileType.TEXT, *_OPAQUE}
 
 
@@ -246,11 +248,11 @@ def _run(file: ScanFile, by: str) -> ScanFile:
         text = read_bytes(file.raw[:MAX_TEXT_BYTES]).texts[0]
         language = "" if by == _OTHER else by
         return msgspec.structs.replace(
-            file, role=Role.SCRIPT, is_run=True, text=text, language=language
+            file, role=PartRole.SCRIPT, is_run=True, text=text, language=language
         )
     language = file.language or by or language_of("x", file.text)
     if language == _OTHER:
         language = "" if is_program(file.path) else _looks_like(file)
     elif not language and not suffix_of(file.path) and not file.text.startswith("#!"):
         language = "shell"  # the interpreter that a system uses for a script without a shebang
-    return msgspec.structs.replace(file, role=Role.SCRIPT, is_run=True, language=language)
+    return msgspec.structs.replace(file, role=PartRole.SCRIPT, is_run=True, language=language)

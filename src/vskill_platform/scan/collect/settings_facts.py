@@ -17,7 +17,7 @@ from vskill_platform.scan.collect.settings_files import (
 from vskill_platform.scan.collect.settings_signs import settings_signs
 from vskill_platform.scan.collect.unlabelled_code import may_be_code, read_unlabelled
 from vskill_platform.scan.facts.commands_in_prose import is_disguised
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
 from vskill_platform.scan.facts.hidden_text import visible, without_namespaces
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import read_prose
@@ -64,7 +64,7 @@ def _facts(file: ScanFile) -> Iterator[LocatedFact]:
     kind = FORMATS.get(suffix_of(file.path)) or _BY_NAME.get(name_of(file.path))
     if kind and not file.language and name_of(file.path) not in _LOCKS:
         yield from _located(file, read_settings(file.text, kind), file.role, shift=0)
-    elif file.role is Role.INSTRUCTION and not file.language and not is_prose(file.path):
+    elif file.role is PartRole.INSTRUCTION and not file.language and not is_prose(file.path):
         yield from _words(file, [(1, file.text)], file.role)  # a page, an image, a table
     elif is_prose(file.path) and "```" in file.text and _may_show_settings(file.text):
         for region in split_markdown(file.text):
@@ -96,10 +96,10 @@ def _guess(language: str, text: str) -> str:
 
 
 def _located(
-    file: ScanFile, found: FoundSettings, role: Role, *, shift: int
+    file: ScanFile, found: FoundSettings, role: PartRole, *, shift: int
 ) -> Iterator[LocatedFact]:
     """Attach roles: commands in settings are scripts, texts have the role of their file."""
-    runs = role if role in {Role.SAMPLE, Role.INSTRUCTION} or shift else Role.SCRIPT
+    runs = role if role in {PartRole.SAMPLE, PartRole.INSTRUCTION} or shift else PartRole.SCRIPT
     for fact in _run(found):
         yield _at(file, fact, runs, shift)
     for fact in found.facts:
@@ -132,7 +132,7 @@ def _is_noise(fact: Fact) -> bool:
     return fact.act is Act.OPAQUE and fact.detail == "unparsed"
 
 
-def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator[LocatedFact]:
+def _words(file: ScanFile, texts: list[tuple[int, str]], role: PartRole) -> Iterator[LocatedFact]:
     """Read all texts in one pass, each as its own paragraph."""
     lines, parts = [], []
     for line, text in texts:
@@ -155,11 +155,11 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: Role) -> Iterator
 
 
 def _words_of_paragraph(
-    file: ScanFile, words: Paragraphs, lines: list[int], role: Role
+    file: ScanFile, words: Paragraphs, lines: list[int], role: PartRole
 ) -> Iterator[LocatedFact]:
     for fact in (
         *read_prose(words),
-        *mentioned_commands(words, is_obeyed=role is Role.INSTRUCTION),
+        *mentioned_commands(words, is_obeyed=role is PartRole.INSTRUCTION),
     ):
         at = lines[min(fact.line, len(lines)) - 1]
         yield _at(file, msgspec.structs.replace(fact, line=at), role, 0)
@@ -172,7 +172,7 @@ def _python(code: str) -> list[Fact]:
         return error.facts
 
 
-def _at(file: ScanFile, fact: Fact, role: Role, shift: int) -> LocatedFact:
+def _at(file: ScanFile, fact: Fact, role: PartRole, shift: int) -> LocatedFact:
     if shift:
         fact = msgspec.structs.replace(fact, line=fact.line + shift)
     return LocatedFact(fact=fact, path=file.path, role=role)

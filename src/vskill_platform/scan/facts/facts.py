@@ -139,7 +139,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     is_mention: bool = False
 
 
-class Role(StrEnum):
+class PartRole(StrEnum):
     """How close a part of a skill is to being obeyed or run."""
 
     INSTRUCTION = "instruction"  #: the agent follows it
@@ -153,7 +153,7 @@ class Role(StrEnum):
 class LocatedFact(msgspec.Struct, frozen=True, kw_only=True):
     fact: Fact
     path: str
-    role: Role
+    role: PartRole
     #: Counts paragraphs and lines of code, to measure the distance of facts; 0 where lines do.
     row: int = 0
 

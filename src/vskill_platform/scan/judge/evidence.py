@@ -11,7 +11,7 @@ import msgspec
 from vskill_platform.model.skill import Capabilities
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.facts.capabilities import list_capabilities
-from vskill_platform.scan.facts.facts import Act, LocatedFact, Role
+from vskill_platform.scan.facts.facts import Act, LocatedFact, PartRole
 from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_prose, read_skill_files
@@ -28,7 +28,7 @@ _MARGIN, _FRAME, _HEADING = 8, 80, 64
 _UNREAD = frozenset({Act.OPAQUE, Act.EXECUTABLE, Act.ENCODED, Act.HIDDEN})
 #: Data of an unknown kind that nothing runs.
 _HARMLESS = "unknown"
-_ROLES = {role: place for place, role in enumerate(Role)}
+_ROLES = {role: place for place, role in enumerate(PartRole)}
 _NOT_PLAIN = re.compile(r"[^\t\x20-\x7e]")
 #: Control, format, surrogate, private and unassigned characters, and unusual line ends.
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -37,7 +37,7 @@ _SELECTORS = range(0xE0100, 0xE01F0)
 
 
 Item = TypeVar("Item")
-_Key = tuple[str, int, Role, str, str, str]
+_Key = tuple[str, int, PartRole, str, str, str]
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     path: str
     line: int
-    role: Role
+    role: PartRole
     act: str
     text: str
     host: str = ""
@@ -54,7 +54,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 class EvidenceFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    role: Role
+    role: PartRole
     lines: tuple[str, ...]
     is_cut: bool = False
 
@@ -223,5 +223,5 @@ def _is_text(file: ScanFile) -> bool:
 
 def _is_obeyed(file: ScanFile) -> bool:
     """Tell whether an agent would obey it, run it or be told to read it."""
-    is_read = file.role is Role.REFERENCE and is_prose(file.path)
-    return is_read or file.role in {Role.INSTRUCTION, Role.SCRIPT}
+    is_read = file.role is PartRole.REFERENCE and is_prose(file.path)
+    return is_read or file.role in {PartRole.INSTRUCTION, PartRole.SCRIPT}

@@ -40,7 +40,7 @@ _INTEGERS = (
 )
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
-Value = str | list[str] | dict[str, str] | None
+FrontmatterValue = str | list[str] | dict[str, str] | None
 
 
 class FrontmatterError(Exception):
@@ -51,7 +51,7 @@ class FrontmatterError(Exception):
 
 class Field(msgspec.Struct, frozen=True):
     #: None for values nested deeper than in any manifest.
-    value: Value
+    value: FrontmatterValue
     line: int
 
 
@@ -165,7 +165,7 @@ def _refuse_bombs(head: str) -> None:
             depth -= 1
 
 
-def _read_value(node: yaml.Node) -> Value:
+def _read_value(node: yaml.Node) -> FrontmatterValue:
     if isinstance(node, yaml.ScalarNode):
         return str(node.value)
     if isinstance(node, yaml.SequenceNode) and all(_is_scalar(item) for item in node.value):

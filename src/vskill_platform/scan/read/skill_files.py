@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from vskill_platform.scan.facts.facts import Role, storable
+from vskill_platform.scan.facts.facts import PartRole, storable
 from vskill_platform.scan.read.decode_bytes import read_bytes
 from vskill_platform.scan.read.list_files import FoundFile, list_files
 from vskill_platform.scan.read.magic import (
@@ -29,7 +29,7 @@ class ScanFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     size: int
     kind: FileType
-    role: Role
+    role: PartRole
     #: Empty for files that are not text.
     text: str = ""
     #: Other texts that programs may decode from the same bytes.
@@ -207,22 +207,22 @@ def language_of(path: str, text: str) -> str:
     return next((language for shebang, language in _SHEBANGS if shebang.match(text[:200])), "")
 
 
-def role_of(path: str, language: str, manifest: str) -> Role:
+def role_of(path: str, language: str, manifest: str) -> PartRole:
     """Return how close a file is to being obeyed or run."""
     parts = [part.lower() for part in PurePosixPath(path).parts]
     name = parts[-1]
     if name in _INSTRUCTION_NAMES:
-        return Role.INSTRUCTION
+        return PartRole.INSTRUCTION
     is_named = name in manifest or path.lower() in manifest
     if set(parts[:-1]) & _SAMPLE_FOLDERS and not is_named and name not in _RUN_BY_ITSELF:
-        return Role.SAMPLE
+        return PartRole.SAMPLE
     if language or is_program(path):
-        return Role.SCRIPT
+        return PartRole.SCRIPT
     if set(parts[:-1]) & _INSTRUCTION_FOLDERS and is_prose(path):
-        return Role.INSTRUCTION
+        return PartRole.INSTRUCTION
     if not is_prose(path):
-        return Role.SCRIPT if parts[0] in {"hooks", ".claude"} else Role.REFERENCE
-    return Role.REFERENCE if is_named else Role.DOCUMENT
+        return PartRole.SCRIPT if parts[0] in {"hooks", ".claude"} else PartRole.REFERENCE
+    return PartRole.REFERENCE if is_named else PartRole.DOCUMENT
 
 
 def is_program(path: str) -> bool:
@@ -270,12 +270,21 @@ def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
     kind = file_type(raw, path)
     if kind in CONTAINERS:
         return ScanFile(
-            path=path, size=size, kind=kind, role=Role.REFERENCE, raw=raw, is_cut=size > len(raw)
+            path=path,
+            size=size,
+            kind=kind,
+            role=PartRole.REFERENCE,
+            raw=raw,
+            is_cut=size > len(raw),
         )
     behind = has_archive_behind(raw)
     is_disguised = kind in _INERT and _is_called_text(path, raw)
     if kind is not FileType.TEXT and not is_disguised:
-        role = Role.SCRIPT if kind in {FileType.EXECUTABLE, FileType.BYTECODE} else Role.REFERENCE
+        role = (
+            PartRole.SCRIPT
+            if kind in {FileType.EXECUTABLE, FileType.BYTECODE}
+            else PartRole.REFERENCE
+        )
         return ScanFile(
             path=path,
             size=size,

@@ -12,24 +12,24 @@ from itertools import accumulate
 import msgspec
 
 from vskill_platform.model.verdict import FindingKind, Severity
-from vskill_platform.scan.facts.facts import Act, LocatedFact, Role
+from vskill_platform.scan.facts.facts import Act, LocatedFact, PartRole
 from vskill_platform.scan.rules.rules import Need, Rule
 
 #: How many steps each role lowers a severity.
 _CLOSENESS = {
-    Role.INSTRUCTION: 0,
-    Role.SCRIPT: 0,
-    Role.REFERENCE: 1,
-    Role.DOCUMENT: 1,
-    Role.SAMPLE: 2,
-    Role.QUOTED: 1,
+    PartRole.INSTRUCTION: 0,
+    PartRole.SCRIPT: 0,
+    PartRole.REFERENCE: 1,
+    PartRole.DOCUMENT: 1,
+    PartRole.SAMPLE: 2,
+    PartRole.QUOTED: 1,
 }
 _SHOWING_LOWERS = {
     **_CLOSENESS,
-    Role.REFERENCE: 2,
-    Role.DOCUMENT: 2,
-    Role.QUOTED: 3,
-    Role.SAMPLE: 3,
+    PartRole.REFERENCE: 2,
+    PartRole.DOCUMENT: 2,
+    PartRole.QUOTED: 3,
+    PartRole.SAMPLE: 3,
 }
 #: Farther apart than any two lines.
 _ANYWHERE = 1_000_000_000
@@ -41,7 +41,7 @@ _OFF_ROLE_STEPS = 2
 _FLOORS = {Severity.CRITICAL: Severity.MEDIUM, Severity.INFO: Severity.INFO}
 #: Files that the instructions name, and words in scripts: an agent that works with the skill reads
 #: them. Outside of skills about security, a rule about danger is not lowered below medium there.
-_READ_ROLES = frozenset({Role.REFERENCE})
+_READ_ROLES = frozenset({PartRole.REFERENCE})
 _DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 
 
@@ -87,7 +87,7 @@ def lower(severity: Severity, steps: int) -> Severity:
 
 
 def _matches(
-    rule: Rule, acts: dict[Act, list[LocatedFact]], steps: dict[Role, int], *, in_full: bool
+    rule: Rule, acts: dict[Act, list[LocatedFact]], steps: dict[PartRole, int], *, in_full: bool
 ) -> Iterable[Match]:
     """Yield matches of the rule; *in_full* uses only facts that lower nothing.
 
@@ -133,7 +133,7 @@ def _fits(need: Need, located: LocatedFact) -> bool:
     return not need.detail or any(word in fact.detail for word in need.detail)
 
 
-def _steps_of(need: Need, located: LocatedFact, steps: dict[Role, int]) -> int:
+def _steps_of(need: Need, located: LocatedFact, steps: dict[PartRole, int]) -> int:
     """Return how many steps the role of a fact lowers a rule."""
     is_off = bool(need.roles) and located.role not in need.roles
     return max(steps[located.role], _OFF_ROLE_STEPS if is_off else 0)
@@ -179,7 +179,7 @@ class _Neighbours:
 
 
 def _weigh(
-    rule: Rule, facts: tuple[LocatedFact, ...], steps: dict[Role, int]
+    rule: Rule, facts: tuple[LocatedFact, ...], steps: dict[PartRole, int]
 ) -> tuple[Severity, str]:
     """Lower the severity by the roles of the matching facts."""
     if rule.is_firm:
@@ -192,11 +192,11 @@ def _weigh(
     return severity, f"role={role}" if severity is not rule.severity else ""
 
 
-def _is_read(rule: Rule, role: Role, steps: dict[Role, int]) -> bool:
+def _is_read(rule: Rule, role: PartRole, steps: dict[PartRole, int]) -> bool:
     """Tell whether an agent that uses the skill reads the match."""
     is_shown = steps is _SHOWING_LOWERS
     is_serious = rule.severity not in {Severity.LOW, Severity.INFO}
-    names_scripts_only = all(need.roles == [Role.SCRIPT] for need in rule.needs)
+    names_scripts_only = all(need.roles == [PartRole.SCRIPT] for need in rule.needs)
     has_right_kind = rule.kind in _DANGER and is_serious and not names_scripts_only
     return role in _READ_ROLES and not is_shown and has_right_kind
 

@@ -6,7 +6,7 @@ import msgspec
 
 from vskill_platform.model.verdict import FindingKind, Severity
 from vskill_platform.scan.facts.data_files import load_data
-from vskill_platform.scan.facts.facts import Act, Role
+from vskill_platform.scan.facts.facts import Act, PartRole
 from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass
 
 
@@ -23,7 +23,7 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: How many such facts are needed.
     at_least: int = 1
     #: Roles in which it counts in full; any other role lowers the severity, but the finding stays.
-    roles: list[Role] = []
+    roles: list[PartRole] = []
 
     def acts(self) -> tuple[Act, ...]:
         return _acts(tuple(self.act))

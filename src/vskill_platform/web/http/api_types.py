@@ -13,7 +13,7 @@ _MAX_OFFSET = 10_000_000
 _MAX_NUMBER = 2**62
 #: Higher than any list's maximum: a limit that is too high is lowered, not refused.
 Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
-Page = Annotated[int, QueryParameter(ge=1, le=100_000)]
+PageNumber = Annotated[int, QueryParameter(ge=1, le=100_000)]
 Offset = Annotated[int, QueryParameter(ge=0, le=10_000_000)]
 
 
@@ -80,10 +80,14 @@ def clamp(limit: int, most: int) -> tuple[int, dict[str, str]]:
 MAX_REASON = 500
 
 
-Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REASON)]
+ReasonText = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REASON)]
 
 
 Text = Annotated[str, msgspec.Meta(max_length=500)]
+
+
+SearchText = Annotated[str, QueryParameter(max_length=200)]
+VersionName = Annotated[str | None, QueryParameter(max_length=100)]
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -91,7 +95,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ReasonGiven(Shape, frozen=True, kw_only=True):
-    reason: Reason
+    reason: ReasonText
 
 
 class Ok(Shape, frozen=True, kw_only=True):

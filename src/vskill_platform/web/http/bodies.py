@@ -27,7 +27,7 @@ from litestar.types import Empty
 from vskill_platform.errors import InvalidInput, TooLarge
 from vskill_platform.intake.discover import MAX_SKILLS
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota, hold_until_answered
-from vskill_platform.web.http.requests import Connection, WebRequest
+from vskill_platform.web.http.requests import WebConnection, WebRequest
 
 _KIB = 1024
 #: The default.
@@ -126,7 +126,7 @@ async def read_choices(request: WebRequest, name: str) -> list[str]:
     return [value for value in form.getall(name, []) if isinstance(value, str)]
 
 
-async def check_media_type(connection: Connection, handler: BaseRouteHandler) -> None:
+async def check_media_type(connection: WebConnection, handler: BaseRouteHandler) -> None:
     """Refuse a body of another media type; without a Content-Type the right one is assumed.
 
     It is async because Litestar would run a sync guard in a thread for every request.

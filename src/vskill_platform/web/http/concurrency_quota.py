@@ -10,7 +10,7 @@ from litestar.types import Scope
 
 from vskill_platform.errors import TooMany
 from vskill_platform.web.http.rate_limits import quota_key
-from vskill_platform.web.http.requests import Connection
+from vskill_platform.web.http.requests import WebConnection
 from vskill_platform.web.http.visitor import visitor_of
 
 _HELD = "held"
@@ -118,6 +118,6 @@ def release_after_answer(scope: Scope) -> Iterator[None]:
         yield
 
 
-def hold_until_answered(connection: Connection, shares: ConcurrencyQuota) -> None:
+def hold_until_answered(connection: WebConnection, shares: ConcurrencyQuota) -> None:
     held: ExitStack = connection.scope["state"][_HELD]
     held.enter_context(shares.held_by(quota_key(visitor_of(connection))))

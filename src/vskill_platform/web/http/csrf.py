@@ -8,7 +8,7 @@ from litestar import Request
 from vskill_platform.errors import RequestForged
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.api_types import MAX_REASON
-from vskill_platform.web.http.requests import SAFE_METHODS, Connection, WebRequest, is_api
+from vskill_platform.web.http.requests import SAFE_METHODS, WebConnection, WebRequest, is_api
 from vskill_platform.web.http.urls import TYPED_REASON
 from vskill_platform.web.http.visitor import visitor_of
 
@@ -19,7 +19,7 @@ _MAX_KEPT_FORM = 16 * 1024
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-async def check_csrf(connection: Connection) -> None:
+async def check_csrf(connection: WebConnection) -> None:
     """Refuse unsafe requests that were not sent by a page of this registry.
 
     Bearer tokens are exempt: no browser sends one by itself. API requests without credentials have
@@ -37,7 +37,7 @@ async def check_csrf(connection: Connection) -> None:
         raise RequestForged("this form has expired, or is not from this registry")
 
 
-def _check_site(connection: Connection) -> None:
+def _check_site(connection: WebConnection) -> None:
     """Refuse requests that the browser says are from another site."""
     site = connection.headers.get("sec-fetch-site")
     origin = connection.headers.get("origin")
@@ -52,14 +52,14 @@ def _check_site(connection: Connection) -> None:
         raise RequestForged("this request was sent by another site")
 
 
-async def _form_token(connection: Connection) -> str:
+async def _form_token(connection: WebConnection) -> str:
     if not isinstance(connection, Request) or not _is_form(connection):
         return ""
     value = (await connection.form()).get(CSRF_FIELD)
     return value if isinstance(value, str) else ""
 
 
-async def keep_typed_reason(connection: Connection) -> None:
+async def keep_typed_reason(connection: WebConnection) -> None:
     """Keep the reason of a form for the page after sign-in: the session has expired meanwhile."""
     length = connection.headers.get("content-length", "")
     is_small = length.isascii() and length.isdigit() and int(length[:9]) <= _MAX_KEPT_FORM
@@ -70,7 +70,7 @@ async def keep_typed_reason(connection: Connection) -> None:
             connection.scope["state"][TYPED_REASON] = reason.strip()[:MAX_REASON]
 
 
-async def _close_files(connection: Connection) -> None:
+async def _close_files(connection: WebConnection) -> None:
     """Close the files of a refused form."""
     if isinstance(connection, Request) and _is_form(connection):
         await (await connection.form()).close()

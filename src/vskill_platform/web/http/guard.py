@@ -13,7 +13,7 @@ from vskill_platform.publish.moderation.current_policy import with_current_polic
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.db import bound_env, get_settings
 from vskill_platform.web.http.csrf import check_csrf, keep_typed_reason
-from vskill_platform.web.http.requests import Connection
+from vskill_platform.web.http.requests import WebConnection
 from vskill_platform.web.http.visitor import visitor_of
 
 #: Key of a handler's right in its `opt`.
@@ -42,7 +42,7 @@ def require_right(visitor: Visitor, right: Right) -> None:
         raise _refusal(visitor, right)
 
 
-async def check_right(connection: Connection, handler: BaseRouteHandler) -> None:
+async def check_right(connection: WebConnection, handler: BaseRouteHandler) -> None:
     """Raise unless the visitor has the right of the route and the request is not forged."""
     if is_options_handler(handler):
         return
@@ -55,7 +55,7 @@ async def check_right(connection: Connection, handler: BaseRouteHandler) -> None
     await check_csrf(connection)
 
 
-async def use_current_policy(connection: Connection, handler: BaseRouteHandler) -> None:
+async def use_current_policy(connection: WebConnection, handler: BaseRouteHandler) -> None:
     """Bind the policy that is current now, for requests about which it decides."""
     is_decided = handler.opt.get(RIGHT) in _DECIDED_BY_POLICY
     if is_decided or _RESCAN in connection.scope["path"]:

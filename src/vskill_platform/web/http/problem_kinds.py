@@ -47,7 +47,7 @@ _SERVER_ERROR = 500
 _CORRECT_IT = "Correct the request and send it again. /api describes every operation."
 
 
-class Kind(msgspec.Struct, frozen=True):
+class ProblemKind(msgspec.Struct, frozen=True):
     """What all errors of one kind have in common."""
 
     status: int
@@ -60,35 +60,35 @@ class Kind(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-OUTAGE = Kind(
+OUTAGE = ProblemKind(
     503,
     "outage",
     "Database unavailable",
     "Try again in a moment.",
     "The database does not respond at the moment.",
 )
-NO_ARCHIVES = Kind(
+NO_ARCHIVES = ProblemKind(
     503,
     "archives_unavailable",
     "Archive storage unavailable",
     "Try again later; Retry-After says when.",
     "The storage of archives does not respond, or does not have this file, at the moment.",
 )
-DISK_NEARLY_FULL = Kind(
+DISK_NEARLY_FULL = ProblemKind(
     503,
     "disk_nearly_full",
     "Disk almost full",
     "Tell the operator. Try again later; Retry-After says when.",
     "The registry's disk is almost full, so it accepts no new submissions.",
 )
-OUT_OF_RESOURCES = Kind(
+OUT_OF_RESOURCES = ProblemKind(
     503,
     "out_of_resources",
     "Out of disk space or file handles",
     "Your request was fine. Try again later.",
     "The server has no space for temporary files, or too many open files, at the moment.",
 )
-UNEXPECTED = Kind(
+UNEXPECTED = ProblemKind(
     500,
     "unexpected",
     "Something went wrong",
@@ -96,101 +96,107 @@ UNEXPECTED = Kind(
     "This is an error of the registry. It has been logged.",
 )
 #: The first match counts, so subclasses come before their base class.
-KINDS: dict[type[Exception], Kind] = {
-    InvalidInput: Kind(400, "invalid_input", "Invalid request", _CORRECT_IT),
-    PolicyInvalid: Kind(400, "invalid_policy", "Invalid policy", _CORRECT_IT),
-    NotSignedIn: Kind(
+KINDS: dict[type[Exception], ProblemKind] = {
+    InvalidInput: ProblemKind(400, "invalid_input", "Invalid request", _CORRECT_IT),
+    PolicyInvalid: ProblemKind(400, "invalid_policy", "Invalid policy", _CORRECT_IT),
+    NotSignedIn: ProblemKind(
         401,
         "not_signed_in",
         "Sign-in required",
         "Programs send a token: Authorization: Bearer vsk_…",
     ),
-    RequestForged: Kind(
+    RequestForged: ProblemKind(
         403, "request_forged", "Invalid form", "Reload the page and submit the form again."
     ),
-    ScopeMissing: Kind(
+    ScopeMissing: ProblemKind(
         403,
         "right_missing",
         "Access denied",
         "Sign in with `vskill-platform login URL --scope SCOPE`, or create a token with that scope "
         "on your account page.",
     ),
-    RightMissing: Kind(403, "right_missing", "Access denied", "An admin can change your role."),
-    MirrorRefused: Kind(
+    RightMissing: ProblemKind(
+        403, "right_missing", "Access denied", "An admin can change your role."
+    ),
+    MirrorRefused: ProblemKind(
         403,
         "mirror_refused",
         "Not mirrored",
         "Ask an admin if you need this skill of the other registry.",
     ),
-    NotAllowed: Kind(
+    NotAllowed: ProblemKind(
         403, "not_allowed", "Not allowed", "Ask an owner of the namespace or an admin."
     ),
-    LinkExpired: Kind(
+    LinkExpired: ProblemKind(
         404, "not_found", "Link not valid", "If you got several links, use the newest one."
     ),
-    SkillTakenDown: Kind(404, "not_found", "Not available", "Look for another skill."),
-    SkillDeleted: Kind(410, "deleted", "Deleted", "Look for another skill or version."),
-    NotFound: Kind(404, "not_found", "Not found", "Check the spelling, or search for it."),
-    InvalidTransition: Kind(409, "wrong_state", "Conflict", "Check the current state."),
-    ChangedSinceSeen: Kind(
+    SkillTakenDown: ProblemKind(404, "not_found", "Not available", "Look for another skill."),
+    SkillDeleted: ProblemKind(410, "deleted", "Deleted", "Look for another skill or version."),
+    NotFound: ProblemKind(404, "not_found", "Not found", "Check the spelling, or search for it."),
+    InvalidTransition: ProblemKind(409, "wrong_state", "Conflict", "Check the current state."),
+    ChangedSinceSeen: ProblemKind(
         409, "changed_since_seen", "Changed since you viewed it", "Reload it, then decide."
     ),
-    NotPublished: Kind(
+    NotPublished: ProblemKind(
         423,
         "not_published",
         "Not published yet",
         "It is stored. Do not send it again; follow the submission.",
     ),
-    NamespaceDeleted: Kind(
+    NamespaceDeleted: ProblemKind(
         409,
         "namespace_deleted",
         "Namespace deleted",
         "Use another namespace, or ask an admin to open this one again.",
     ),
-    SlugTaken: Kind(409, "slug_taken", "Name already taken", "Choose another name."),
-    Overtaken: Kind(
+    SlugTaken: ProblemKind(409, "slug_taken", "Name already taken", "Choose another name."),
+    Overtaken: ProblemKind(
         409, "overtaken", "Conflict", "Somebody else changed it at the same time. Try again."
     ),
-    SourceRefused: Kind(
+    SourceRefused: ProblemKind(
         422,
         "source_refused",
         "Source refused",
         "Fix the source or choose another one, then submit again.",
     ),
-    TooLarge: Kind(413, "too_large", "Request too large", "Send fewer or smaller files."),
-    WrongHost: Kind(
+    TooLarge: ProblemKind(413, "too_large", "Request too large", "Send fewer or smaller files."),
+    WrongHost: ProblemKind(
         421,
         "wrong_host",
         "Misdirected request",
         "Use the registry's own host name.",
     ),
-    TooMany: Kind(
+    TooMany: ProblemKind(
         429, "too_many", "Too many requests", "Wait and try again. Retry-After says how long."
     ),
-    SourceUnavailable: Kind(424, "source_unavailable", "Source unavailable", "Try again later."),
-    DeadlineExceeded: Kind(424, "too_slow", "Timed out", "Try again."),
-    GithubUnavailable: Kind(503, "github_unavailable", "GitHub unavailable", "Try again later."),
-    ProviderUnavailable: Kind(
+    SourceUnavailable: ProblemKind(
+        424, "source_unavailable", "Source unavailable", "Try again later."
+    ),
+    DeadlineExceeded: ProblemKind(424, "too_slow", "Timed out", "Try again."),
+    GithubUnavailable: ProblemKind(
+        503, "github_unavailable", "GitHub unavailable", "Try again later."
+    ),
+    ProviderUnavailable: ProblemKind(
         503, "provider_unavailable", "Sign-on provider unavailable", "Try again later."
     ),
-    MirrorPending: Kind(
+    MirrorPending: ProblemKind(
         503,
         "mirror_pending",
         "Being fetched and checked",
         "Try again; Retry-After says when. The request need not be changed.",
     ),
-    Busy: Kind(503, "busy", "Server busy", "Retry-After says when to try again."),
-    NotReady: Kind(
+    Busy: ProblemKind(503, "busy", "Server busy", "Retry-After says when to try again."),
+    NotReady: ProblemKind(
         503, "not_ready", "Search index is being built", "Retry-After says when to try again."
     ),
-    RecordMalformed: Kind(
+    RecordMalformed: ProblemKind(
         500,
         "damaged_record",
         "Stored data is damaged",
         "Send the request id to the operator.",
         "The stored data is not what was checked, so it is not served. It has been logged.",
     ),
-    PolicyUnavailable: Kind(
+    PolicyUnavailable: ProblemKind(
         503,
         "policy_unavailable",
         "Policy cannot be applied",
@@ -203,19 +209,19 @@ KINDS: dict[type[Exception], Kind] = {
     OutOfResources: OUT_OF_RESOURCES,
 }
 #: Errors raised by Litestar, by status.
-REFUSALS: dict[int, Kind] = {
+REFUSALS: dict[int, ProblemKind] = {
     kind.status: kind
     for kind in (
         KINDS[InvalidInput],
         KINDS[NotFound],
-        Kind(
+        ProblemKind(
             405,
             "method_not_allowed",
             "Method not allowed",
             "Use one of the methods in the Allow header.",
         ),
         KINDS[TooLarge],
-        Kind(
+        ProblemKind(
             415,
             "wrong_media_type",
             "Unsupported media type",
@@ -225,7 +231,7 @@ REFUSALS: dict[int, Kind] = {
 }
 
 
-def kind_of(error: Exception) -> Kind:
+def kind_of(error: Exception) -> ProblemKind:
     """Return the kind of an error."""
     found = next((kind for type_, kind in KINDS.items() if isinstance(error, type_)), None)
     if found:
@@ -234,6 +240,6 @@ def kind_of(error: Exception) -> Kind:
         return OUT_OF_RESOURCES
     if isinstance(error, HTTPException) and error.status_code < _SERVER_ERROR:
         status = error.status_code
-        odd = Kind(status, "refused", "Request refused", _CORRECT_IT)
+        odd = ProblemKind(status, "refused", "Request refused", _CORRECT_IT)
         return REFUSALS.get(status, odd)
     return UNEXPECTED

@@ -26,7 +26,7 @@ from vskill_platform.web.http.problem_kinds import (
     OUT_OF_RESOURCES,
     OUTAGE,
     UNEXPECTED,
-    Kind,
+    ProblemKind,
     kind_of,
 )
 from vskill_platform.web.http.requests import (
@@ -149,13 +149,13 @@ def answer_problem(request: WebRequest, error: Exception) -> Response[Any]:
     return Response(problem, status_code=kind.status, headers=headers, media_type=PROBLEM_TYPE)
 
 
-def _detail_of(request: WebRequest, error: Exception, kind: Kind) -> str:
+def _detail_of(request: WebRequest, error: Exception, kind: ProblemKind) -> str:
     if kind.detail:
         return kind.detail
     return framework_message(request, error) if isinstance(error, HTTPException) else str(error)
 
 
-def _headers_of(request: WebRequest, error: Exception, kind: Kind) -> dict[str, str]:
+def _headers_of(request: WebRequest, error: Exception, kind: ProblemKind) -> dict[str, str]:
     headers = framework_headers(request, error) if isinstance(error, HTTPException) else {}
     if isinstance(error, NotSignedIn):
         scheme = "Basic" if is_git(request.scope) else "Bearer"
@@ -168,7 +168,7 @@ def _headers_of(request: WebRequest, error: Exception, kind: Kind) -> dict[str, 
     return headers
 
 
-def _log_error(request: WebRequest, error: Exception, kind: Kind) -> None:
+def _log_error(request: WebRequest, error: Exception, kind: ProblemKind) -> None:
     path = hide_path_token(request.scope["path"])
     if kind is UNEXPECTED:
         log.error("request failed", path=path, exc_info=error)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from vskill_platform.model.rights import Visitor, read_address
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.rate_limit_store import RateQuota, count_one, take_shared
-from vskill_platform.web.http.requests import Connection
+from vskill_platform.web.http.requests import WebConnection
 
 _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 #: Most visitors remembered at a time; the quietest are forgotten first.
@@ -45,12 +45,12 @@ class RateLimits:
         self._whole_at = busy
 
 
-def limits_of(connection: Connection) -> RateLimits:
+def limits_of(connection: WebConnection) -> RateLimits:
     limits: RateLimits = connection.app.state.limits
     return limits
 
 
-async def take_sign_in(connection: Connection, kind: str, who: str) -> None:
+async def take_sign_in(connection: WebConnection, kind: str, who: str) -> None:
     """Count an attempt to sign in, or to guess a code, on all nodes together."""
     rate = get_settings().sign_ins_per_minute
     # In memory first: most of those who are refused cost no access to the database.

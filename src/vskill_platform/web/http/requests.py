@@ -10,7 +10,7 @@ from litestar.types import Scope
 
 #: Any request and any connection; functions of this package read their state.
 WebRequest = Request[Any, Any, Any]
-Connection = ASGIConnection[Any, Any, Any, Any]
+WebConnection = ASGIConnection[Any, Any, Any, Any]
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 #: The prefix of the routes for ClawHub clients.
@@ -66,17 +66,17 @@ def is_git(scope: Scope) -> bool:
     return scope["path"].startswith(_GIT)
 
 
-def is_api(connection: Connection) -> bool:
+def is_api(connection: WebConnection) -> bool:
     path: str = connection.scope["path"]
     return path.startswith(_FOR_PROGRAMS)
 
 
-def is_clawhub_route(connection: Connection) -> bool:
+def is_clawhub_route(connection: WebConnection) -> bool:
     path: str = connection.scope["path"]
     return path.startswith(CLAWHUB)
 
 
-def wants_html(connection: Connection) -> bool:
+def wants_html(connection: WebConnection) -> bool:
     """Tell whether to answer with a page."""
     return "text/html" in connection.headers.get("accept", "") and not is_api(connection)
 

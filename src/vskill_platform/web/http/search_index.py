@@ -12,7 +12,7 @@ from vskill_platform.catalogue.query import EVERYTHING, Visible
 from vskill_platform.errors import NotReady
 from vskill_platform.model.rights import Visitor
 from vskill_platform.stores.db import bound_env
-from vskill_platform.web.http.requests import Connection
+from vskill_platform.web.http.requests import WebConnection
 
 #: RFC 7234: the response may be out of date.
 STALE = '110 - "Response is Stale"'
@@ -22,7 +22,7 @@ _MAX_WAIT = timedelta(seconds=1)
 _ASKED = "vskill_catalogue"
 
 
-def catalogue_of(connection: Connection) -> Catalogue:
+def catalogue_of(connection: WebConnection) -> Catalogue:
     """Return the search index; NotReady if this process has none."""
     catalogue: Catalogue | None = connection.app.state.catalogue
     if catalogue is None:
@@ -45,7 +45,7 @@ async def warn_if_stale(message: Message, scope: Scope) -> None:
         headers["Age"] = str(int(freshness.age.total_seconds()))
 
 
-async def wait_for_index(connection: Connection) -> bool:
+async def wait_for_index(connection: WebConnection) -> bool:
     """Wait until the search index contains all commits so far; False if that takes too long.
 
     Without it, a page that somebody opens because of a change may not show it yet.

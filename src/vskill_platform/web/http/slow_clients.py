@@ -39,7 +39,7 @@ _IPV6_PREFIX = 64
 _REMEMBERED = 10_000
 
 
-class Connection(Protocol):
+class ClientConnection(Protocol):
     def drop(self) -> None:
         """Close it at once; called for idle connections only."""
 
@@ -50,13 +50,13 @@ class ConnectionQuota:
         self._each = each
         #: Proxies forward many clients, so their connections are not limited.
         self._proxies = [ipaddress.ip_network(text, strict=False) for text in proxies]
-        self._holders: dict[Connection, str] = {}
+        self._holders: dict[ClientConnection, str] = {}
         self._counts: dict[str, int] = {}
         #: By holder and in total, in the order in which they became idle.
-        self._idle_of: dict[str, dict[Connection, None]] = {}
-        self._idle: dict[Connection, None] = {}
+        self._idle_of: dict[str, dict[ClientConnection, None]] = {}
+        self._idle: dict[ClientConnection, None] = {}
 
-    def admit(self, connection: Connection, address: str) -> bool:
+    def admit(self, connection: ClientConnection, address: str) -> bool:
         """Count a new, idle connection; return False if its address has too many."""
         holder = "" if self._is_proxy(address) else holder_of(address)
         if holder and self._counts.get(holder, 0) >= self._each:
@@ -70,7 +70,7 @@ class ConnectionQuota:
         self.note(connection, is_idle=True)
         return True
 
-    def note(self, connection: Connection, *, is_idle: bool) -> None:
+    def note(self, connection: ClientConnection, *, is_idle: bool) -> None:
         """Record whether a connection is idle or handles a request."""
         holder = self._holders.get(connection)
         if holder is None or (connection in self._idle) is is_idle:
@@ -82,7 +82,7 @@ class ConnectionQuota:
             del self._idle[connection]
             del self._idle_of[holder][connection]
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: ClientConnection) -> None:
         self.note(connection, is_idle=False)
         holder = self._holders.pop(connection, None)
         if holder is None:
@@ -92,7 +92,7 @@ class ConnectionQuota:
             del self._counts[holder]
             self._idle_of.pop(holder, None)
 
-    def _drop(self, connection: Connection) -> None:
+    def _drop(self, connection: ClientConnection) -> None:
         self.forget(connection)
         connection.drop()
 

@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from vskill_platform.web.http.requests import SAFE_METHODS, Connection
+from vskill_platform.web.http.requests import SAFE_METHODS, WebConnection
 
 SIGN_IN = "/sign-in"
 #: Key of the reason that somebody typed into a form after the session had expired.
@@ -41,7 +41,7 @@ def with_query(path: str, /, **query: Any) -> str:
     return f"{path}?{urlencode(wanted)}" if wanted else path
 
 
-def sign_in_url(connection: Connection) -> str:
+def sign_in_url(connection: WebConnection) -> str:
     """Return the URL of the sign-in form, with the page to return to."""
     if connection.scope.get("method") in SAFE_METHODS:
         query = connection.scope.get("query_string", b"").decode("latin-1")

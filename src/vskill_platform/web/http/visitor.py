@@ -20,7 +20,7 @@ from vskill_platform.model.rights import STAFF, Role, Visitor
 from vskill_platform.model.rights import Scope as TokenScope
 from vskill_platform.settings import Settings
 from vskill_platform.stores.db import get_settings
-from vskill_platform.web.http.requests import Connection, is_api, is_git, is_read
+from vskill_platform.web.http.requests import WebConnection, is_api, is_git, is_read
 
 #: Keys in the request state.
 VISITOR = "vskill_visitor"
@@ -60,7 +60,7 @@ _READ_BY_PATH = (
 )
 
 
-def visitor_of(connection: Connection) -> Visitor:
+def visitor_of(connection: WebConnection) -> Visitor:
     """Return who sent the request; an anonymous visitor if it was not identified."""
     return visitor_in(connection.scope)
 
@@ -70,7 +70,7 @@ def visitor_in(scope: Scope) -> Visitor:
     return visitor
 
 
-def csrf_token_of(connection: Connection) -> str:
+def csrf_token_of(connection: WebConnection) -> str:
     """Return the CSRF token for a form, and make sure that the cookie it needs is set."""
     connection.scope["state"][SHOWS_FORM] = True
     return visitor_of(connection).csrf
@@ -101,7 +101,7 @@ def ended_oidc_cookie(settings: Settings) -> Cookie:
     return _cookie(OIDC_COOKIE, "", timedelta(0), settings)
 
 
-def oidc_secret_of(connection: Connection) -> str:
+def oidc_secret_of(connection: WebConnection) -> str:
     secret = connection.cookies.get(OIDC_COOKIE, "")
     return secret if is_secret(secret) else ""
 
@@ -114,7 +114,7 @@ def ended_step_cookie(settings: Settings) -> Cookie:
     return _cookie(STEP_COOKIE, "", timedelta(0), settings)
 
 
-def step_secret_of(connection: Connection) -> str:
+def step_secret_of(connection: WebConnection) -> str:
     secret = connection.cookies.get(STEP_COOKIE, "")
     return secret if is_secret(secret) else ""
 
@@ -141,7 +141,7 @@ class Identified(msgspec.Struct, frozen=True, kw_only=True):
     new_visit: str = ""
 
 
-async def identify(connection: Connection) -> Identified:
+async def identify(connection: WebConnection) -> Identified:
     """Identify the visitor by token, else by session, else as anonymous.
 
     An invalid token is an error, because a program would not notice. An expired session is
@@ -179,7 +179,7 @@ def _by_session(opened: OpenSession, address: str) -> Visitor:
     )
 
 
-def address_of(connection: Connection) -> str:
+def address_of(connection: WebConnection) -> str:
     """Return the client address; the server has already resolved trusted proxies."""
     return connection.client.host if connection.client else ""
 
@@ -200,7 +200,7 @@ def hide_path_token(path: str) -> str:
     return _TOKEN_IN_PATH.sub("(hidden)", _SECRET_IN_PATH.sub(r"\1(hidden)", path))
 
 
-async def identify_by_path(connection: Connection, token: str) -> Identified:
+async def identify_by_path(connection: WebConnection, token: str) -> Identified:
     """Identify the visitor by a token in the path, which clients write to lock files and logs.
 
     So it must be one that can only read, and it is accepted where clients cannot send headers.
@@ -213,7 +213,7 @@ async def identify_by_path(connection: Connection, token: str) -> Identified:
     return Identified(visitor=visitor)
 
 
-def _token_in(authorization: str, connection: Connection) -> str:
+def _token_in(authorization: str, connection: WebConnection) -> str:
     """Return the token of a header; git sends it as a password, with any user name."""
     scheme, _, text = authorization.partition(" ")
     if scheme.lower() == _BEARER:

@@ -50,7 +50,7 @@ _PAGES = {
 _SKILL_ACTIONS = {"yank", "unyank", "visibility", "repo", "rescan"}
 
 _Write = Callable[[Sequence[str]], str]
-Filter = Annotated[str, QueryParameter(max_length=_MAX_TEXT)]
+AuditFilter = Annotated[str, QueryParameter(max_length=_MAX_TEXT)]
 From = Annotated[str, QueryParameter(name="from", max_length=40)]
 To = Annotated[str, QueryParameter(name="to", max_length=40)]
 
@@ -105,9 +105,9 @@ async def export_audit(request: WebRequest) -> Stream:
 
 
 async def audit_over_api(
-    actor: Filter = "",
-    action: Filter = "",
-    target: Filter = "",
+    actor: AuditFilter = "",
+    action: AuditFilter = "",
+    target: AuditFilter = "",
     start: From = "",
     end: To = "",
     cursor: FromQuery[str | None] = None,

@@ -51,7 +51,7 @@ class Tenants(Shape, frozen=True, kw_only=True):
     tenants: list[Tenant]
 
 
-class NewToken(Shape, frozen=True, kw_only=True):
+class TokenGiven(Shape, frozen=True, kw_only=True):
     label: Text
     scopes: Annotated[tuple[Scope, ...], msgspec.Meta(min_length=1)]
     days: Annotated[int, msgspec.Meta(ge=1, le=365)] = 90
@@ -163,7 +163,7 @@ async def list_own_tokens(request: WebRequest) -> TokenList:
 
 
 @operation(status=HTTP_201_CREATED, response_headers=NO_STORE_HEADER)
-async def make_token(request: WebRequest, data: JSONBody[NewToken]) -> TokenMade:
+async def make_token(request: WebRequest, data: JSONBody[TokenGiven]) -> TokenMade:
     """Create a token. It is shown only in this response."""
     user, lifetime = _user(request), timedelta(days=data.days)
     check_no_factor_missing(request)

@@ -48,7 +48,7 @@ from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.readme_page import public_address
 from vskill_platform.web.skills.search_api import paging, skill_item
 
-Text = Annotated[str, QueryParameter(max_length=300)]
+QueryText = Annotated[str, QueryParameter(max_length=300)]
 Owner = Annotated[str, QueryParameter(name="ownerHandle", max_length=300)]
 Tag = Annotated[str, QueryParameter(max_length=100)]
 Hash = Annotated[str, QueryParameter(name="hash", max_length=100)]
@@ -74,7 +74,7 @@ async def well_known(request: WebRequest) -> Object:
 
 async def search(
     request: WebRequest,
-    q: Text = "",
+    q: QueryText = "",
     limit: Limit = 25,
     mode: FromQuery[Literal["exact", ""]] = "",
 ) -> Object:
@@ -105,7 +105,7 @@ async def show_list(
     request: WebRequest,
     limit: Limit = 25,
     sort: Tag = "updated",
-    prefix: Text = "",
+    prefix: QueryText = "",
     cursor: FromQuery[str | None] = None,
 ) -> Object:
     """List skills; the fields of our own list are in the answer, too."""
@@ -197,7 +197,7 @@ async def send_file(
 
 
 async def download(
-    request: WebRequest, slug: Text = "", owner: Owner = "", version: Tag = "", tag: Tag = ""
+    request: WebRequest, slug: QueryText = "", owner: Owner = "", version: Tag = "", tag: Tag = ""
 ) -> Response[Any]:
     """Send a version as a zip."""
     chosen = chosen_version(version, tag)
@@ -208,7 +208,7 @@ async def download(
 
 
 async def resolve(
-    request: WebRequest, slug: Text = "", owner: Owner = "", wanted: Hash = ""
+    request: WebRequest, slug: QueryText = "", owner: Owner = "", wanted: Hash = ""
 ) -> Object:
     """Tell which version has the files of a folder, by its fingerprint."""
     skill = await find_owned_skill(request, slug, owner)

@@ -5,18 +5,18 @@ from typing import Any
 from litestar import Response
 
 from vskill_platform.catalogue.query import SkillHit, SkillQuery
-from vskill_platform.web.http.api_types import Limit, clamp
+from vskill_platform.web.http.api_types import Limit, SearchText, clamp
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.listings import base_url
 from vskill_platform.web.skills.client_names import is_discoverable
-from vskill_platform.web.skills.search_api import MAX_RESULTS, Words
+from vskill_platform.web.skills.search_api import MAX_RESULTS
 
 
 async def find_skills(
-    request: WebRequest, q: Words = "", limit: Limit = 10, owner: Words = ""
+    request: WebRequest, q: SearchText = "", limit: Limit = 10, owner: SearchText = ""
 ) -> Response[dict[str, Any]]:
     """Search skills by text; *owner* is a namespace, with or without its @."""
     size, headers = clamp(limit, MAX_RESULTS)

@@ -16,7 +16,7 @@ from vskill_platform.publish.versions.find_version import Standing
 from vskill_platform.web.http.api_types import (
     Limit,
     Offset,
-    Page,
+    PageNumber,
     Shape,
     Text,
     clamp,
@@ -81,7 +81,7 @@ class AuthorAnswer(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class AuditItem(Shape, frozen=True, kw_only=True):
+class SkillAuditItem(Shape, frozen=True, kw_only=True):
     skill_name: str
     slug: str
     version: str | None
@@ -91,8 +91,8 @@ class AuditItem(Shape, frozen=True, kw_only=True):
     report_url: str
 
 
-class AuditList(Shape, frozen=True, kw_only=True):
-    audits: list[AuditItem]
+class SkillAuditList(Shape, frozen=True, kw_only=True):
+    audits: list[SkillAuditItem]
     total: int
     next_cursor: str | None
 
@@ -155,7 +155,7 @@ async def show_author(
     request: WebRequest,
     name: FromPath[str],
     limit: Limit = 25,
-    page: Page = 1,
+    page: PageNumber = 1,
     cursor: FromQuery[str | None] = None,
 ) -> Response[AuthorAnswer]:
     """List the skills of one namespace."""
@@ -185,7 +185,7 @@ async def show_author(
 @operation(is_listed=True)
 async def list_audits(
     request: WebRequest, limit: Limit = 50, cursor: FromQuery[str | None] = None
-) -> Response[AuditList]:
+) -> Response[SkillAuditList]:
     """List the results of the latest checks of published skills."""
     size, headers = clamp(limit, _MAX_ROWS)
     start = read_offset(cursor, 0)
@@ -197,7 +197,7 @@ async def list_audits(
     )
     found = await catalogue_of(request).search_skills(query)
     audits = [
-        AuditItem(
+        SkillAuditItem(
             skill_name=hit.name,
             slug=hit.slug,
             version=hit.version or None,
@@ -209,7 +209,7 @@ async def list_audits(
         for hit in found.hits
     ]
     following = offset_cursor(start, len(audits), found.total)
-    answer = AuditList(audits=audits, total=found.total, next_cursor=following)
+    answer = SkillAuditList(audits=audits, total=found.total, next_cursor=following)
     return Response(answer, headers=headers)
 
 

@@ -37,7 +37,7 @@ _DECIDED = _FINISHED | {_S.NEEDS_REVIEW}
 _AVAILABLE = frozenset({Standing.LATEST, Standing.OFFERED})
 _POSITION = re.compile(r"([0-9a-f]{1,16})-([0-9]{1,18})")
 #: A watched skill as the client knows it; None if it is not available.
-Known = dict[str, Stored[PublishedSkill] | None]
+RecordsBySlug = dict[str, Stored[PublishedSkill] | None]
 
 
 class Position(NamedTuple):
@@ -126,7 +126,7 @@ class SubmissionStream:
 class SkillStream:
     def __init__(self, request: WebRequest, slugs: Iterable[str]) -> None:
         self._request = request
-        self._known: Known = dict.fromkeys(slugs)
+        self._known: RecordsBySlug = dict.fromkeys(slugs)
 
     async def begin(self) -> None:
         self._known = await self._latest()
@@ -150,7 +150,7 @@ class SkillStream:
                 found += await _versions_since(slug, stored.record, revision)
         return found
 
-    async def _latest(self) -> Known:
+    async def _latest(self) -> RecordsBySlug:
         visitor = visitor_of(self._request)
         return {slug: await _find(visitor, slug) for slug in self._known}
 

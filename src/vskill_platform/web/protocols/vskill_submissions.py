@@ -36,14 +36,14 @@ _REJECTED = (SubmissionState.REJECTED, SubmissionState.TIER1_FAILED)
 #: Reading a repository takes seconds; what is not read by then has to be sent again.
 _BULK_SECONDS = 45.0
 _NOT_READ = "not read in time; send it again"
-Repo = Annotated[str, msgspec.Meta(max_length=500)]
+RepoText = Annotated[str, msgspec.Meta(max_length=500)]
 
 
 class BulkRequest(Shape, frozen=True, kw_only=True):
     """Up to 100 repositories, under any of the names that clients use."""
 
-    repos: Annotated[tuple[Repo, ...], msgspec.Meta(max_length=100)] = ()
-    repo_urls: Annotated[tuple[Repo, ...], msgspec.Meta(max_length=100)] = ()
+    repos: Annotated[tuple[RepoText, ...], msgspec.Meta(max_length=100)] = ()
+    repo_urls: Annotated[tuple[RepoText, ...], msgspec.Meta(max_length=100)] = ()
     source: Text = ""
 
 

@@ -12,7 +12,7 @@ from vskill_platform.web.http.requests import WebRequest
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 
-class Field(msgspec.Struct, frozen=True):
+class ApiField(msgspec.Struct, frozen=True):
     name: str
     place: str
     kind: str
@@ -20,14 +20,14 @@ class Field(msgspec.Struct, frozen=True):
     words: str
 
 
-class Operation(msgspec.Struct, frozen=True):
+class ApiOperation(msgspec.Struct, frozen=True):
     method: str
     path: str
     title: str
     words: str
-    fields: tuple[Field, ...]
+    fields: tuple[ApiField, ...]
     #: The fields of the request body.
-    body: tuple[Field, ...]
+    body: tuple[ApiField, ...]
     #: Descriptions by status, and error codes by status.
     answers: tuple[tuple[str, str], ...]
     problems: tuple[tuple[str, str], ...]
@@ -43,9 +43,9 @@ async def api_page(request: WebRequest) -> Template:
     return Template("pages/api.html", context={"groups": groups_of(document)})
 
 
-def groups_of(document: dict[str, Any]) -> dict[str, list[Operation]]:
+def groups_of(document: dict[str, Any]) -> dict[str, list[ApiOperation]]:
     """Group the operations of an OpenAPI document by tag."""
-    groups: dict[str, list[Operation]] = {}
+    groups: dict[str, list[ApiOperation]] = {}
     for path, item in document["paths"].items():
         for method in _METHODS:
             if operation := item.get(method):
@@ -56,9 +56,9 @@ def groups_of(document: dict[str, Any]) -> dict[str, list[Operation]]:
 
 def _operation(
     method: str, path: str, operation: dict[str, Any], document: dict[str, Any]
-) -> Operation:
+) -> ApiOperation:
     parameters = [
-        Field(
+        ApiField(
             one["name"],
             one["in"],
             _kind(one.get("schema", {}), document),
@@ -71,7 +71,7 @@ def _operation(
         (status, _resolved(answer, document)) for status, answer in operation["responses"].items()
     ]
     words = operation.get("description") or operation.get("summary", "")
-    return Operation(
+    return ApiOperation(
         method=method.upper(),
         path=path,
         title=words.partition(". ")[0].partition(";")[0].rstrip("."),
@@ -93,14 +93,14 @@ def _in_words(
     )
 
 
-def _body(operation: dict[str, Any], document: dict[str, Any]) -> tuple[Field, ...]:
+def _body(operation: dict[str, Any], document: dict[str, Any]) -> tuple[ApiField, ...]:
     content = operation.get("requestBody", {}).get("content", {})
     first: dict[str, Any] = next(iter(content.values()), {})
     schema = first.get("schema", {})
     shape = _resolved(schema, document)
     required = set(shape.get("required", ()))
     return tuple(
-        Field(name, "body", _kind(one, document), name in required, one.get("description", ""))
+        ApiField(name, "body", _kind(one, document), name in required, one.get("description", ""))
         for name, one in shape.get("properties", {}).items()
     )
 

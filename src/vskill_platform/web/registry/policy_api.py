@@ -96,7 +96,7 @@ class RestoreGiven(ReasonGiven, frozen=True, kw_only=True):
     base: Annotated[int, msgspec.Meta(ge=0)]
 
 
-class VersionItem(Shape, frozen=True, kw_only=True):
+class PolicyVersionItem(Shape, frozen=True, kw_only=True):
     number: int
     at: datetime
     author: str
@@ -106,12 +106,12 @@ class VersionItem(Shape, frozen=True, kw_only=True):
     restored: int | None
 
 
-class VersionDetail(VersionItem, frozen=True, kw_only=True):
+class PolicyVersionDetail(PolicyVersionItem, frozen=True, kw_only=True):
     text: str
 
 
 class VersionItems(Shape, frozen=True, kw_only=True):
-    versions: list[VersionItem]
+    versions: list[PolicyVersionItem]
     next_cursor: str | None
 
 
@@ -166,7 +166,7 @@ async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
 
 
 @operation(max_body=MAX_POLICY_BYTES, status=HTTP_201_CREATED, also=(409,))
-async def save_over_api(request: WebRequest, data: JSONBody[NewPolicy]) -> VersionItem:
+async def save_over_api(request: WebRequest, data: JSONBody[NewPolicy]) -> PolicyVersionItem:
     """Save a new version of the policy. All nodes apply it from their next decision on."""
     draft = PolicyDraft(
         text=data.policy, base=data.base, reason=data.reason, author=visitor_of(request).name
@@ -180,7 +180,7 @@ async def save_over_api(request: WebRequest, data: JSONBody[NewPolicy]) -> Versi
 @operation(status=HTTP_201_CREATED, also=(409,))
 async def restore_over_api(
     request: WebRequest, number: FromPath[int], data: JSONBody[RestoreGiven]
-) -> VersionItem:
+) -> PolicyVersionItem:
     """Save the text of an old version as a new version."""
     author = visitor_of(request).name
     try:
@@ -199,10 +199,10 @@ async def list_versions(cursor: FromQuery[str | None] = None, limit: Limit = 20)
     )
 
 
-async def show_version(number: FromPath[int]) -> VersionDetail:
+async def show_version(number: FromPath[int]) -> PolicyVersionDetail:
     """Show a saved version of the policy with its text."""
     version = await find_policy_version(number)
-    return VersionDetail(**msgspec.structs.asdict(_item(version)), text=version.text)
+    return PolicyVersionDetail(**msgspec.structs.asdict(_item(version)), text=version.text)
 
 
 async def show_policy_diff(number: FromPath[int], older: VersionNumber = 0) -> PolicyDiff:
@@ -226,8 +226,8 @@ def _invalid(error: PolicyInvalid) -> InvalidInput:
     return InvalidInput(f"invalid policy{line}: {error}")
 
 
-def _item(version: PolicyVersion) -> VersionItem:
-    return VersionItem(
+def _item(version: PolicyVersion) -> PolicyVersionItem:
+    return PolicyVersionItem(
         number=version.number,
         at=version.at,
         author=version.author,

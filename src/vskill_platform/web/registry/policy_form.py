@@ -8,10 +8,10 @@ import msgspec
 
 from vskill_platform.errors import PolicyInvalid
 from vskill_platform.model.policy import Level, Thresholds, Trust
-from vskill_platform.model.policy_text import Value, edit
+from vskill_platform.model.policy_text import PolicyValue, edit
 from vskill_platform.model.verdict import FindingKind
 from vskill_platform.scan.apply_policy import BUILT_IN_LIMITS
-from vskill_platform.web.registry.policy_rows import Values, show_rows
+from vskill_platform.web.registry.policy_rows import PolicyPath, Values, show_rows
 
 #: Kinds of findings that have thresholds of their own, in the words of the form.
 KINDS = {
@@ -32,7 +32,6 @@ LIMITS = {
 }
 LEVELS = ("review_at", "reject_at")
 _MAX_DIGITS = 15
-Path = tuple[str, ...]
 
 
 class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +67,7 @@ def show_form(text: str) -> PolicyForm:
 def apply_form(text: str, fields: Mapping[str, str], trusted: Sequence[str]) -> str:
     """Return the text of a valid policy with the values of a form that differ from its own."""
     document = tomllib.loads(text)
-    changes: list[tuple[Path, Value]] = []
+    changes: list[tuple[PolicyPath, PolicyValue]] = []
     for path in _selects():
         typed = fields.get(".".join(path), "")
         if typed != str(_get(document, path) or ""):
@@ -85,8 +84,8 @@ def apply_form(text: str, fields: Mapping[str, str], trusted: Sequence[str]) -> 
 
 def _changed_lists(
     document: dict[str, Any], fields: Mapping[str, str], trusted: Sequence[str]
-) -> list[tuple[Path, Value]]:
-    changes: list[tuple[Path, Value]] = []
+) -> list[tuple[PolicyPath, PolicyValue]]:
+    changes: list[tuple[PolicyPath, PolicyValue]] = []
     typed = [line.strip() for line in fields.get("trust.publishers", "").splitlines()]
     publishers = [line for line in typed if line]
     if publishers != (_get(document, ("trust", "publishers")) or []):
@@ -98,9 +97,11 @@ def _changed_lists(
     return changes
 
 
-def _changed_flags(document: dict[str, Any], fields: Mapping[str, str]) -> list[tuple[Path, Value]]:
-    changes: list[tuple[Path, Value]] = []
-    flags: tuple[tuple[Path, bool], ...] = (
+def _changed_flags(
+    document: dict[str, Any], fields: Mapping[str, str]
+) -> list[tuple[PolicyPath, PolicyValue]]:
+    changes: list[tuple[PolicyPath, PolicyValue]] = []
+    flags: tuple[tuple[PolicyPath, bool], ...] = (
         (("thresholds", "two_grave_reject"), Thresholds().two_grave_reject),
         (("review", "own"), False),
     )
@@ -111,7 +112,7 @@ def _changed_flags(document: dict[str, Any], fields: Mapping[str, str]) -> list[
     return changes
 
 
-def _selects() -> list[Path]:
+def _selects() -> list[PolicyPath]:
     return [
         *(("thresholds", name) for name in LEVELS),
         *(("thresholds", kind, name) for kind in KINDS for name in LEVELS),
@@ -119,7 +120,7 @@ def _selects() -> list[Path]:
     ]
 
 
-def _number(typed: str, path: Path) -> int | None:
+def _number(typed: str, path: PolicyPath) -> int | None:
     text = typed.strip().replace(",", "").replace("_", "")
     if not text:
         return None
@@ -133,12 +134,12 @@ def _trusted(document: dict[str, Any]) -> Sequence[str]:
     return Trust().kinds if found is None else found
 
 
-def _flag(document: dict[str, Any], path: Path, *, is_default: bool) -> bool:
+def _flag(document: dict[str, Any], path: PolicyPath, *, is_default: bool) -> bool:
     found = _get(document, path)
     return is_default if found is None else bool(found)
 
 
-def _get(document: dict[str, Any], path: Path) -> Any:
+def _get(document: dict[str, Any], path: PolicyPath) -> Any:
     found: Any = document
     for name in path:
         found = found.get(name, {})

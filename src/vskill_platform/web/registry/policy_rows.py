@@ -10,13 +10,13 @@ import msgspec
 from vskill_platform.errors import PolicyInvalid
 from vskill_platform.model.policy_text import Row, edit_tables
 
-Path = tuple[str, ...]
+PolicyPath = tuple[str, ...]
 #: Values of a row by column, as the form shows and sends them.
 Values = dict[str, str]
 
 
 class FormColumn(msgspec.Struct, frozen=True):
-    path: Path
+    path: PolicyPath
     kind: Literal["text", "date", "number", "flag"] = "text"
 
     @property
@@ -146,14 +146,14 @@ def _shown(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _get(row: Mapping[str, Any], path: Path) -> Any:
+def _get(row: Mapping[str, Any], path: PolicyPath) -> Any:
     found: Any = row
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None
     return found
 
 
-def _put(row: dict[str, Any], path: Path, value: Any) -> None:
+def _put(row: dict[str, Any], path: PolicyPath, value: Any) -> None:
     """Set a value, or remove it and the table that it leaves empty."""
     first, *rest = path
     if rest:

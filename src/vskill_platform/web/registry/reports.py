@@ -28,7 +28,7 @@ from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.http.api_types import (
     MAX_REASON,
     Limit,
-    Reason,
+    ReasonText,
     Shape,
     Text,
     clamp,
@@ -109,7 +109,7 @@ class ProblemReports(Shape, frozen=True, kw_only=True):
 
 
 class Closing(Shape, frozen=True, kw_only=True):
-    answer: Reason
+    answer: ReasonText
 
 
 @operation(status=HTTP_201_CREATED, also=(404,))

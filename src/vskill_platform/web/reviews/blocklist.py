@@ -22,7 +22,7 @@ from vskill_platform.stores.block_store import list_blocks
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_store import read_submissions
 from vskill_platform.web.html.flash import act, admin_page
-from vskill_platform.web.http.api_types import Reason, Shape, Text
+from vskill_platform.web.http.api_types import ReasonText, Shape, Text
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
@@ -134,7 +134,7 @@ class Blocklist(Shape, frozen=True, kw_only=True):
 class NewBlock(Shape, frozen=True, kw_only=True):
     """One of digest, source (with path or name) and publisher."""
 
-    reason: Reason
+    reason: ReasonText
     digest: Text | None = None
     source: Text | None = None
     path: Text | None = None

@@ -33,7 +33,7 @@ from vskill_platform.web.reviews.blocklist import BlockItem, block_item
 
 _S = SubmissionState
 _REJECTED = (SubmissionState.REJECTED, SubmissionState.TIER1_FAILED)
-Words = Annotated[str, QueryParameter(max_length=500)]
+SubjectText = Annotated[str, QueryParameter(max_length=500)]
 
 
 class Rejection(Shape, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class _Query(msgspec.Struct, frozen=True, kw_only=True):
 @operation(is_listed=True)
 async def check_blocklist(
     request: WebRequest,
-    name: Words = "",
+    name: SubjectText = "",
     repo_url: Annotated[str, QueryParameter(name="repoUrl", max_length=500)] = "",
     content_hash: Annotated[str, QueryParameter(name="hash", max_length=100)] = "",
 ) -> BlockCheck:

@@ -17,7 +17,7 @@ from vskill_platform.publish.moderation.delete_namespace import (
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.web.html.flash import admin_page
-from vskill_platform.web.http.api_types import Reason, Shape, Text
+from vskill_platform.web.http.api_types import ReasonText, Shape, Text
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
@@ -26,7 +26,7 @@ from vskill_platform.web.http.visitor import visitor_of
 
 class NamespaceDeleteRequest(Shape, frozen=True, kw_only=True):
     namespace: Text
-    reason: Reason
+    reason: ReasonText
 
 
 class DeletedSkillItem(Shape, frozen=True, kw_only=True):

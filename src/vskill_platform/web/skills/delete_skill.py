@@ -1,9 +1,7 @@
 """Delete a skill or a version: the page, which first shows what would be deleted, and the API."""
 
-from typing import Annotated
-
 from litestar import Response
-from litestar.params import FromPath, JSONBody, QueryParameter
+from litestar.params import FromPath, JSONBody
 from litestar.response import Redirect, Template
 
 from vskill_platform.access.visibility import find_visible_skill
@@ -19,7 +17,7 @@ from vskill_platform.publish.moderation.delete_skill import (
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.web.html.flash import admin_page
-from vskill_platform.web.http.api_types import Reason, Shape, Text
+from vskill_platform.web.http.api_types import ReasonText, Shape, Text, VersionName
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
@@ -27,13 +25,11 @@ from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.slugs import find_skill, slug_of
 
-VersionName = Annotated[str | None, QueryParameter(max_length=100)]
-
 
 class DeleteRequest(Shape, frozen=True, kw_only=True):
     #: The version; without it, the whole skill.
     version: Text | None = None
-    reason: Reason
+    reason: ReasonText
 
 
 class DeletionAnswer(Shape, frozen=True, kw_only=True):

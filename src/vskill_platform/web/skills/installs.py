@@ -15,7 +15,7 @@ from vskill_platform.stores.install_store import add_installs
 from vskill_platform.stores.skill_store import get_latest_version
 from vskill_platform.web.http.api_types import Ok
 from vskill_platform.web.http.rate_limits import quota_key
-from vskill_platform.web.http.requests import Connection, WebRequest
+from vskill_platform.web.http.requests import WebConnection, WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import (
@@ -56,13 +56,13 @@ async def _count_batch(installs: Sequence[tuple[str, str]]) -> list[Exception | 
     return [None] * len(installs)
 
 
-async def count_installs(connection: Connection, slugs: Iterable[str]) -> None:
+async def count_installs(connection: WebConnection, slugs: Iterable[str]) -> None:
     """Count one install of each skill, at most once a day for each visitor."""
     counter: InstallCounter = connection.app.state.install_counter
     await counter.count(quota_key(visitor_of(connection)), slugs)
 
 
-async def count_download(connection: Connection, slug: str) -> None:
+async def count_download(connection: WebConnection, slug: str) -> None:
     """Count a completed download; failing to count it is not an error of the download."""
     try:
         await count_installs(connection, [slug])

@@ -133,7 +133,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     is_chosen: bool
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
+class SkillFilter(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     label: str
     options: tuple[Option, ...]
@@ -166,7 +166,9 @@ def _known_capabilities(text: str) -> tuple[str, ...]:
     return tuple(name for name in CAPABILITY_KINDS if name in named)
 
 
-def offered_filters(search: Search, facets: dict[str, list[tuple[str, int]]]) -> tuple[Filter, ...]:
+def offered_filters(
+    search: Search, facets: dict[str, list[tuple[str, int]]]
+) -> tuple[SkillFilter, ...]:
     """Return the filters that have several options or are active."""
     offered = []
     for name, label in FILTERS.items():
@@ -186,14 +188,14 @@ def offered_filters(search: Search, facets: dict[str, list[tuple[str, int]]]) ->
             for value, count in values[:_MAX_OPTIONS]
         )
         if chosen or len(options) > 1:
-            offered.append(Filter(name=name, label=label, options=options))
+            offered.append(SkillFilter(name=name, label=label, options=options))
     by_capability = [_capability_filter(name, search, facets) for name in CAPABILITY_FILTERS]
     return (*(one for one in by_capability if one.options), *offered)
 
 
 def _capability_filter(
     name: str, search: Search, facets: dict[str, list[tuple[str, int]]]
-) -> Filter:
+) -> SkillFilter:
     counts = dict(facets.get("capability", []))
     chosen: tuple[str, ...] = getattr(search, name)
     options = []
@@ -208,7 +210,7 @@ def _capability_filter(
                 is_chosen=value in chosen,
             )
             options.append(option)
-    return Filter(name=name, label=CAPABILITY_FILTERS[name], options=tuple(options))
+    return SkillFilter(name=name, label=CAPABILITY_FILTERS[name], options=tuple(options))
 
 
 def chosen_filters(search: Search) -> list[tuple[str, str]]:

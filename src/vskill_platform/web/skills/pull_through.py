@@ -32,7 +32,7 @@ from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.rate_limits import RateLimits, quota_key
-from vskill_platform.web.http.requests import Connection
+from vskill_platform.web.http.requests import WebConnection
 from vskill_platform.web.http.visitor import visitor_of
 
 #: Some clients allow ten seconds for everything.
@@ -46,7 +46,7 @@ WaitForEnd = Callable[[str, float], Awaitable[Submission]]
 
 
 async def find_or_mirror(
-    connection: Connection, slug: str, version: str | None = None
+    connection: WebConnection, slug: str, version: str | None = None
 ) -> Stored[PublishedSkill]:
     """Return a skill that this visitor may see; one of a mirror is fetched if it is not here.
 
@@ -87,7 +87,9 @@ async def _is_to_be_mirrored(slug: str) -> bool:
     return await get_skill(await resolve_slug(slug)) is None
 
 
-async def _mirror(connection: Connection, visitor: Visitor, slug: str, version: str | None) -> None:
+async def _mirror(
+    connection: WebConnection, visitor: Visitor, slug: str, version: str | None
+) -> None:
     wanted = find_wanted(slug)  # refuses before anybody is asked to sign in
     if visitor.user is None and get_settings().mirror_by != "anyone":
         raise NotSignedIn(

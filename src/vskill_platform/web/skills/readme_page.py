@@ -14,7 +14,11 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.versions.find_version import Standing, list_versions
 from vskill_platform.publish.versions.version_files import read_file, text_of
-from vskill_platform.scan.read.frontmatter import FrontmatterError, Value, read_frontmatter
+from vskill_platform.scan.read.frontmatter import (
+    FrontmatterError,
+    FrontmatterValue,
+    read_frontmatter,
+)
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.install_store import KEPT_DAYS, InstallCounts, get_installs
@@ -147,7 +151,7 @@ def parse_readme(raw: bytes) -> tuple[tuple[tuple[str, str], ...], Parsed]:
     return tuple(facts), parse_markdown(head.body)
 
 
-def _facts(name: str, value: Value) -> list[tuple[str, str]]:
+def _facts(name: str, value: FrontmatterValue) -> list[tuple[str, str]]:
     if isinstance(value, dict):
         return [(f"{name}.{key}", text) for key, text in value.items()]
     if isinstance(value, list):

@@ -1,9 +1,7 @@
 """Searching, listing and suggesting skills over the API."""
 
-from typing import Annotated
-
 from litestar import Response
-from litestar.params import FromQuery, QueryParameter
+from litestar.params import FromQuery
 
 from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillResults, SkillSort
 from vskill_platform.errors import InvalidInput
@@ -13,7 +11,8 @@ from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.http.api_types import (
     Limit,
     Offset,
-    Page,
+    PageNumber,
+    SearchText,
     clamp,
     offset_cursor,
     read_offset,
@@ -34,19 +33,18 @@ from vskill_platform.web.skills.shapes import (
 
 MAX_RESULTS = 30
 _MAX_PAGE_SIZE = 100
-Words = Annotated[str, QueryParameter(max_length=200)]
 
 
 @operation(is_listed=True)
 async def search_skills(
     request: WebRequest,
-    q: Words = "",
+    q: SearchText = "",
     limit: Limit = 7,
     offset: Offset = 0,
-    page: Page = 1,
-    category: Words = "",
-    can: Words = "",
-    cannot: Words = "",
+    page: PageNumber = 1,
+    category: SearchText = "",
+    can: SearchText = "",
+    cannot: SearchText = "",
     cursor: FromQuery[str | None] = None,
 ) -> Response[SearchAnswer]:
     """Search skills, best match first. At most 30 at once; `X-Limit-Clamped` is set if limited.
@@ -81,16 +79,16 @@ async def search_skills(
 @operation(is_listed=True)
 async def list_skills(
     request: WebRequest,
-    q: Words = "",
-    namespace: Words = "",
+    q: SearchText = "",
+    namespace: SearchText = "",
     tier: FromQuery[TrustTier | None] = None,
-    tag: Words = "",
-    agent: Words = "",
-    can: Words = "",
-    cannot: Words = "",
+    tag: SearchText = "",
+    agent: SearchText = "",
+    can: SearchText = "",
+    cannot: SearchText = "",
     sort: FromQuery[SkillSort | None] = None,
     facets: FromQuery[bool] = False,
-    page: Page = 1,
+    page: PageNumber = 1,
     limit: Limit = 25,
     cursor: FromQuery[str | None] = None,
 ) -> Response[SkillListAnswer]:
@@ -130,7 +128,7 @@ async def list_skills(
 
 
 @operation(is_listed=True)
-async def suggest_skills(request: WebRequest, q: Words = "") -> Suggested:
+async def suggest_skills(request: WebRequest, q: SearchText = "") -> Suggested:
     """Suggest skills for a partial name."""
     visible = await visible_to(visitor_of(request))
     found = await catalogue_of(request).suggest(q, visible=visible)

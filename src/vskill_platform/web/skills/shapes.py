@@ -7,7 +7,7 @@ import msgspec
 
 from vskill_platform.model.skill import Deprecation
 from vskill_platform.model.trust import TrustTier
-from vskill_platform.web.http.api_types import Reason, Shape, Text
+from vskill_platform.web.http.api_types import ReasonText, Shape, Text
 from vskill_platform.web.submissions.shapes import ScanItem
 
 #: The first two names are ours; existing clients know the others.
@@ -308,14 +308,14 @@ class InstallReports(Shape, frozen=True, kw_only=True):
 
 class YankRequest(Shape, frozen=True, kw_only=True):
     version: Text
-    reason: Reason
+    reason: ReasonText
 
 
 class DeprecateRequest(Shape, frozen=True, kw_only=True):
     #: The version; without it, the whole skill.
     version: Text | None = None
     #: Shown to everybody who finds or installs it.
-    message: Reason
+    message: ReasonText
     #: The slug of the skill to use instead.
     use_instead: Text = ""
 

@@ -23,6 +23,7 @@ from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.scan_store import read_report_marks_on
+from vskill_platform.web.http.api_types import VersionName
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
@@ -48,7 +49,6 @@ from vskill_platform.web.skills.slugs import find_listed, find_skill, find_succe
 from vskill_platform.web.skills.versions import read_manifest, versions_of
 
 _PICTURE = "image/svg+xml"
-VersionName = Annotated[str | None, QueryParameter(max_length=100)]
 
 
 @operation(also=(403, 423, 424))

@@ -20,7 +20,7 @@ from vskill_platform.model.mirror import is_mirrored
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
-from vskill_platform.web.http.requests import Connection, WebRequest
+from vskill_platform.web.http.requests import WebConnection, WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_in, visitor_of
 from vskill_platform.web.skills.pull_through import find_or_mirror
@@ -130,7 +130,7 @@ def requested_version(request: WebRequest, name: str = "version") -> str | None:
     return text
 
 
-async def find_skill(connection: Connection, name: str) -> PublishedSkill:
+async def find_skill(connection: WebConnection, name: str) -> PublishedSkill:
     """Return the skill with this slug, or with this name if there is only one."""
     visitor = visitor_of(connection)
     if "/" in name:
@@ -160,7 +160,7 @@ async def find_successor(visitor: Visitor, skill: PublishedSkill, slug: str) -> 
     return found.slug
 
 
-async def find_namesakes(connection: Connection, name: str) -> list[SkillHit]:
+async def find_namesakes(connection: WebConnection, name: str) -> list[SkillHit]:
     """Return the skills with this name that the visitor sees."""
     visible = await visible_to(visitor_of(connection))
     query = SkillQuery(text=name, limit=_MAX_NAMESAKES, visible=visible)
@@ -169,7 +169,7 @@ async def find_namesakes(connection: Connection, name: str) -> list[SkillHit]:
 
 
 async def find_listed(
-    connection: Connection, segment: str, version: str | None = None
+    connection: WebConnection, segment: str, version: str | None = None
 ) -> PublishedSkill:
     """Return the skill of a path segment; NotFound with the reason if it was taken down.
 

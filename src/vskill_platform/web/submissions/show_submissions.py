@@ -23,6 +23,7 @@ from vskill_platform.web.http.api_types import (
     Limit,
     Offset,
     ReasonGiven,
+    SearchText,
     clamp,
     offset_cursor,
     read_offset,
@@ -44,7 +45,6 @@ from vskill_platform.web.submissions.submission_view import (
 _MAX_ROWS = 100
 _MAX_IDS = 100
 _MAX_APPEALS = 20
-Words = Annotated[str, QueryParameter(max_length=200)]
 
 
 async def submission_page(request: WebRequest, submission_id: FromPath[str]) -> Template:
@@ -85,7 +85,7 @@ async def withdraw_form(request: WebRequest, submission_id: FromPath[str]) -> Re
 async def list_submissions(
     request: WebRequest,
     states: Annotated[list[SubmissionState] | None, QueryParameter(name="state")] = None,
-    q: Words = "",
+    q: SearchText = "",
     sort: FromQuery[SubmissionSort] = SubmissionSort.NEWEST,
     set_id: Annotated[str, QueryParameter(name="set", max_length=100)] = "",
     mine: FromQuery[bool] = False,

@@ -5,7 +5,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from vskill_platform.engines.ports import Operation
+from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, TooMany
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.rights import Right, Visitor

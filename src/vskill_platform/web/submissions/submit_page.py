@@ -28,7 +28,7 @@ from vskill_platform.errors import (
     VskillError,
 )
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
-from vskill_platform.intake.discover import FoundSkill
+from vskill_platform.intake.discover import DiscoveredSkill
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.intake.submit_set import SubmittedSet
@@ -157,7 +157,7 @@ async def _submit_repo(request: WebRequest, source: Source, *, is_private: bool)
     return _choice(source, skills, is_private=is_private)
 
 
-async def _skills_of(visitor: Visitor, source: Source) -> tuple[FoundSkill, ...]:
+async def _skills_of(visitor: Visitor, source: Source) -> tuple[DiscoveredSkill, ...]:
     async with find_skills_in(visitor, source) as discovery:
         skills = discovery.skills
     if not skills:
@@ -168,7 +168,7 @@ async def _skills_of(visitor: Visitor, source: Source) -> tuple[FoundSkill, ...]
 
 
 def _choice(
-    source: Source, skills: tuple[FoundSkill, ...], *, is_private: bool, is_again: bool = False
+    source: Source, skills: tuple[DiscoveredSkill, ...], *, is_private: bool, is_again: bool = False
 ) -> Template:
     """Show the skills to choose from; *is_again* if none was selected."""
     context = {

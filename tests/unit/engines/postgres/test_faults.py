@@ -10,7 +10,8 @@ from tests.contracts.asking import LEASE, list_all, value_of
 from tests.postgres import server_url
 from tests.unit.engines.postgres.network import Network
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Acknowledge, Engine, Put, Send
+from vskill_platform.engines.operations import Acknowledge, Put, Send
+from vskill_platform.engines.ports import Engine
 from vskill_platform.engines.postgres import commit as commits
 from vskill_platform.engines.postgres import connection as connections
 from vskill_platform.engines.postgres import database, notifications

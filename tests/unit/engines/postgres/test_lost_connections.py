@@ -9,7 +9,8 @@ import pytest
 from tests.contracts.asking import GUARD_SECONDS, LEASE, list_all, receive_bodies, value_of
 from tests.unit.engines.postgres.network import Network
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import ABSENT, Acknowledge, Engine, Put, Send
+from vskill_platform.engines.operations import ABSENT, Acknowledge, Put, Send
+from vskill_platform.engines.ports import Engine
 from vskill_platform.engines.postgres import commit as commits
 from vskill_platform.errors import EngineError, OutcomeUnknown
 

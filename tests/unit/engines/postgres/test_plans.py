@@ -3,7 +3,7 @@
 import pytest
 
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Send
+from vskill_platform.engines.operations import Send
 from vskill_platform.engines.postgres.connection import open_pool, read_url
 
 _DUE = "SELECT 1 FROM vskill.message WHERE NOT is_ready AND ready_at <= 5"

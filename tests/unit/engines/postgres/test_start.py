@@ -9,16 +9,8 @@ import pytest
 from tests.contracts.asking import LEASE
 from tests.postgres import an_empty_schema, server_url
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
-from vskill_platform.engines.ports import (
-    BACKGROUND,
-    BACKGROUND_RANK,
-    LOOK_AHEAD,
-    NEVER,
-    RETRY_PENALTY,
-    Acknowledge,
-    Put,
-    Send,
-)
+from vskill_platform.engines.operations import NEVER, Acknowledge, Put, Send
+from vskill_platform.engines.ports import BACKGROUND, BACKGROUND_RANK, LOOK_AHEAD, RETRY_PENALTY
 from vskill_platform.engines.postgres import database, migrate
 from vskill_platform.engines.postgres.connection import queries_for, read_url
 from vskill_platform.engines.sql_file import load_migrations

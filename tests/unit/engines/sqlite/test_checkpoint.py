@@ -10,7 +10,8 @@ import pytest
 
 from tests.contracts.asking import GUARD_SECONDS
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Engine, Put
+from vskill_platform.engines.operations import Put
+from vskill_platform.engines.ports import Engine
 from vskill_platform.engines.sqlite import checkpoint
 from vskill_platform.engines.sqlite.checkpoint import KEEP_BYTES, empty_large_log, empty_log
 

@@ -10,7 +10,8 @@ import pytest
 
 from tests.unit.engines.sqlite.counted_steps import counted_steps
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import MAX_POSITION, BusyResources, Engine, Release, Send
+from vskill_platform.engines.operations import Release, Send
+from vskill_platform.engines.ports import MAX_POSITION, BusyResources, Engine
 from vskill_platform.engines.sqlite import engine as sqlite_engine
 
 LEASE = timedelta(minutes=1)

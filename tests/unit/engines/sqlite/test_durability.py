@@ -15,7 +15,7 @@ from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import LEASE, list_all, receive_one, start_waiting, value_of
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Acknowledge, Delete, Put, Send
+from vskill_platform.engines.operations import Acknowledge, Delete, Put, Send
 from vskill_platform.engines.sqlite.connection import open_connection
 
 FULL = 2
@@ -23,7 +23,7 @@ FULL = 2
 SEND_FROM_ANOTHER_PROCESS = """
 import asyncio, sys
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Put, Send
+from vskill_platform.engines.operations import Put, Send
 
 async def main() -> None:
     engine = await open_engine(sys.argv[1])

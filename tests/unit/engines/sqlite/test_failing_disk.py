@@ -6,7 +6,8 @@ import pytest
 
 from tests.unit.engines.sqlite.faulty_disk import faulty_disk
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Engine, Put
+from vskill_platform.engines.operations import Put
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import EngineError
 
 QUESTIONS: dict[str, Callable[[Engine], Awaitable[object]]] = {

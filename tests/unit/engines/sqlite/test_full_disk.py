@@ -9,7 +9,7 @@ from tests.clocks import ManualClock
 from tests.contracts.asking import LEASE, list_all, receive_one, value_of
 from tests.unit.engines.sqlite.faulty_disk import faulty_disk
 from vskill_platform.engines.open_engine import open_engine, open_engine_to_read
-from vskill_platform.engines.ports import Acknowledge, Put, Send
+from vskill_platform.engines.operations import Acknowledge, Put, Send
 from vskill_platform.errors import DiskNearlyFull, EngineError
 
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.base.settle import settle
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Delete, Entry, Page, Put
+from vskill_platform.engines.operations import Delete, Put
+from vskill_platform.engines.ports import Entry, KeyPage
 from vskill_platform.engines.sqlite.readers import MAX_GETS
 from vskill_platform.errors import FeedTrimmed, InvalidInput
 
@@ -72,7 +73,7 @@ async def test_an_error_in_one_read_reaches_only_its_caller(url: str) -> None:
     await engine.close()
 
     assert isinstance(entry, Entry)
-    assert isinstance(page, Page)
+    assert isinstance(page, KeyPage)
     assert (entry.value, page.keys) == (b"one", ["sub:1"])
     assert isinstance(trimmed, FeedTrimmed)
     assert isinstance(refused, InvalidInput)

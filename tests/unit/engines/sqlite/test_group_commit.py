@@ -11,7 +11,7 @@ from tests.unit.engines.sqlite.faulty_disk import faulty_disk
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.base.settle import settle
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import ABSENT, Operation, Put, Send
+from vskill_platform.engines.operations import ABSENT, Operation, Put, Send
 from vskill_platform.engines.sqlite.writer import MAX_GROUP
 from vskill_platform.errors import EngineError
 

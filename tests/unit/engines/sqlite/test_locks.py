@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.unit.engines.sqlite.held_locks import held_locks
 from vskill_platform.catalogue.index_file import open_connections
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 
 
 async def test_a_second_engine_on_the_file_takes_no_lock_from_the_first(

@@ -15,7 +15,8 @@ import pytest
 from tests.contracts.asking import GUARD_SECONDS
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Engine, Put, Send
+from vskill_platform.engines.operations import Put, Send
+from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import ConfigError, EngineError
 
 ENDINGS = ["", "-wal", "-shm"]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Delete, Put
+from vskill_platform.engines.operations import Delete, Put
 from vskill_platform.engines.sqlite.connection import (
     APPLICATION_ID,
     MIGRATIONS,

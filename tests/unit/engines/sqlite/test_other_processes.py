@@ -8,7 +8,8 @@ import apsw
 from tests.contracts.asking import GUARD_SECONDS, start_waiting
 from tests.unit.engines.sqlite.spied_connections import spied_connections
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Engine, Put, Send
+from vskill_platform.engines.operations import Put, Send
+from vskill_platform.engines.ports import Engine
 
 _LEASE = timedelta(minutes=1)
 

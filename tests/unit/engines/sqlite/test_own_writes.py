@@ -9,7 +9,8 @@ import pytest
 from tests.clocks import NOON, ManualClock
 from tests.contracts.asking import GUARD_SECONDS, start_waiting
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Engine, Put, Send
+from vskill_platform.engines.operations import Put, Send
+from vskill_platform.engines.ports import Engine
 from vskill_platform.engines.sqlite import engine as sqlite_engine
 
 

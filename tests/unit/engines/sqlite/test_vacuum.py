@@ -10,7 +10,7 @@ import pytest
 
 from tests.contracts.asking import value_of
 from vskill_platform.engines.open_engine import open_engine
-from vskill_platform.engines.ports import Delete, Put
+from vskill_platform.engines.operations import Delete, Put
 from vskill_platform.errors import ConfigError
 
 MEBIBYTE = 1024 * 1024

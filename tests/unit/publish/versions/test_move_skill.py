@@ -12,7 +12,7 @@ from tests.casts import a_submission, add_installs
 from tests.clocks import NOON
 from tests.unit.events.happenings import moved, submitted
 from tests.unit.web.pages_cast import FILES, MANIFEST, put_skill
-from vskill_platform.engines.ports import ABSENT, NEVER, Put
+from vskill_platform.engines.operations import ABSENT, NEVER, Put
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, SlugTaken
 from vskill_platform.fetch.snapshot import take_snapshot
 from vskill_platform.model.block import BlockKind, BlockSubject

@@ -7,7 +7,7 @@ import msgspec
 from tests.casts import a_published_skill, a_submission
 from tests.clocks import NOON
 from tests.probes import ProbingEngine
-from vskill_platform.engines.ports import ABSENT, Operation
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.submission import (
     Cause,

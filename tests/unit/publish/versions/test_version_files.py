@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.web.pages_cast import FILES, put_skill
-from vskill_platform.engines.ports import Delete
+from vskill_platform.engines.operations import Delete
 from vskill_platform.errors import NotFound
 from vskill_platform.fetch.pack import pack_contents
 from vskill_platform.model.skill import SkillFile

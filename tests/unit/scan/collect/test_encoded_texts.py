@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
-from vskill_platform.scan.facts.facts import Act, Role
+from vskill_platform.scan.facts.facts import Act, PartRole
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile
 from vskill_platform.scan.scan_skill import scan_skill
@@ -102,7 +102,11 @@ def test_a_checksum_in_a_text_about_decoding_passes(tmp_path: Path) -> None:
 def test_words_that_tell_to_decode_are_read_as_a_page_shows_them(order: str) -> None:
     coded = base64.b64encode(bytes(range(200, 250))).decode()
     file = ScanFile(
-        path="SKILL.md", size=0, kind=FileType.TEXT, role=Role.INSTRUCTION, text=f"{order}: {coded}"
+        path="SKILL.md",
+        size=0,
+        kind=FileType.TEXT,
+        role=PartRole.INSTRUCTION,
+        text=f"{order}: {coded}",
     )
 
     assert [located.fact.act for located in encoded_facts([file])] == [Act.ENCODED]

@@ -11,15 +11,22 @@ from hypothesis import strategies as st
 from tests.cases import all_cases
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.model.judgement import Opinion, Reason
-from vskill_platform.scan.facts.facts import Role
+from vskill_platform.scan.facts.facts import PartRole
 from vskill_platform.scan.judge.answer import ANSWER_SCHEMA, CitedReason, JudgeAnswer, read_answer
 from vskill_platform.scan.judge.evidence import EvidenceFile, JudgeEvidence, Span
 
 EVIDENCE = JudgeEvidence(
     spans=(
-        Span(id="S1", path="run.sh", line=3, role=Role.SCRIPT, act="sends data", text="curl -d @x"),
+        Span(
+            id="S1",
+            path="run.sh",
+            line=3,
+            role=PartRole.SCRIPT,
+            act="sends data",
+            text="curl -d @x",
+        ),
     ),
-    files=(EvidenceFile(path="SKILL.md", role=Role.INSTRUCTION, lines=("one", "two")),),
+    files=(EvidenceFile(path="SKILL.md", role=PartRole.INSTRUCTION, lines=("one", "two")),),
     capabilities={},
 )
 

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.casts import a_skill_folder
-from vskill_platform.scan.facts.facts import Role
+from vskill_platform.scan.facts.facts import PartRole
 from vskill_platform.scan.judge.evidence import EvidenceFile, JudgeEvidence, gather_evidence
 from vskill_platform.scan.judge.prompt import PROMPT_VERSION, build_prompt
 
 
 def evidence_of(*lines: str, path: str = "SKILL.md") -> JudgeEvidence:
-    file = EvidenceFile(path=path, role=Role.INSTRUCTION, lines=lines)
+    file = EvidenceFile(path=path, role=PartRole.INSTRUCTION, lines=lines)
     return JudgeEvidence(spans=(), files=(file,), capabilities={})
 
 

@@ -18,7 +18,7 @@ from tests.unit.web.api_cast import Registry, audited, browser_of, open_registry
 from vskill_platform.access.sessions import begin_session, end_session
 from vskill_platform.access.tokens import add_token
 from vskill_platform.access.users import find_user
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.model.user import Role, Scope, User
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env

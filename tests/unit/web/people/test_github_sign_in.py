@@ -11,7 +11,7 @@ from tests.git_server import GitServer
 from tests.local_server import local_server
 from tests.people import PASSWORD
 from tests.unit.web.api_cast import Registry, browser_of, open_registry, token_of
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.model.user import Role
 from vskill_platform.secret_settings import Secret
 from vskill_platform.stores.db import bound_env, commit, get_now

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.web.pages_cast import FILES, Site, open_site, put_skill
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.version_store import get_versions
 

@@ -16,7 +16,7 @@ from tests.clocks import ManualClock
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, put_skill
 from vskill_platform.engines.blobs.folder_blobs import FolderBlobs
-from vskill_platform.engines.ports import Put
+from vskill_platform.engines.operations import Put
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.install_store import get_installs

@@ -28,7 +28,7 @@ from tests.unit.web.pages_cast import (
     put_skill,
 )
 from vskill_platform.access.namespaces import add_member
-from vskill_platform.engines.ports import Delete
+from vskill_platform.engines.operations import Delete
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.judgement import Judgement, Opinion, Reason
 from vskill_platform.model.skill import PublishedSkill, TakenDown, Yank

@@ -14,7 +14,7 @@ from tests.unit.web.admin_cast import an_operator
 from tests.unit.web.api_cast import Registry, audited, bury_one, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill, put_submission
 from vskill_platform.cron.schedule import JOBS, RESCAN, run_due_jobs
-from vskill_platform.engines.ports import Acknowledge, Put, Send
+from vskill_platform.engines.operations import Acknowledge, Put, Send
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState

@@ -11,7 +11,7 @@ from tests.people import a_user
 from tests.unit.web.api_cast import Registry, audited, bury_one, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill, put_submission
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.engines.ports import Acknowledge, Bury, Send
+from vskill_platform.engines.operations import Acknowledge, Bury, Send
 from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import git_source

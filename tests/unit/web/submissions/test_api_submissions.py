@@ -10,7 +10,7 @@ from tests.clocks import NOON, ManualClock
 from tests.unit.web.api_cast import Registry, audited, open_registry, token_of
 from tests.unit.web.pages_cast import a_finding, put_submission
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.engines.ports import Acknowledge
+from vskill_platform.engines.operations import Acknowledge
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.block import source_subject
 from vskill_platform.model.source import folder_source, git_source

@@ -10,7 +10,7 @@ from tests.clocks import NOON, ManualClock
 from tests.unit.web.api_cast import Registry, a_stranger, audited, browser_of, open_registry
 from tests.unit.web.pages_cast import a_finding, put_submission
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.engines.ports import ABSENT
+from vskill_platform.engines.operations import ABSENT
 from vskill_platform.intake.pause_queue import pause_queue
 from vskill_platform.intake.requeue import retry
 from vskill_platform.intake.submit import submit

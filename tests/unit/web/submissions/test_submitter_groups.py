@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from tests.unit.web.api_cast import Registry, open_registry, token_of
-from vskill_platform.engines.ports import MAX_POSITION, Send
+from vskill_platform.engines.operations import Send
+from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv

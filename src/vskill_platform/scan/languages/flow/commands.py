@@ -19,9 +19,9 @@ from vskill_platform.scan.languages.flow.values import (
     HOLE,
     NO_TAINTS,
     UNKNOWN,
-    Source,
     Taint,
     Taints,
+    TaintSource,
     Value,
     shown,
     tainted,
@@ -85,14 +85,16 @@ def shell_text(flow: Flow, call: Call, command: Value, line: int) -> Value:
         pass
     elif HOLE in text:
         flow.add(Act.RUN_DYNAMIC, call.line, detail=_program(text))
-    elif any(taint.source is Source.DECODED for taint in command.taints):
+    elif any(taint.source is TaintSource.DECODED for taint in command.taints):
         run_decoded(flow, call.line, Value(text=text))
     _run_fetched_file(flow, call.line, shown(text or "").split())
     return _read_by_shell(flow, call, shown(text or ""), command.taints, line)
 
 
 def _secrets(taints: Taints) -> Taints:
-    return frozenset(t for t in taints if t.source in {Source.SECRET, Source.ALL_ENV, Source.PART})
+    return frozenset(
+        t for t in taints if t.source in {TaintSource.SECRET, TaintSource.ALL_ENV, TaintSource.PART}
+    )
 
 
 def _is_code_hole(text: str) -> bool:
@@ -120,11 +122,11 @@ def _read_by_shell(flow: Flow, call: Call, text: str, taints: Taints, line: int)
     found: set[Taint] = set()
     for fact in facts:
         if fact.act is Act.FETCH:
-            remote = Taint(Source.REMOTE, host=fact.host)
+            remote = Taint(TaintSource.REMOTE, host=fact.host)
             found.add(remote)
             keep(flow, Value(text=fact.detail.replace(_PLACEHOLDER, HOLE)), frozenset({remote}))
         elif fact.act is Act.READ_SECRET:
-            found.add(Taint(Source.SECRET, fact.detail))
+            found.add(Taint(TaintSource.SECRET, fact.detail))
         if fact.act in _NETWORK:
             report_leak(flow, call.line, fact.host, _secrets(taints), NO_TAINTS)
     words = text.split()
@@ -220,7 +222,7 @@ def _check_streams(flow: Flow, call: Call) -> None:
     given = [call.named[key] for key in ("stdin", "stdout", "stderr") if key in call.named]
     given += [arg.fields["stdio"] for arg in call.args if arg.fields and "stdio" in arg.fields]
     for value in given:
-        if any(taint.source is Source.SOCKET for taint in value.taints):
+        if any(taint.source is TaintSource.SOCKET for taint in value.taints):
             hosts = {taint.host for taint in value.taints if taint.host}
             host = min(hosts) if hosts else None
             flow.add(
@@ -282,6 +284,6 @@ def _quoted(word: str) -> str:
 
 def duplicate(flow: Flow, call: Call) -> Value | None:
     """os.dup2(socket.fileno(), 0): standard input becomes a connection."""
-    if any(taint.source is Source.SOCKET for taint in call.arg(0).taints):
+    if any(taint.source is TaintSource.SOCKET for taint in call.arg(0).taints):
         flow.add(Act.REVERSE_SHELL, call.line, detail="standard streams connected to a socket")
     return UNKNOWN

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from vskill_platform.scan.facts.decode_text import MAX_BYTES, decode_literal
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
-from vskill_platform.scan.languages.flow.values import Source, Taint, Taints, Value
+from vskill_platform.scan.languages.flow.values import Taint, Taints, TaintSource, Value
 
 _Decoder = Callable[[bytes], bytes]
 _SURROGATES = 0xD800
@@ -32,7 +32,7 @@ def decoded(source: Value, decode: _Decoder) -> Value:
 
 
 def mark(taints: Taints) -> Taints:
-    return taints | {Taint(Source.DECODED)}
+    return taints | {Taint(TaintSource.DECODED)}
 
 
 def _apply(source: Value, decode: _Decoder) -> str | None:

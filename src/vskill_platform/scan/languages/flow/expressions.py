@@ -19,8 +19,8 @@ from vskill_platform.scan.languages.flow.state import Flow, Function
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
     UNKNOWN,
-    Source,
     Taint,
+    TaintSource,
     Value,
     any_of,
     concatenate,
@@ -30,7 +30,7 @@ from vskill_platform.scan.languages.flow.values import (
     with_name,
 )
 
-_DECODED = frozenset({Taint(Source.DECODED)})
+_DECODED = frozenset({Taint(TaintSource.DECODED)})
 _MAX_ITEMS = 20_000
 #: Attributes that lead to the same from every value: `(lambda: 0).__globals__`.
 _OF_ANYTHING = {"__globals__": "globals()", "constructor": "constructor"}

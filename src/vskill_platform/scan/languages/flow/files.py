@@ -16,8 +16,8 @@ from vskill_platform.scan.languages.flow.values import (
     HOLE,
     NO_TAINTS,
     UNKNOWN,
-    Source,
     Taints,
+    TaintSource,
     Value,
     concatenate,
     options,
@@ -203,5 +203,5 @@ def keep(flow: Flow, path: Value, taints: Taints) -> None:
 def is_fetched(flow: Flow, path: Value) -> Taints:
     """Return where a file was fetched or decoded from, if it was."""
     found = flow.files.get(path_key(path), NO_TAINTS)
-    kinds = {Source.REMOTE, Source.DECODED}
+    kinds = {TaintSource.REMOTE, TaintSource.DECODED}
     return frozenset(taint for taint in found if taint.source in kinds)

@@ -9,7 +9,7 @@ from vskill_platform.scan.languages.flow.own_code import run_file, run_tainted
 from vskill_platform.scan.languages.flow.state import Bound, Call, Flow, Function
 from vskill_platform.scan.languages.flow.values import (
     UNKNOWN,
-    Source,
+    TaintSource,
     Value,
     in_order,
     tainted,
@@ -17,7 +17,7 @@ from vskill_platform.scan.languages.flow.values import (
 )
 
 _MAX_DEPTH = 6
-_FOREIGN = frozenset({Source.REMOTE, Source.DECODED})
+_FOREIGN = frozenset({TaintSource.REMOTE, TaintSource.DECODED})
 #: Modules that are found again inside of others: `shutil.os.system`, `platform.subprocess.run`.
 _WITHIN = frozenset({"os", "subprocess", "builtins", "pty", "socket", "child_process"})
 #: Other names of a module.
@@ -159,7 +159,7 @@ def load_pickle(flow: Flow, call: Call) -> Value | None:
     given = call.arg(0)
     if given.text and _CALLING_PICKLE.search(given.text):
         flow.add(Act.RUN_DECODED, call.line, detail=given.text)
-    if any(taint.source is Source.REMOTE for taint in given.taints):
+    if any(taint.source is TaintSource.REMOTE for taint in given.taints):
         run_tainted(flow, call.line, given)
     run_file(flow, call.line, given)
     return Value(taints=given.taints)
@@ -191,7 +191,7 @@ def extend_path(flow: Flow, call: Call) -> Value | None:
         taints |= tainted(*(Value(taints=flow.files[key]) for key in code))
     for taint in in_order(taints):
         if taint.source in _FOREIGN:
-            act = Act.RUN_REMOTE if taint.source is Source.REMOTE else Act.RUN_DECODED
+            act = Act.RUN_REMOTE if taint.source is TaintSource.REMOTE else Act.RUN_DECODED
             flow.add(act, call.line, host=taint.host)
     return UNKNOWN
 

@@ -19,8 +19,8 @@ from vskill_platform.scan.languages.flow.own_code import RETURNING
 from vskill_platform.scan.languages.flow.state import Bound, Call, Flow, Function, Handler
 from vskill_platform.scan.languages.flow.values import (
     UNKNOWN,
-    Source,
     Taints,
+    TaintSource,
     Value,
     any_of,
     member_name,
@@ -31,7 +31,7 @@ from vskill_platform.scan.languages.flow.values import (
 _MAX_ITEMS = 20_000
 #: Functions are passed as one of the first arguments.
 _MAX_PASSED = 4
-_CREDENTIALS = frozenset({Source.ENV, Source.PART})
+_CREDENTIALS = frozenset({TaintSource.ENV, TaintSource.PART})
 #: Functions whose last argument is the environment of the new process.
 TAKING_ENVIRONMENT = frozenset(
     {
@@ -110,7 +110,7 @@ def _excuse_copies(flow: Flow, made: Call) -> None:
         given += made.args
     for value in given:
         for taint in value.taints:
-            if taint.source is Source.ALL_ENV and taint.detail.isdecimal():
+            if taint.source is TaintSource.ALL_ENV and taint.detail.isdecimal():
                 flow.copies[int(taint.detail)] = True
 
 

@@ -4,7 +4,7 @@ import ast
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.flow.state import Call, Flow
-from vskill_platform.scan.languages.flow.values import HOLE, OR, Source, Value, with_name
+from vskill_platform.scan.languages.flow.values import HOLE, OR, TaintSource, Value, with_name
 
 #: Names worth hiding.
 _WORTH_HIDING = frozenset(
@@ -75,7 +75,7 @@ def find_by_key(flow: Flow, base: Value, key: Value, node: ast.Subscript) -> Val
 
 def is_put_together(node: ast.AST, value: Value) -> bool:
     """Tell whether a name is computed although it could have been written."""
-    if any(taint.source is Source.DECODED for taint in value.taints):
+    if any(taint.source is TaintSource.DECODED for taint in value.taints):
         return True
     if isinstance(node, ast.Constant):
         return False

@@ -15,9 +15,9 @@ from vskill_platform.scan.languages.flow.values import (
     MAX_NAME,
     NO_TAINTS,
     UNKNOWN,
-    Source,
     Taint,
     Taints,
+    TaintSource,
     Value,
     options,
     tainted,
@@ -49,7 +49,7 @@ _LIKE_A_CLIENT = re.compile(
 )  # fmt: skip
 
 
-class Request(msgspec.Struct):
+class LibraryRequest(msgspec.Struct):
     """One request, whatever library it was made with."""
 
     line: int
@@ -85,7 +85,7 @@ def bare_host(value: Value) -> list[str]:
     return [text.lower() for text in texts if HOLE not in text and _HOST.match(text)][:_MAX_HOSTS]
 
 
-def record(flow: Flow, request: Request, hosts: list[str] | None = None) -> Value:
+def record(flow: Flow, request: LibraryRequest, hosts: list[str] | None = None) -> Value:
     """Record a request and return what is known about its response."""
     hosts = find_hosts(request.url) if hosts is None else hosts
     is_sent = request.method.upper() in _SENDING or request.has_body
@@ -98,10 +98,10 @@ def record(flow: Flow, request: Request, hosts: list[str] | None = None) -> Valu
         if not is_sent:
             flow.add(Act.FETCH, request.line, host=host)
         report_leak(flow, request.line, host, body, request.head)
-        taints.add(Taint(Source.REMOTE, host=host))
+        taints.add(Taint(TaintSource.REMOTE, host=host))
     if request.url.text and secret_in(without_query(request.url.text)) is SecretKind.METADATA:
         flow.add(Act.READ_SECRET, request.line, detail=SecretKind.METADATA)
-        taints.add(Taint(Source.SECRET, SecretKind.METADATA))
+        taints.add(Taint(TaintSource.SECRET, SecretKind.METADATA))
     return Value(name="response", taints=frozenset(taints))
 
 
@@ -113,7 +113,7 @@ def _from(flow: Flow, call: Call, method: str, url: Value, rest: list[Value]) ->
     base = (call.receiver.fields or {}).get("base_url", UNKNOWN)
     if not find_hosts(url) and base.text:
         url = Value(text=base.text, taints=url.taints)
-    request = Request(
+    request = LibraryRequest(
         line=call.line, url=url, method=method, body=tainted(*bodies, *query),
         head=tainted(*head), has_body=bool(bodies),
     )  # fmt: skip
@@ -171,7 +171,7 @@ def open_url(flow: Flow, call: Call) -> Value | None:
     data = fields.get("data", data)
     method = (fields.get("method", call.named.get("method", UNKNOWN))).text or "GET"
     has_body = data is not UNKNOWN
-    request = Request(
+    request = LibraryRequest(
         line=call.line, url=fields.get("url", url), method=method, body=data.taints,
         head=fields.get("headers", call.named.get("headers", UNKNOWN)).taints, has_body=has_body,
     )  # fmt: skip
@@ -192,7 +192,9 @@ def connection(_flow: Flow, call: Call) -> Value | None:
     """A connection that is opened now and used later: its host is kept as its text."""
     host = call.arg(0, "host", "url", "uri")
     first = host.items[0] if host.items else host
-    return Value(name="connection()", text=first.text, taints=frozenset({Taint(Source.SOCKET)}))
+    return Value(
+        name="connection()", text=first.text, taints=frozenset({Taint(TaintSource.SOCKET)})
+    )
 
 
 def host_of(value: Value) -> list[str]:
@@ -208,12 +210,12 @@ def send_on_connection(flow: Flow, call: Call) -> Value | None:
     if call.method == "request":
         body = call.args[2:3] + [call.named[key] for key in ("body",) if key in call.named]
         head = tainted(*call.args[3:], call.named.get("headers", UNKNOWN))
-        sent = Request(
+        sent = LibraryRequest(
             line=call.line, url=call.arg(1, "url"), method=first, body=tainted(*body), head=head,
             has_body=bool(body),
         )  # fmt: skip
         return record(flow, sent, hosts)
-    sent = Request(
+    sent = LibraryRequest(
         line=call.line, url=UNKNOWN, body=tainted(*call.args, *call.named.values()), has_body=True
     )
     return record(flow, sent, hosts)
@@ -234,7 +236,7 @@ def receive(_flow: Flow, call: Call) -> Value | None:
     if not call.receiver.name.startswith(("connection()", "socket.socket()")):
         return None
     hosts = host_of(call.receiver)
-    taints = {Taint(Source.REMOTE, "socket", host) for host in or_none(hosts)}
+    taints = {Taint(TaintSource.REMOTE, "socket", host) for host in or_none(hosts)}
     return Value(name="response", taints=frozenset(taints))
 
 
@@ -245,7 +247,9 @@ def connect(flow: Flow, call: Call) -> Value | None:
     address = call.arg(0)
     host = address.items[0] if address.items else address
     func = call.node.func
-    made = Value(name="socket.socket()", text=host.text, taints=frozenset({Taint(Source.SOCKET)}))
+    made = Value(
+        name="socket.socket()", text=host.text, taints=frozenset({Taint(TaintSource.SOCKET)})
+    )
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
         flow.bind(func.value.id, made, outward=True)
     elif call.receiver.name:
@@ -262,7 +266,7 @@ def look_up(flow: Flow, call: Call) -> Value | None:
         report_leak(flow, call.line, host or None, call.arg(0).taints, NO_TAINTS)
     is_record = call.method in {"resolve", "query", "resolveTxt"}
     if is_record and text and HOLE not in text:  # a text record can hold anything
-        return Value(taints=frozenset({Taint(Source.REMOTE, host=text.lower())}))
+        return Value(taints=frozenset({Taint(TaintSource.REMOTE, host=text.lower())}))
     return UNKNOWN
 
 
@@ -271,12 +275,12 @@ def read_url(_flow: Flow, call: Call) -> Value | None:
     hosts = find_hosts(call.arg(0, "filepath_or_buffer", "path", "uri"))
     if not hosts:
         return None
-    return Value(taints=frozenset(Taint(Source.REMOTE, host=host) for host in hosts))
+    return Value(taints=frozenset(Taint(TaintSource.REMOTE, host=host) for host in hosts))
 
 
 def download(_flow: Flow, _call: Call) -> Value | None:
     """Libraries that fetch from a place in their own settings."""
-    return Value(name="response", taints=frozenset({Taint(Source.REMOTE)}))
+    return Value(name="response", taints=frozenset({Taint(TaintSource.REMOTE)}))
 
 
 def load_url(flow: Flow, call: Call) -> Value | None:

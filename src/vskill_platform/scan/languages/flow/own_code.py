@@ -9,7 +9,14 @@ from vskill_platform.scan.facts.loading_variables import INDEX_VARIABLES, LOADED
 from vskill_platform.scan.languages.flow.decoding import plain_text
 from vskill_platform.scan.languages.flow.files import is_fetched
 from vskill_platform.scan.languages.flow.state import Call, Flow
-from vskill_platform.scan.languages.flow.values import HOLE, UNKNOWN, Source, Value, in_order, shown
+from vskill_platform.scan.languages.flow.values import (
+    HOLE,
+    UNKNOWN,
+    TaintSource,
+    Value,
+    in_order,
+    shown,
+)
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 _LONG = 120
@@ -51,7 +58,7 @@ def run_tainted(flow: Flow, line: int, code: Value) -> bool:
     """Record code that was fetched or decoded; tell whether it was."""
     found = False
     for taint in in_order(code.taints):
-        if taint.source is Source.REMOTE:
+        if taint.source is TaintSource.REMOTE:
             found = True
             flow.add(Act.RUN_REMOTE, line, host=taint.host)
             if taint.detail == "socket":
@@ -61,7 +68,7 @@ def run_tainted(flow: Flow, line: int, code: Value) -> bool:
                     host=taint.host,
                     detail="runs what it receives over a connection",
                 )
-    if any(taint.source is Source.DECODED for taint in code.taints):
+    if any(taint.source is TaintSource.DECODED for taint in code.taints):
         found = True
         run_decoded(flow, line, code)
     return found
@@ -100,7 +107,7 @@ def line_of(call: Call, place: int) -> int:
 def run_file(flow: Flow, line: int, path: Value) -> bool:
     taints = is_fetched(flow, path)
     for taint in in_order(taints):
-        act = Act.RUN_REMOTE if taint.source is Source.REMOTE else Act.RUN_DECODED
+        act = Act.RUN_REMOTE if taint.source is TaintSource.REMOTE else Act.RUN_DECODED
         flow.add(act, line, host=taint.host)
     return bool(taints)
 
@@ -118,7 +125,7 @@ def load_variable(flow: Flow, line: int, name: str, value: Value) -> None:
 def load_code(flow: Flow, call: Call) -> Value | None:
     """pickle.loads, runpy.run_path, importlib from a file: run their argument."""
     given = call.args[-1] if call.args else UNKNOWN
-    if any(taint.source is Source.REMOTE for taint in given.taints):
+    if any(taint.source is TaintSource.REMOTE for taint in given.taints):
         run_tainted(flow, call.line, given)
     run_file(flow, call.line, given)
     # The functions of a library are called by name: `ctypes.CDLL(None).system(…)`.

@@ -11,9 +11,9 @@ from vskill_platform.scan.languages.flow.values import (
     MAX_NAME,
     NO_TAINTS,
     UNKNOWN,
-    Source,
     Taint,
     Taints,
+    TaintSource,
     Value,
     in_order,
     options,
@@ -55,7 +55,7 @@ _COLLECTING = frozenset({HostClass.CALLBACK, HostClass.PASTE, HostClass.DROP})
 #: Hosts that must not even get the agent's memory.
 _STRANGERS = ANONYMOUS | {HostClass.FREE}
 _MANY = 3
-_ENVIRONMENT = Taint(Source.ALL_ENV)
+_ENVIRONMENT = Taint(TaintSource.ALL_ENV)
 
 
 def is_secret_name(name: str) -> bool:
@@ -72,7 +72,7 @@ def read_variable(flow: Flow, name: Value, line: int) -> Value:
             return Value(text="~")
         if HOLE not in each and is_secret_name(each):
             flow.add(Act.READ_ENV, line, detail=each)
-            taints |= {Taint(Source.ENV, each)}
+            taints |= {Taint(TaintSource.ENV, each)}
     return Value(taints=taints) if taints else UNKNOWN
 
 
@@ -83,11 +83,11 @@ def take_entry(flow: Flow, base: Value, key: str, line: int) -> Value | None:
     taints: set[Taint] = set()
     entry: Value | None = None
     for taint in in_order(base.taints):
-        if taint.source is Source.ALL_ENV:
+        if taint.source is TaintSource.ALL_ENV:
             entry = read_variable(flow, Value(text=key), line) if key != HOLE else UNKNOWN
             taints |= entry.taints
-        elif taint.source is Source.SECRET and taint.detail in _OWN:
-            taints.add(Taint(Source.PART, taint.detail))
+        elif taint.source is TaintSource.SECRET and taint.detail in _OWN:
+            taints.add(Taint(TaintSource.PART, taint.detail))
             entry = entry or UNKNOWN
         else:
             taints.add(taint)
@@ -100,7 +100,7 @@ def take_entry(flow: Flow, base: Value, key: str, line: int) -> Value | None:
 def as_whole_file(taints: Taints) -> Taints:
     """Treat entries collected under any name as the whole file."""
     return frozenset(
-        Taint(Source.SECRET, taint.detail) if taint.source is Source.PART else taint
+        Taint(TaintSource.SECRET, taint.detail) if taint.source is TaintSource.PART else taint
         for taint in taints
     )
 
@@ -111,7 +111,7 @@ def copy_variables(flow: Flow, line: int, taints: Taints) -> Taints:
         return taints
     flow.copies.setdefault(line, False)
     flow.has_copied = True
-    return (taints - {_ENVIRONMENT}) | {Taint(Source.ALL_ENV, str(line))}
+    return (taints - {_ENVIRONMENT}) | {Taint(TaintSource.ALL_ENV, str(line))}
 
 
 def read_path(flow: Flow, path: Value, line: int) -> Taints:
@@ -121,7 +121,7 @@ def read_path(flow: Flow, path: Value, line: int) -> Taints:
     for kind in dict.fromkeys(kinds):
         if kind is not None:
             flow.add(Act.READ_SECRET, line, detail=kind)
-            found |= {Taint(Source.SECRET, kind)}
+            found |= {Taint(TaintSource.SECRET, kind)}
     return found
 
 
@@ -136,7 +136,7 @@ def report_leak(flow: Flow, line: int, host: str | None, body: Taints, head: Tai
     found = _find_leak(host, body, head)
     if found:
         flow.add(Act.LEAK, line, host=host, detail=", ".join(sorted(found)))
-    if any(taint.source is Source.ALL_ENV for taint in body | head):
+    if any(taint.source is TaintSource.ALL_ENV for taint in body | head):
         flow.add(Act.READ_ALL_ENV, line)
 
 
@@ -144,17 +144,21 @@ def _find_leak(host: str | None, body: Taints, head: Taints) -> set[str]:
     kind = classify_host(host) if host else None
     if kind not in _STRANGERS:
         body = frozenset(taint for taint in body if taint.detail != SecretKind.MEMORY)
-    hard = {_source_of(taint) for taint in body if taint.source in {Source.SECRET, Source.ALL_ENV}}
+    hard = {
+        _source_of(taint)
+        for taint in body
+        if taint.source in {TaintSource.SECRET, TaintSource.ALL_ENV}
+    }
     hard |= {
         _source_of(taint)
         for taint in head
-        if taint.source is Source.ALL_ENV
-        or (taint.source is Source.SECRET and taint.detail not in _OWN)
+        if taint.source is TaintSource.ALL_ENV
+        or (taint.source is TaintSource.SECRET and taint.detail not in _OWN)
     }
     if hard:
         return hard
-    soft = {taint.detail for taint in body if taint.source in {Source.ENV, Source.PART}}
-    shown_there = {taint.detail for taint in head if taint.source is Source.ENV}
+    soft = {taint.detail for taint in body if taint.source in {TaintSource.ENV, TaintSource.PART}}
+    shown_there = {taint.detail for taint in head if taint.source is TaintSource.ENV}
     if kind in ANONYMOUS and soft:
         return soft
     if kind in _COLLECTING and shown_there:
@@ -163,7 +167,7 @@ def _find_leak(host: str | None, body: Taints, head: Taints) -> set[str]:
 
 
 def _source_of(taint: Taint) -> str:
-    return ALL_VARIABLES if taint.source is Source.ALL_ENV else taint.detail
+    return ALL_VARIABLES if taint.source is TaintSource.ALL_ENV else taint.detail
 
 
 def owner_of(name: str) -> str:
@@ -188,7 +192,7 @@ def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -
     return any(vendor not in host for vendor in vendors)
 
 
-def secret_store(kind: SecretKind, source: Source) -> Handler:
+def secret_store(kind: SecretKind, source: TaintSource) -> Handler:
     """Return the handler of a library that returns secrets."""
 
     def handle(flow: Flow, call: Call) -> Value | None:

@@ -36,18 +36,18 @@ class OutOfSteps(Exception):
     """The program is too large to be analysed completely."""
 
 
-class Scope:
+class LexicalScope:
     """The names of one function, or of the file."""
 
     __slots__ = ("names", "parent", "shared")
 
-    def __init__(self, parent: "Scope | None" = None) -> None:
+    def __init__(self, parent: "LexicalScope | None" = None) -> None:
         self.names: dict[str, Value] = {}
         self.shared: set[str] = set()  #: names that are declared to belong to another scope
         self.parent = parent
 
     def get(self, name: str) -> Value | None:
-        scope: Scope | None = self
+        scope: LexicalScope | None = self
         while scope is not None:
             found = scope.names.get(name)
             if found is not None:
@@ -55,9 +55,9 @@ class Scope:
             scope = scope.parent
         return None
 
-    def holder(self, name: str) -> "Scope":
+    def holder(self, name: str) -> "LexicalScope":
         """Return the scope in which *name* was declared, this one if it was not."""
-        scope: Scope | None = self
+        scope: LexicalScope | None = self
         while scope is not None:
             if name in scope.names:
                 return scope
@@ -70,10 +70,10 @@ class Function:
 
     __slots__ = ("body", "given", "is_active", "params", "returns", "runs", "scope", "seen", "used")
 
-    def __init__(self, params: list[str], body: list[ast.stmt], scope: Scope) -> None:
+    def __init__(self, params: list[str], body: list[ast.stmt], scope: LexicalScope) -> None:
         self.params = params
         self.body = body
-        self.scope = Scope(scope)
+        self.scope = LexicalScope(scope)
         self.given: dict[str, Value] = {}
         self.returns = UNKNOWN
         self.is_active = False
@@ -155,7 +155,7 @@ class Flow:
         self.constants = language.constants
         self.calls = language.calls
         self.methods = language.methods
-        self.scope = self.top = Scope()
+        self.scope = self.top = LexicalScope()
         self.facts: dict[tuple[Act, int, str, str | None], Fact] = {}
         self.counts: dict[Act, int] = {}
         self.functions: dict[int, Function] = {}
@@ -288,7 +288,7 @@ class Flow:
     def release(self) -> None:
         """Break the reference cycles of functions, so that all memory is freed."""
         for function in self.functions.values():
-            function.scope = Scope()
+            function.scope = LexicalScope()
             function.given.clear()
             function.returns = UNKNOWN
 

@@ -9,7 +9,7 @@ from vskill_platform.scan.languages.flow.expressions import function_of
 from vskill_platform.scan.languages.flow.indirect import call_known, call_returned
 from vskill_platform.scan.languages.flow.operators import note_alias
 from vskill_platform.scan.languages.flow.secrets import copy_variables
-from vskill_platform.scan.languages.flow.state import DEFINITIONS, Call, Flow, Scope
+from vskill_platform.scan.languages.flow.state import DEFINITIONS, Call, Flow, LexicalScope
 from vskill_platform.scan.languages.flow.values import UNKNOWN, Value, concatenate, with_name
 
 _ENVIRONMENT = frozenset({"os.environ", "process.env"})
@@ -156,7 +156,7 @@ def _decorate(flow: Flow, node: ast.FunctionDef | ast.ClassDef, decorated: Value
 def define_class(flow: Flow, node: ast.ClassDef) -> None:
     """A class: its methods, and what they store in self, are found by the class name."""
     instance = f"self@{node.name}"
-    outer, flow.scope = flow.scope, Scope(flow.scope)
+    outer, flow.scope = flow.scope, LexicalScope(flow.scope)
     for base in node.bases:
         if isinstance(base, ast.Name):
             _inherit(flow, base.id)

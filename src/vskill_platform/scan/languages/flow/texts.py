@@ -11,12 +11,12 @@ from vskill_platform.scan.languages.flow.secrets import (
     read_variable,
     take_entry,
 )
-from vskill_platform.scan.languages.flow.state import Call, Flow, Function, Scope
+from vskill_platform.scan.languages.flow.state import Call, Flow, Function, LexicalScope
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
     MAX_NAME,
     UNKNOWN,
-    Source,
+    TaintSource,
     Value,
     any_of,
     concatenate,
@@ -159,7 +159,7 @@ def _map_numbers(flow: Flow, function: Function, items: tuple[Value, ...]) -> Va
     is_simple = isinstance(body, ast.Return) and body.value is not None and function.params
     if not is_simple or any(item.number is None for item in items):
         return None
-    outer, flow.scope = flow.scope, Scope(function.scope)
+    outer, flow.scope = flow.scope, LexicalScope(function.scope)
     made: list[Value] = []
     for item in items:
         flow.scope.names[function.params[0]] = item
@@ -202,7 +202,7 @@ def variable(flow: Flow, call: Call) -> Value | None:
 def copy(flow: Flow, call: Call) -> Value | None:
     """dict(os.environ), os.environ.copy(), os.environ.items()."""
     base = call.receiver if call.receiver.taints else call.arg(0)
-    if not any(taint.source is Source.ALL_ENV for taint in base.taints):
+    if not any(taint.source is TaintSource.ALL_ENV for taint in base.taints):
         if call.receiver is UNKNOWN or call.method == "items":
             fields = {**(base.fields or {}), **call.named} or None
             return Value(taints=call.taints(), items=base.items, fields=fields, text=base.text)
@@ -213,9 +213,9 @@ def copy(flow: Flow, call: Call) -> Value | None:
 def write_out(flow: Flow, call: Call) -> Value | None:
     """json.dumps(os.environ), print(os.environ): all of it in one text."""
     given = tainted(*call.args)
-    if any(taint.source is Source.ALL_ENV and not taint.detail for taint in given):
+    if any(taint.source is TaintSource.ALL_ENV and not taint.detail for taint in given):
         flow.add(Act.READ_ALL_ENV, call.line)
-    names = {taint.detail for taint in given if taint.source is Source.ENV}
+    names = {taint.detail for taint in given if taint.source is TaintSource.ENV}
     if call.method in _PACKING and len({owner_of(name) for name in names}) > 1:
         flow.add(Act.GATHER, call.line, detail=", ".join(sorted(names)[:8]))
     first = call.arg(0)

@@ -16,7 +16,7 @@ _MAX_OPTIONS = 24
 _MAX_OPTION_CHARACTERS = 600
 
 
-class Source(StrEnum):
+class TaintSource(StrEnum):
     """Where a value comes from, if that matters."""
 
     REMOTE = "remote"
@@ -29,7 +29,7 @@ class Source(StrEnum):
 
 
 class Taint(NamedTuple):
-    source: Source
+    source: TaintSource
     detail: str = ""
     host: str | None = None
 

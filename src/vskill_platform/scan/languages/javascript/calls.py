@@ -20,8 +20,8 @@ from vskill_platform.scan.languages.flow.secrets import copy_variables, secret_s
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
     UNKNOWN,
-    Source,
     Taint,
+    TaintSource,
     Value,
     in_order,
     tainted,
@@ -56,7 +56,7 @@ _LOOKS_UP = re.compile(r"^\s*return\s+(?:process|require|global|module)\b")
 
 
 def _is_foreign(value: Value) -> bool:
-    return any(taint.source in {Source.REMOTE, Source.DECODED} for taint in value.taints)
+    return any(taint.source in {TaintSource.REMOTE, TaintSource.DECODED} for taint in value.taints)
 
 
 def _construct(flow: Flow, call: Call) -> Value | None:
@@ -91,9 +91,9 @@ def _load_wasm(flow: Flow, call: Call) -> Value | None:
     given = call.arg(0)
     web.run_unknown_hosts(flow, call.line, given)
     for taint in in_order(given.taints):
-        if taint.source is Source.REMOTE:
+        if taint.source is TaintSource.REMOTE:
             flow.add(Act.RUN_REMOTE, call.line, host=taint.host)
-        elif taint.source is Source.DECODED:
+        elif taint.source is TaintSource.DECODED:
             flow.add(Act.OPAQUE, call.line, detail="unparsed", text="encoded WebAssembly")
     return None
 
@@ -273,9 +273,11 @@ JAVASCRIPT_CALLS: dict[str, Handler] = {
     **_each(files.delete, *_of(_FS, "rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync",
             "remove", "removeSync",
             "emptyDirSync"), "rimraf", "rimraf.sync", "del"),
-    **_each(secret_store(SecretKind.KEYCHAIN, Source.PART), "keytar.getPassword"),
-    **_each(secret_store(SecretKind.KEYCHAIN, Source.SECRET), "keytar.findCredentials"),
-    **_each(secret_store(SecretKind.BROWSER, Source.SECRET), "chrome-cookies-secure.getCookies"),
+    **_each(secret_store(SecretKind.KEYCHAIN, TaintSource.PART), "keytar.getPassword"),
+    **_each(secret_store(SecretKind.KEYCHAIN, TaintSource.SECRET), "keytar.findCredentials"),
+    **_each(
+        secret_store(SecretKind.BROWSER, TaintSource.SECRET), "chrome-cookies-secure.getCookies"
+    ),
 }  # fmt: skip
 
 JAVASCRIPT_METHODS: dict[str, Handler] = {
@@ -307,10 +309,10 @@ JAVASCRIPT_METHODS: dict[str, Handler] = {
     "setAttribute": web.set_attribute,
 }  # fmt: skip
 
-_ENVIRONMENT = Value(name="process.env", taints=frozenset({Taint(Source.ALL_ENV)}))
+_ENVIRONMENT = Value(name="process.env", taints=frozenset({Taint(TaintSource.ALL_ENV)}))
 JAVASCRIPT_CONSTANTS: dict[str, Value] = {
     "process.env": _ENVIRONMENT,
-    "document.cookie": Value(taints=frozenset({Taint(Source.SECRET, "cookies of the page")})),
+    "document.cookie": Value(taints=frozenset({Taint(TaintSource.SECRET, "cookies of the page")})),
     "Bun.env": _ENVIRONMENT,
     "process.execPath": Value(text="node"),
     "process.argv0": Value(text="node"),

@@ -6,18 +6,18 @@ import re
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
 from vskill_platform.scan.languages.flow import commands, files, network, own_code
-from vskill_platform.scan.languages.flow.network import Request
+from vskill_platform.scan.languages.flow.network import LibraryRequest
 from vskill_platform.scan.languages.flow.state import Call, Flow, Function, Handler
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
     UNKNOWN,
-    Source,
     Taint,
+    TaintSource,
     Value,
     tainted,
 )
 
-_SOCKET = Taint(Source.SOCKET)
+_SOCKET = Taint(TaintSource.SOCKET)
 _PROCESS = "child process"
 _SCRIPT = "script element"
 _MAX_MARKUP = 20_000
@@ -39,7 +39,7 @@ def fetch(flow: Flow, call: Call) -> Value | None:
     fields = fields or {}
     body = fields.get("body", fields.get("data", fields.get("json", UNKNOWN)))
     head = fields.get("headers", UNKNOWN if fields else call.arg(1))
-    request = Request(
+    request = LibraryRequest(
         line=call.line, url=url, method=fields.get("method", UNKNOWN).text or "GET",
         body=body.taints, head=head.taints, has_body=body is not UNKNOWN,
     )  # fmt: skip
@@ -66,7 +66,7 @@ def client(verb: str) -> Handler:
         bodies = call.args[1:2] if has_data else []
         bodies += [settings[key] for key in ("json", "body", "form", "data") if key in settings]
         query = settings.get("params", settings.get("searchParams", UNKNOWN))
-        request = Request(
+        request = LibraryRequest(
             line=call.line, url=url, method=verb, body=tainted(*bodies, query),
             head=settings.get("headers", UNKNOWN).taints | call.receiver.taints,
             has_body=bool(bodies),
@@ -82,7 +82,7 @@ def configured(flow: Flow, call: Call) -> Value | None:
     if fields is None:
         return fetch(flow, call)
     body = fields.get("data", fields.get("body", fields.get("json", UNKNOWN)))
-    request = Request(
+    request = LibraryRequest(
         line=call.line, url=fields.get("url", fields.get("uri", UNKNOWN)),
         method=fields.get("method", UNKNOWN).text or "GET",
         body=tainted(body, fields.get("params", UNKNOWN)),
@@ -102,7 +102,7 @@ def open_request(flow: Flow, call: Call) -> Value | None:
     url = call.arg(0) if call.arg(0).text else UNKNOWN
     host = fields.get("hostname", fields.get("host", UNKNOWN))
     hosts = network.find_hosts(url) or network.bare_host(host)
-    request = Request(
+    request = LibraryRequest(
         line=call.line, url=fields.get("path", UNKNOWN) if not url.text else url,
         method=fields.get("method", UNKNOWN).text or "GET",
         head=fields.get("headers", UNKNOWN).taints,
@@ -120,7 +120,7 @@ def connect_socket(flow: Flow, call: Call) -> Value | None:
         "host", next((arg for arg in call.args if arg.text and arg.number is None), UNKNOWN)
     )
     taints = {_SOCKET} | {
-        Taint(Source.REMOTE, "socket", name) for name in network.or_none(network.host_of(host))
+        Taint(TaintSource.REMOTE, "socket", name) for name in network.or_none(network.host_of(host))
     }
     made = Value(name="connection()", text=host.text, taints=frozenset(taints))
     func = call.node.func
@@ -135,7 +135,7 @@ def connect_socket(flow: Flow, call: Call) -> Value | None:
 
 def open_web_socket(_flow: Flow, call: Call) -> Value | None:
     url = call.arg(0)
-    taints = {Taint(Source.REMOTE, host=host) for host in network.find_hosts(url)}
+    taints = {Taint(TaintSource.REMOTE, host=host) for host in network.find_hosts(url)}
     return Value(name="connection()", text=url.text, taints=frozenset(taints))
 
 
@@ -144,7 +144,7 @@ def open_old_request(flow: Flow, call: Call) -> Value | None:
     if not call.receiver.name.startswith("XMLHttpRequest()"):
         return files.open_path(flow, call)
     method, url = call.arg(0), call.arg(1)
-    request = Request(line=call.line, url=url, method=method.text or "GET")
+    request = LibraryRequest(line=call.line, url=url, method=method.text or "GET")
     answer = network.record(flow, request)
     func = call.node.func
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
@@ -154,7 +154,9 @@ def open_old_request(flow: Flow, call: Call) -> Value | None:
 
 
 def beacon(flow: Flow, call: Call) -> Value | None:
-    request = Request(line=call.line, url=call.arg(0), body=call.arg(1).taints, has_body=True)
+    request = LibraryRequest(
+        line=call.line, url=call.arg(0), body=call.arg(1).taints, has_body=True
+    )
     return network.record(flow, request)
 
 
@@ -222,7 +224,7 @@ def set_source(flow: Flow, call: Call) -> Value | None:
     if call.receiver.name == _SCRIPT:
         run_unknown_hosts(flow, call.line, url)
     if url.text and HOLE in url.text and network.find_hosts(url) and call.arg(0).taints:
-        network.record(flow, Request(line=call.line, url=url))
+        network.record(flow, LibraryRequest(line=call.line, url=url))
     return None
 
 
@@ -259,6 +261,6 @@ def pipe(flow: Flow, call: Call) -> Value | None:
     if goal.name == "file":
         files.keep(flow, goal, source.taints)
     elif goal.name.startswith("connection()"):
-        request = Request(line=call.line, url=UNKNOWN, body=source.taints, has_body=True)
+        request = LibraryRequest(line=call.line, url=UNKNOWN, body=source.taints, has_body=True)
         network.record(flow, request, network.host_of(goal))
     return goal.having(source.taints)

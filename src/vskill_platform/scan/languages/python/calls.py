@@ -18,7 +18,7 @@ from vskill_platform.scan.languages.flow import (
 from vskill_platform.scan.languages.flow.invoke import TAKING_ENVIRONMENT
 from vskill_platform.scan.languages.flow.secrets import secret_store
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
-from vskill_platform.scan.languages.flow.values import UNKNOWN, Source, Taint, Value, tainted
+from vskill_platform.scan.languages.flow.values import UNKNOWN, Taint, TaintSource, Value, tainted
 
 #: Where Python looks for packages, and for files that it runs whenever it starts.
 _SITE_PACKAGES = "/usr/lib/python3/site-packages"
@@ -26,7 +26,7 @@ _SITE_PACKAGES = "/usr/lib/python3/site-packages"
 
 def _retrieve(flow: Flow, call: Call) -> Value | None:
     """urlretrieve(url, path)."""
-    answer = network.record(flow, network.Request(line=call.line, url=call.arg(0, "url")))
+    answer = network.record(flow, network.LibraryRequest(line=call.line, url=call.arg(0, "url")))
     path = call.arg(1, "filename", "out")
     files.note_write(flow, call.line, path)
     files.keep(flow, path, answer.taints)
@@ -94,7 +94,7 @@ def _replace_process(flow: Flow, call: Call, args: list[Value]) -> Value | None:
 
 
 def _is_environment(arg: Value) -> bool:
-    return arg.fields is not None or any(one.source is Source.ALL_ENV for one in arg.taints)
+    return arg.fields is not None or any(one.source is TaintSource.ALL_ENV for one in arg.taints)
 
 
 def _run_terminal(flow: Flow, call: Call) -> Value | None:
@@ -133,7 +133,9 @@ def _package_folders(_flow: Flow, _call: Call) -> Value | None:
 
 def _talk(flow: Flow, call: Call) -> Value | None:
     """code.interact(readfunc=connection.readline): a Python shell for the other side."""
-    if any(one.source in {Source.SOCKET, Source.REMOTE} for one in tainted(*call.given())):
+    if any(
+        one.source in {TaintSource.SOCKET, TaintSource.REMOTE} for one in tainted(*call.given())
+    ):
         flow.add(Act.REVERSE_SHELL, call.line, detail="a Python shell connected to a socket")
     return UNKNOWN
 
@@ -301,9 +303,9 @@ PYTHON_CALLS: dict[str, Handler] = {
     "shutil.make_archive": files.pack_folder,
     **_each(files.list_folder, "glob.glob", "glob.iglob", "os.walk", "os.listdir", "os.scandir"),
     **_each(files.delete, "shutil.rmtree", "os.remove", "os.unlink", "os.removedirs"),
-    **_each(secret_store(SecretKind.KEYCHAIN, Source.PART), "keyring.get_password",
+    **_each(secret_store(SecretKind.KEYCHAIN, TaintSource.PART), "keyring.get_password",
             "keyring.get_credential"),
-    **_each(secret_store(SecretKind.BROWSER, Source.SECRET), "browser_cookie3.chrome",
+    **_each(secret_store(SecretKind.BROWSER, TaintSource.SECRET), "browser_cookie3.chrome",
             "browser_cookie3.load",
             "browser_cookie3.firefox", "browser_cookie3.edge", "browser_cookie3.brave",
             "browser_cookie3.safari",
@@ -354,8 +356,8 @@ PYTHON_METHODS: dict[str, Handler] = {
 }  # fmt: skip
 
 PYTHON_CONSTANTS: dict[str, Value] = {
-    "os.environ": Value(name="os.environ", taints=frozenset({Taint(Source.ALL_ENV)})),
-    "os.environb": Value(name="os.environ", taints=frozenset({Taint(Source.ALL_ENV)})),
+    "os.environ": Value(name="os.environ", taints=frozenset({Taint(TaintSource.ALL_ENV)})),
+    "os.environb": Value(name="os.environ", taints=frozenset({Taint(TaintSource.ALL_ENV)})),
     "sys.executable": Value(text="python3"),
     "os.sep": Value(text="/"),
     "os.path.sep": Value(text="/"),

@@ -5,7 +5,7 @@ import re
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in
 from vskill_platform.scan.languages.shell.run import named
-from vskill_platform.scan.languages.shell.state import Command, Flow, State, secret_at
+from vskill_platform.scan.languages.shell.state import Command, Origin, State, secret_at
 from vskill_platform.scan.languages.shell.writing import note_write
 
 _HOME = r"(?:~|\$HOME|\$\{HOME\}|/root|/home/[\w$<>{}.-]+|/Users/[\w$<>{}.-]+)"
@@ -55,7 +55,7 @@ def run_find(state: State, command: Command) -> str:
     # A pattern such as `.env*` or `id_*` selects the files that it was written for.
     examples = [p.replace("*", some).rstrip(".") for p in patterns for some in ("*", "", "rsa")]
     secret_path = next((path for path in (*starts, *examples) if secret_at(path)), None)
-    found = state.mark(Flow())
+    found = state.mark(Origin())
     if secret_path is not None:
         state.emit(Act.READ_SECRET, secret_at(secret_path) or "")
         found = secret_path

@@ -15,9 +15,9 @@ from vskill_platform.scan.languages.shell.state import (
     MAX_TREES,
     SOURCE_CODE,
     Command,
-    Flow,
+    FetchedFolder,
+    Origin,
     State,
-    Tree,
     secret_at,
 )
 from vskill_platform.scan.languages.shell.writing import note_place, note_write
@@ -156,7 +156,7 @@ def run_zip(state: State, command: Command) -> str:
 def _packed(state: State, paths: list[str]) -> str:
     contents = [state.content(path) for path in paths[:30] if _is_file(state, path)]
     if not _PROJECT.isdisjoint(paths):
-        contents.append(state.mark(Flow(private=frozenset({SOURCE_CODE}))))
+        contents.append(state.mark(Origin(private=frozenset({SOURCE_CODE}))))
     return state.derive(*contents)
 
 
@@ -177,7 +177,7 @@ def _unpack(state: State, given: str, archive: str, folder: str | None) -> None:
     hosts = state.flow(given).hosts
     if hosts and len(state.trees) < MAX_TREES:
         stem = _ENDINGS.sub("", archive.rpartition("/")[2])
-        state.trees.append(Tree((folder or stem or ".").rstrip("/"), hosts, DOWNLOADED))
+        state.trees.append(FetchedFolder((folder or stem or ".").rstrip("/"), hosts, DOWNLOADED))
         state.inside = None
 
 
@@ -220,7 +220,7 @@ def run_git(state: State, command: Command) -> str:
             state.emit(Act.FETCH, path, host)
             note_place(state, path)
             state.trees.append(
-                Tree(re.sub(r"^(?:\./)+", "", path).rstrip("/"), (host,), "clone and run")
+                FetchedFolder(re.sub(r"^(?:\./)+", "", path).rstrip("/"), (host,), "clone and run")
             )
     elif args[:2] in (["remote", "add"], ["remote", "set-url"]):
         rest = [arg for arg in args[2:] if not arg.startswith("-")]
@@ -257,10 +257,10 @@ def run_security(state: State, command: Command) -> str:
     """The keychain of macOS."""
     secret = secret_in(" ".join(["security", *command.args]))
     if secret is None:
-        return state.mark(Flow())
+        return state.mark(Origin())
     state.emit(Act.READ_SECRET, str(secret))
     return state.mark(
-        Flow(secrets=frozenset({str(secret)}), is_picked="dump-keychain" not in command.args)
+        Origin(secrets=frozenset({str(secret)}), is_picked="dump-keychain" not in command.args)
     )
 
 

@@ -14,7 +14,7 @@ from vskill_platform.scan.languages.shell.sending import (
     is_anonymous,
     send,
 )
-from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State, secret_at
+from vskill_platform.scan.languages.shell.state import Command, Host, Origin, State, secret_at
 from vskill_platform.scan.languages.shell.writing import note_place
 
 _CURL_LETTERS = "AbcCdDeEFHKmoPQrTtuUwxXyYzZ"
@@ -70,7 +70,7 @@ _ONE_TOKEN = frozenset({SecretKind.TOKENS, SecretKind.SKILL, SecretKind.AGENT})
 _URLS = re.compile(r"https?://[^\s\"']{3,500}")
 
 
-class Request(msgspec.Struct):
+class CommandRequest(msgspec.Struct):
     urls: list[str]
     data: list[str] = []
     files: list[str] = []
@@ -89,7 +89,7 @@ def run_curl(state: State, command: Command) -> str:
     urls += _addresses_in(state, options.values("K", "config"))
     method = (options.first("X", "request") or "").upper()
     sends = method in _SENDING or options.has(*_CURL_DATA, "T", "upload-file")
-    request = Request(urls, extras=options.values(*_CURL_EXTRAS))
+    request = CommandRequest(urls, extras=options.values(*_CURL_EXTRAS))
     request.sends = sends and not options.has("G", "get") and method not in {"GET", "HEAD"}
     _take_data(request, options, command)
     request.output = "" if options.has("O", "remote-name", "remote-name-all", "J") else None
@@ -109,10 +109,10 @@ def _addresses_in(state: State, paths: list[str]) -> list[str]:
     """Return the addresses in files that the command names, or one that nobody knows."""
     texts = [state.recall(path) for path in paths if path != "-"]
     known = [url for text in texts if text for url in _URLS.findall(text)[:8]]
-    return known or [state.mark(Flow(hosts=(NOWHERE,))) for text in texts[:1] if text is None]
+    return known or [state.mark(Origin(hosts=(NOWHERE,))) for text in texts[:1] if text is None]
 
 
-def _take_data(request: Request, options: Options, command: Command) -> None:
+def _take_data(request: CommandRequest, options: Options, command: Command) -> None:
     for value in options.values(*_CURL_DATA):
         name, at, path = value.partition("@")
         is_file = at and (not name or name.endswith("=") or re.fullmatch(r"[\w.-]{1,40}", name))
@@ -130,7 +130,7 @@ def _take_data(request: Request, options: Options, command: Command) -> None:
 def run_wget(state: State, command: Command) -> str:
     options = read_options(command.args, _WGET_LETTERS, _WGET_NAMES)
     method = (options.first("method") or "").upper()
-    request = Request(
+    request = CommandRequest(
         [state.plain(url) for url in options.rest], extras=options.values("header"), output=""
     )
     request.urls += _addresses_in(state, options.values("i", "input-file"))
@@ -156,7 +156,7 @@ def run_fetcher(state: State, command: Command) -> str:
     output: str | None = "" if command.name in {"aria2c", "fetch", "lwp-download"} else None
     if command.name not in _BROWSERS:
         output = options.first("o", "out", "O", "output") or output
-    request = Request(urls[:1] if is_http else urls, output=output)
+    request = CommandRequest(urls[:1] if is_http else urls, output=output)
     if is_http:
         items = [arg for arg in options.rest if arg not in urls]
         request.sends = bool(_SENDING & set(options.rest)) or bool(command.stdin)
@@ -167,7 +167,7 @@ def run_fetcher(state: State, command: Command) -> str:
     return _perform(state, command, request)
 
 
-def _perform(state: State, command: Command, request: Request) -> str:
+def _perform(state: State, command: Command, request: CommandRequest) -> str:
     """Record what a request does; return the response, or nothing if it goes to a file."""
     if not request.urls and not command.stdin:
         return ""  # a mention of the program, not a call
@@ -179,7 +179,7 @@ def _perform(state: State, command: Command, request: Request) -> str:
         if (secret := secret_at(without_query(url))) == SecretKind.METADATA:
             state.emit(Act.READ_SECRET, str(secret), hosts[0])
     _send(state, hosts, request)
-    answer = state.mark(Flow(hosts=tuple(hosts), secrets=_metadata(request)))
+    answer = state.mark(Origin(hosts=tuple(hosts), secrets=_metadata(request)))
     if request.output in {None, "-", "/dev/stdout"}:
         if not request.sends:
             state.emit_all(Act.FETCH, hosts)
@@ -193,19 +193,19 @@ def _perform(state: State, command: Command, request: Request) -> str:
     return ""
 
 
-def _metadata(request: Request) -> frozenset[str]:
+def _metadata(request: CommandRequest) -> frozenset[str]:
     is_metadata = any(secret_at(without_query(url)) == SecretKind.METADATA for url in request.urls)
     return frozenset({str(SecretKind.METADATA)}) if is_metadata else frozenset()
 
 
-def _output_path(request: Request) -> str:
+def _output_path(request: CommandRequest) -> str:
     path = request.output or ""
     if not path and request.urls:
         path = request.urls[0].split("?")[0].rstrip("/").rpartition("/")[2]
     return f"{request.folder.rstrip('/')}/{path}" if request.folder else path
 
 
-def _send(state: State, hosts: list[Host], request: Request) -> None:
+def _send(state: State, hosts: list[Host], request: CommandRequest) -> None:
     contents = [state.content(path) for path in request.files]
     extras = [
         state.derive(extra, private=frozenset()) if state.flow(extra).private else extra
@@ -213,7 +213,7 @@ def _send(state: State, hosts: list[Host], request: Request) -> None:
         if not _is_own_key(state, hosts, extra)
     ]
     named = [state.flow(extra).names for extra in request.extras]
-    names = [state.mark(Flow(names=some)) for some in named if some]
+    names = [state.mark(Origin(names=some)) for some in named if some]
     urls = [url for url in request.urls if not (state.is_mark(url) and state.flow(url).is_picked)]
     is_asked = request.sends or any(_WHO.search(url) for url in request.urls)
     send(state, hosts, "http", *contents, *request.data, *extras, *names, *urls, is_asked=is_asked)

@@ -5,7 +5,7 @@ import re
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.names import SHELLS
 from vskill_platform.scan.languages.shell.sending import host_of, send
-from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
+from vskill_platform.scan.languages.shell.state import Command, Host, Origin, State
 from vskill_platform.scan.languages.shell.syntax import Redirect, parts_of
 from vskill_platform.scan.languages.shell.words import fold_text
 from vskill_platform.scan.languages.shell.writing import note_write
@@ -22,11 +22,11 @@ def read_input(state: State, redirects: list[Redirect], stdin: str) -> str:
         if redirect.op in {"<<", "<<<"}:
             stdin = target
         elif socket := _socket(state, target):
-            stdin = state.mark(Flow(hosts=(socket,)))
+            stdin = state.mark(Origin(hosts=(socket,)))
         elif redirect.op == "<&":
             host = state.sockets.get(target)
             known = target if state.is_mark(target) else state.inputs.get(target, stdin)
-            stdin = state.mark(Flow(hosts=(host,))) if host else known
+            stdin = state.mark(Origin(hosts=(host,))) if host else known
         elif redirect.op == "<" and redirect.fd not in {"", "0"}:
             state.inputs[redirect.fd] = state.content(target)
         elif redirect.op == "<" and target in state.streams:  # its content, not a path

@@ -9,7 +9,7 @@ from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
 from vskill_platform.scan.facts.loading_variables import INDEX_VARIABLES
 from vskill_platform.scan.languages.shell.state import Command, Host, State
 
-Run = Callable[[State, Command], str]
+RunCommand = Callable[[State, Command], str]
 
 #: A URL in any spelling that these tools take: `git::https://…`, `git+ssh://…`, `x=oci://…`.
 _ADDRESS = re.compile(
@@ -142,13 +142,13 @@ def _unknown(names: list[str]) -> list[Host]:
     ]
 
 
-def with_sources(programs: dict[str, Run], *, other: Run) -> dict[str, Run]:
+def with_sources(programs: dict[str, RunCommand], *, other: RunCommand) -> dict[str, RunCommand]:
     """Return the table with the tools of this module added; *other* runs the unknown ones."""
     names = _RUNNING.keys() | _SOURCES.keys()
     return programs | {name: _noting(programs.get(name, other)) for name in sorted(names)}
 
 
-def _noting(run: Run) -> Run:
+def _noting(run: RunCommand) -> RunCommand:
     def noting(state: State, command: Command) -> str:
         note_sources(state, command)
         return run(state, command)

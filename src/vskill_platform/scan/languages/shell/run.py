@@ -7,7 +7,13 @@ from vskill_platform.scan.languages.shell.names import INTERPRETERS, SHELLS, pro
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import read_program, runs_its_input
 from vskill_platform.scan.languages.shell.sending import host_of
-from vskill_platform.scan.languages.shell.state import DOWNLOADED, Command, Flow, State, Tree
+from vskill_platform.scan.languages.shell.state import (
+    DOWNLOADED,
+    Command,
+    FetchedFolder,
+    Origin,
+    State,
+)
 
 #: Tools whose printed settings are commonly evaluated in a profile.
 _HOOKS = re.compile(
@@ -35,7 +41,7 @@ def execute(state: State, text: str, runner: str, stdin: str = "") -> str:
         state.runner, state.keeps_line = outer, keeps_line
 
 
-def run_flow(state: State, flow: Flow, runner: str, language: str = "shell") -> None:
+def run_flow(state: State, flow: Origin, runner: str, language: str = "shell") -> None:
     """Record that a value of known origin but unknown text is run."""
     state.emit_all(Act.RUN_REMOTE, flow.hosts, runner)
     if flow.is_decoded:
@@ -112,7 +118,7 @@ def run_file(state: State, path: str, runner: str) -> bool:
     return tree is not None
 
 
-def run_tree(state: State, tree: Tree) -> None:
+def run_tree(state: State, tree: FetchedFolder) -> None:
     """Record once that something in a folder is run."""
     if not tree.is_run:
         tree.is_run = True
@@ -125,7 +131,7 @@ def _language(runner: str, path: str) -> str:
     return "python" if path.endswith(".py") else "shell"
 
 
-def tree_of(state: State, path: str) -> Tree | None:
+def tree_of(state: State, path: str) -> FetchedFolder | None:
     """Return the cloned or unpacked folder that contains *path*."""
     bare = re.sub(r"^(?:\./)+", "", path)
     if bare.endswith("bin/activate"):  # created here, not fetched
@@ -172,7 +178,7 @@ def run_shell(state: State, command: Command) -> str:
         flow = state.flow(command.stdin)
         is_talk = bool(flow.hosts) or options.has("i") or state.is_mark(command.stdin)
         return state.derive(printed, is_shell=is_talk) if is_talk else printed
-    return state.mark(Flow(is_shell=True))
+    return state.mark(Origin(is_shell=True))
 
 
 def _emit_dynamic_text(state: State, text: str, runner: str) -> None:

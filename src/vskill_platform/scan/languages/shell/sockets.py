@@ -5,7 +5,7 @@ import re
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.sending import host_of, send
-from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
+from vskill_platform.scan.languages.shell.state import Command, Host, Origin, State
 
 _SOCAT = re.compile(r"(?:tcp|udp|ssl|openssl)[46]?(?:-connect)?:([^:,]{1,253}):", re.IGNORECASE)
 _SOCAT_FILE = re.compile(r"\b(?:file|open|gopen):([^\s,]{1,300})", re.IGNORECASE)
@@ -33,7 +33,7 @@ def run_nc(state: State, command: Command) -> str:
         state.emit(Act.REVERSE_SHELL, "nc", host)
     elif command.stdin and not options.has("z") and not is_listening and len(rest) > 1:
         send(state, [host], "socket", command.stdin)
-    return state.mark(Flow(hosts=(host,))) if rest else ""
+    return state.mark(Origin(hosts=(host,))) if rest else ""
 
 
 def run_socat(state: State, command: Command) -> str:
@@ -47,7 +47,7 @@ def run_socat(state: State, command: Command) -> str:
     elif found and (command.stdin or _SOCAT_FILE.search(text)):
         contents = [state.content(path) for path in _SOCAT_FILE.findall(text)[:4]]
         send(state, [host], "socket", command.stdin, *contents)
-    return state.mark(Flow(hosts=(host,) if found else ()))
+    return state.mark(Origin(hosts=(host,) if found else ()))
 
 
 def run_telnet(state: State, command: Command) -> str:
@@ -58,7 +58,7 @@ def run_telnet(state: State, command: Command) -> str:
         state.emit(Act.REVERSE_SHELL, command.name, host)
     elif state.flow(command.stdin).secrets:
         send(state, [host], "socket", command.stdin)
-    return state.mark(Flow(hosts=(host,)))
+    return state.mark(Origin(hosts=(host,)))
 
 
 def run_copy_over(state: State, command: Command) -> str:
@@ -75,7 +75,7 @@ def run_copy_over(state: State, command: Command) -> str:
         host = host_of(state, remote[0].removeprefix("rsync://"))
         state.emit(Act.FETCH, target, host)
         name = remote[0].rpartition("/")[2].rpartition(":")[2]
-        answer = state.mark(Flow(hosts=(host,)))
+        answer = state.mark(Origin(hosts=(host,)))
         for path in (target, f"{target.rstrip('/')}/{name}", *([name] if target == "." else ())):
             state.remember(path, answer)
     elif command.name == "rsync" and sources:
@@ -94,7 +94,7 @@ def run_lookup(state: State, command: Command) -> str:
         if is_built and (flow.secrets or not flow.hosts):
             send(state, [host_of(state, arg)], "dns", arg)
     names = [arg for arg in command.args if _NAME.fullmatch(arg)]
-    return state.mark(Flow(hosts=tuple(host_of(state, name) for name in names[-1:])))
+    return state.mark(Origin(hosts=tuple(host_of(state, name) for name in names[-1:])))
 
 
 _ADDRESS = re.compile(
@@ -106,7 +106,7 @@ def run_directory(state: State, command: Command) -> str:
     """``finger`` and ``whois``: print what a server answers."""
     options = read_options(command.args, "hp")
     asked = [*options.values("h"), *(arg.rpartition("@")[2] for arg in options.rest if "@" in arg)]
-    return state.mark(Flow(hosts=tuple(host_of(state, name) for name in asked[:1])))
+    return state.mark(Origin(hosts=tuple(host_of(state, name) for name in asked[:1])))
 
 
 def run_mail(state: State, command: Command) -> str:
@@ -125,7 +125,7 @@ def run_bucket(state: State, command: Command) -> str:
     args = command.args
     verbs = {"cp", "sync", "mv", "copy", "rsync", "upload", "copyto", "put"}
     if "cat" in args[:2]:
-        return state.mark(Flow(hosts=(Host(None),)))
+        return state.mark(Origin(hosts=(Host(None),)))
     if not verbs & set(args):
         return state.derive(command.stdin)
     at = next(index for index, arg in enumerate(args) if arg in verbs)
@@ -136,18 +136,18 @@ def run_bucket(state: State, command: Command) -> str:
         content = command.stdin if paths[0] == "-" else state.content(paths[0])
         send(state, [Host(None)], "s3", content)
     elif target and _BUCKET.match(paths[0]):
-        answer = state.mark(Flow(hosts=(Host(None),)))
+        answer = state.mark(Origin(hosts=(Host(None),)))
         if target == "-":
             return answer
         for path in (target, f"{target.rstrip('/')}/{paths[0].rpartition('/')[2]}"):
             state.remember(path, answer)
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 def run_cat_over(state: State, command: Command) -> str:
     """``ipfs cat`` and similar print content by its address."""
     is_read = {"cat", "get", "view"} & set(command.args[:2])
-    return state.mark(Flow(hosts=(Host(None),) if is_read else ()))
+    return state.mark(Origin(hosts=(Host(None),) if is_read else ()))
 
 
 def run_gh(state: State, command: Command) -> str:
@@ -161,13 +161,13 @@ def run_gh(state: State, command: Command) -> str:
     elif state.flow(*command.args).secrets:
         send(state, [Host("github.com")], "http", *command.args)
     if command.args[:2] == ["gist", "view"]:
-        return state.mark(Flow(hosts=(Host("gist.github.com"),)))
+        return state.mark(Origin(hosts=(Host("gist.github.com"),)))
     if command.args[:2] == ["repo", "clone"] and command.args[2:]:
         url = f"https://github.com/{command.args[2]}"
         return state.run_command(
             state, Command("git", ["clone", url, *command.args[3:]], path="git")
         )
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 def run_server(state: State, command: Command) -> str:
@@ -179,7 +179,7 @@ def run_server(state: State, command: Command) -> str:
         )
     if not is_near:
         state.emit(Act.LISTEN, command.name)
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 TALKERS = {

@@ -63,7 +63,7 @@ class Host(msgspec.Struct, frozen=True, gc=False):
     kind: HostClass | None = None
 
 
-class Flow(msgspec.Struct, frozen=True, gc=False):
+class Origin(msgspec.Struct, frozen=True, gc=False):
     """The origin of an unknown value."""
 
     hosts: tuple[Host, ...] = ()
@@ -81,10 +81,10 @@ class Flow(msgspec.Struct, frozen=True, gc=False):
     is_picked: bool = False
 
 
-_NO_FLOW = Flow()
+_NO_FLOW = Origin()
 
 
-class Tree(msgspec.Struct):
+class FetchedFolder(msgspec.Struct):
     """A folder that was cloned or unpacked."""
 
     path: str
@@ -134,14 +134,14 @@ class State(msgspec.Struct):
     awaited: set[str] = set()
     #: The names of coprocesses.
     coprocesses: list[str] = []
-    trees: list[Tree] = []
+    trees: list[FetchedFolder] = []
     #: Where the remotes of a repository are.
     remotes: dict[str, Host] = {}
-    inside: Tree | None = None
+    inside: FetchedFolder | None = None
     #: Downloaded files that are already recorded as run.
     ran: set[str] = set()
     has_moved: bool = False
-    flows: list[Flow] = []
+    flows: list[Origin] = []
     line: int = 1
     base_line: int = 0
     source: str = ""
@@ -195,14 +195,14 @@ class State(msgspec.Struct):
 
     # -- values
 
-    def mark(self, flow: Flow) -> str:
+    def mark(self, flow: Origin) -> str:
         """Return a character that stands for a value of unknown text but known origin."""
         if len(self.flows) >= MAX_FLOWS:
             raise BudgetSpent
         self.flows.append(flow)
         return chr(FIRST_MARK + len(self.flows))
 
-    def flow(self, *values: str) -> Flow:
+    def flow(self, *values: str) -> Origin:
         """Return the combined origin of the unknown parts of values."""
         if all(map(str.isascii, values)):  # marks are not ASCII
             return _NO_FLOW
@@ -210,7 +210,7 @@ class State(msgspec.Struct):
         marks = dict.fromkeys(found for value in values for found in _MARK.findall(value))
         for mark in list(marks)[:64]:
             one = self.flow_at(mark)
-            whole = Flow(
+            whole = Origin(
                 hosts=(*whole.hosts, *(host for host in one.hosts if host not in whole.hosts))[:4],
                 secrets=whole.secrets | one.secrets,
                 names=whole.names | one.names,
@@ -222,9 +222,9 @@ class State(msgspec.Struct):
             )
         return whole
 
-    def flow_at(self, mark: str) -> Flow:
+    def flow_at(self, mark: str) -> Origin:
         index = ord(mark) - FIRST_MARK - 1
-        return self.flows[index] if 0 <= index < len(self.flows) else Flow()
+        return self.flows[index] if 0 <= index < len(self.flows) else Origin()
 
     def is_mark(self, text: str) -> bool:
         return _FIRST_MARK <= text[:1] <= _LAST_MARK
@@ -302,11 +302,11 @@ class State(msgspec.Struct):
         secret = secret_at(path)
         if secret is not None:
             self.emit(Act.READ_SECRET, secret)
-            return self.mark(Flow(secrets=frozenset({secret})))
+            return self.mark(Origin(secrets=frozenset({secret})))
         if path == "/proc/self/environ":
             self.emit(Act.READ_ALL_ENV)
-            return self.mark(Flow(secrets=frozenset({ALL_VARIABLES})))
-        return path if self.is_mark(path) else self.mark(Flow())
+            return self.mark(Origin(secrets=frozenset({ALL_VARIABLES})))
+        return path if self.is_mark(path) else self.mark(Origin())
 
 
 def secret_at(path: str) -> str | None:

@@ -6,7 +6,7 @@ from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.sensitive_paths import Sensitive
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.run import execute
-from vskill_platform.scan.languages.shell.state import Command, Flow, State
+from vskill_platform.scan.languages.shell.state import Command, Origin, State
 
 #: Payment addresses: Ethereum, Bitcoin, Solana.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[1-9A-HJ-NP-Za-km-z]{32,44}")
@@ -37,22 +37,22 @@ def run_clipboard(state: State, command: Command) -> str:
     )
     if not is_reading:
         return ""
-    return state.mark(Flow(secrets=frozenset({"the clipboard"})))
+    return state.mark(Origin(secrets=frozenset({"the clipboard"})))
 
 
 def run_keys(state: State, command: Command) -> str:
     """``xinput test`` prints every key that is pressed."""
     if not any(arg.startswith("test") for arg in command.args):
-        return state.mark(Flow())
+        return state.mark(Origin())
     state.emit(Act.READ_SECRET, "keystrokes")
-    return state.mark(Flow(secrets=frozenset({"keystrokes"})))
+    return state.mark(Origin(secrets=frozenset({"keystrokes"})))
 
 
 def run_screen(state: State, command: Command) -> str:
     paths = [arg for arg in read_options(command.args).rest if "." in arg]
     for path in paths[:4]:
-        state.remember(path, state.mark(Flow(secrets=frozenset({"the screen"}))))
-    return state.mark(Flow(secrets=frozenset({"the screen"})))
+        state.remember(path, state.mark(Origin(secrets=frozenset({"the screen"}))))
+    return state.mark(Origin(secrets=frozenset({"the screen"})))
 
 
 def run_payment(state: State, command: Command) -> str:
@@ -61,12 +61,12 @@ def run_payment(state: State, command: Command) -> str:
     to = next((arg for arg in command.args if _ADDRESS.fullmatch(state.plain(arg))), None)
     if has_word and to:
         state.emit(Act.PAY, to)
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 def run_miner(state: State, command: Command) -> str:
     state.emit(Act.MINE, command.name)
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 def run_schtasks(state: State, command: Command) -> str:
@@ -91,7 +91,7 @@ def run_nsenter(state: State, command: Command) -> str:
     text = " ".join(command.args)
     if re.search(r"(?:-t|--target)[ =]?1(?:\s|$)", text):
         state.emit(Act.ELEVATE, "container escape with nsenter")
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 SURVEILLANCE = {

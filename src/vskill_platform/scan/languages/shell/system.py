@@ -10,7 +10,7 @@ from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import read_program
 from vskill_platform.scan.languages.shell.run import execute, run_file, run_tree
 from vskill_platform.scan.languages.shell.sending import host_of
-from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
+from vskill_platform.scan.languages.shell.state import Command, Host, Origin, State
 from vskill_platform.scan.languages.shell.tool_servers import add_server
 from vskill_platform.scan.languages.shell.writing import note_place, read_later
 
@@ -69,7 +69,7 @@ def run_disarming(state: State, command: Command) -> str:
     for pattern, detail in _DISARMING[command.name]:
         if pattern.search(text):
             state.emit(Act.DISARM, detail)
-    return state.mark(Flow()) if command.name != "xattr" else ""
+    return state.mark(Origin()) if command.name != "xattr" else ""
 
 
 def run_unset(state: State, command: Command) -> str:
@@ -125,7 +125,7 @@ def run_service(state: State, command: Command) -> str:
         is_start = args[0] == "start" and command.name != "launchctl"
         if not is_start and not _are_known(args[1:]):
             state.emit(Act.WRITE, str(Sensitive.AUTOSTART))
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 def run_launchctl(state: State, command: Command) -> str:
@@ -136,7 +136,7 @@ def run_launchctl(state: State, command: Command) -> str:
 
 def run_crontab(state: State, command: Command) -> str:
     if "-l" in command.args:
-        return state.mark(Flow())
+        return state.mark(Origin())
     options = read_options(command.args, "u")
     content = command.stdin
     if options.rest and options.rest[0] != "-":
@@ -235,7 +235,7 @@ def run_make(state: State, command: Command) -> str:
 def run_noted(state: State, command: Command) -> str:
     """Programs that are recorded wherever they occur."""
     state.emit(Act.RUN, command.name)
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 def run_agent(state: State, command: Command) -> str:
@@ -260,7 +260,7 @@ def run_powershell(state: State, command: Command) -> str:
     if command.stdin:
         read_program(state, "powershell", command.stdin)
     hosts = hosts_in(state.plain(" ".join(command.args)))
-    return state.mark(Flow(hosts=tuple(map(Host, hosts[:4]))))
+    return state.mark(Origin(hosts=tuple(map(Host, hosts[:4]))))
 
 
 def run_windows_fetcher(state: State, command: Command) -> str:
@@ -271,7 +271,7 @@ def run_windows_fetcher(state: State, command: Command) -> str:
         host = host_of(state, url)
         state.emit(Act.FETCH, path, host)
         note_place(state, path)
-        state.remember(path, state.mark(Flow(hosts=(host,))))
+        state.remember(path, state.mark(Origin(hosts=(host,))))
     return ""
 
 

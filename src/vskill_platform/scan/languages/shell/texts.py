@@ -12,7 +12,7 @@ from vskill_platform.scan.languages.shell.files import filter_text, input_of, ru
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import run_its_commands
 from vskill_platform.scan.languages.shell.sockets import run_telnet
-from vskill_platform.scan.languages.shell.state import MAX_VALUE, Command, Flow, Host, State
+from vskill_platform.scan.languages.shell.state import MAX_VALUE, Command, Host, Origin, State
 
 _SUBSTITUTE = re.compile(r"s([/|#,@])([^\[\].*+?\\^$/|#,@]{1,40})\1([^/|#,@&\\]{0,40})\1g?$")
 #: This many replaced letters are a cipher, not a separator.
@@ -182,7 +182,7 @@ def run_read(state: State, command: Command) -> str:
         descriptor = command.args[command.args.index("-u") + 1]
         command.stdin = state.inputs.get(descriptor, command.stdin)
     for name in names:
-        state.variables[name] = command.stdin or state.mark(Flow())
+        state.variables[name] = command.stdin or state.mark(Origin())
     return ""
 
 

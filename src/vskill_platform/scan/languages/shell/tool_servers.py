@@ -3,7 +3,7 @@
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import hosts_in
 from vskill_platform.scan.languages.shell.names import program_name
-from vskill_platform.scan.languages.shell.state import Command, Flow, Host, State
+from vskill_platform.scan.languages.shell.state import Command, Host, Origin, State
 
 _MAX_SERVERS = 4
 
@@ -21,13 +21,13 @@ def run_editor(state: State, command: Command) -> str:
     """``code --add-mcp`` takes the settings of a server."""
     if any("mcp" in arg.lower() for arg in command.args[:1]):
         _note_servers(state, command, command.args)
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 def run_bridge(state: State, command: Command) -> str:
     """``mcp-remote`` forwards an agent's calls to a URL."""
     _note_servers(state, command, command.args)
-    return state.mark(Flow())
+    return state.mark(Origin())
 
 
 def _note_servers(state: State, command: Command, args: list[str]) -> None:

@@ -26,7 +26,7 @@ from vskill_platform.scan.languages.shell.state import (
     MAX_VALUE,
     PRINTED_TOKENS,
     Command,
-    Flow,
+    Origin,
     State,
 )
 from vskill_platform.scan.languages.shell.surveillance import MINERS
@@ -139,7 +139,7 @@ def _run_group(state: State, group: Group, stdin: str, *, is_consumed: bool) -> 
     stdin = read_input(state, group.redirects, stdin)
     if group.name:
         folded = CUT.join(fold_words(state, group.words))
-        state.variables[group.name] = folded or state.mark(Flow())
+        state.variables[group.name] = folded or state.mark(Origin())
     is_taken = is_consumed or any(r.op.startswith((">", "&>")) for r in group.redirects)
     known = len(state.facts)
     printed = run_items(state, group.items, stdin, is_consumed=is_taken)

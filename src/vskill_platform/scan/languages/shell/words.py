@@ -7,7 +7,7 @@ from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.escapes import unescape
 from vskill_platform.scan.languages.shell.lexer import Lexer
 from vskill_platform.scan.languages.shell.parser import words_of
-from vskill_platform.scan.languages.shell.state import MAX_NESTING, MAX_VALUE, Flow, State
+from vskill_platform.scan.languages.shell.state import MAX_NESTING, MAX_VALUE, Origin, State
 from vskill_platform.scan.languages.shell.syntax import (
     ANSI,
     ARRAY,
@@ -122,7 +122,7 @@ def _substitute(state: State, part: Part) -> str:
     """Return what the code in a substitution prints."""
     if state.nesting >= MAX_NESTING:
         state.is_cut = True
-        return state.mark(Flow())
+        return state.mark(Origin())
     printed = state.run_code(state, part.text, "")
     if part.kind == PROCESS:
         is_known = printed and not state.is_mark(printed)
@@ -167,7 +167,7 @@ def _expand_unknown(state: State, name: str, rest: str, expression: str) -> str:
             return fold_string(state, rest[len(operator) :])
     if _KEY_NAME.search(name):
         state.emit(Act.READ_ENV, name)
-        return state.mark(Flow(names=frozenset({name})))
+        return state.mark(Origin(names=frozenset({name})))
     return f"${{{expression}}}" if rest or not _NAME.fullmatch(name) else f"${name}"
 
 

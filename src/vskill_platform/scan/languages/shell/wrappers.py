@@ -7,7 +7,7 @@ from vskill_platform.scan.languages.shell.names import SHELLS, program_name
 from vskill_platform.scan.languages.shell.options import first_command, read_options
 from vskill_platform.scan.languages.shell.run import execute, named
 from vskill_platform.scan.languages.shell.sending import host_of, send
-from vskill_platform.scan.languages.shell.state import ALL_VARIABLES, Command, Flow, State
+from vskill_platform.scan.languages.shell.state import ALL_VARIABLES, Command, Origin, State
 from vskill_platform.scan.languages.shell.variables import note_variable
 from vskill_platform.scan.languages.shell.words import CUT
 
@@ -93,7 +93,7 @@ def run_env(state: State, command: Command) -> str:
 
 def run_printenv(state: State, command: Command) -> str:
     if not all(arg.startswith("-") for arg in command.args):
-        return state.mark(Flow(names=frozenset(command.args[:1])))
+        return state.mark(Origin(names=frozenset(command.args[:1])))
     return _all_variables(state, command)
 
 
@@ -121,7 +121,7 @@ def _all_variables(state: State, command: Command) -> str:
     if not command.is_consumed:
         return ""
     state.emit(Act.READ_ALL_ENV)
-    return state.mark(Flow(secrets=frozenset({ALL_VARIABLES})))
+    return state.mark(Origin(secrets=frozenset({ALL_VARIABLES})))
 
 
 def run_alias(state: State, command: Command) -> str:
@@ -135,7 +135,7 @@ def run_alias(state: State, command: Command) -> str:
 def run_which(state: State, command: Command) -> str:
     """``command -v`` looks up a program; otherwise it runs it."""
     if any(arg in {"-v", "-V", "-pv"} for arg in command.args[:2]):
-        return state.mark(Flow())
+        return state.mark(Origin())
     inner = first_command(command.args, frozenset())
     return state.run_command(state, named(command, inner)) if inner else ""
 
@@ -187,7 +187,7 @@ def run_ssh(state: State, command: Command) -> str:
     if remote:
         state.emit(Act.RUN, "ssh", host)
         execute(state, " ".join(command.args[at + 1 :]), "")
-    return state.mark(Flow(hosts=(host,)))
+    return state.mark(Origin(hosts=(host,)))
 
 
 def run_uv(state: State, command: Command) -> str:
