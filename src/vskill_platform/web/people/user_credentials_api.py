@@ -49,7 +49,7 @@ class PasswordLink(Shape, frozen=True, kw_only=True):
     mailed_to: str
 
 
-class Reason(Shape, frozen=True, kw_only=True):
+class ReasonOfReset(Shape, frozen=True, kw_only=True):
     reason: Text = ""
 
 
@@ -97,7 +97,9 @@ async def make_password_link(
 
 
 @operation(status=HTTP_200_OK)
-async def reset_factor(request: WebRequest, name: FromPath[str], data: JSONBody[Reason]) -> Ok:
+async def reset_factor(
+    request: WebRequest, name: FromPath[str], data: JSONBody[ReasonOfReset]
+) -> Ok:
     """Remove the app, the passkeys and the recovery codes of a user."""
     await reset_second_factor(name, actor=visitor_of(request).name, reason=data.reason)
     return Ok()
