@@ -44,7 +44,8 @@ def read_subject(
     if digest:
         return digest_subject(digest)
     if publisher:
-        return publisher_subject(publisher)
+        is_whole = publisher.strip().startswith("@") or "/" in publisher.strip().strip("/")
+        return publisher_subject(publisher if is_whole else f"{default_host}/{publisher.strip()}")
     where = read_blocked_source(source or "", path or "", default_host=default_host)
     return name_subject(where, name) if name else source_subject(where)
 

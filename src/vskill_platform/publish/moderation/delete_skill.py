@@ -140,13 +140,14 @@ async def _look(
 
 def _why_kept(skill: PublishedSkill, gone: Sequence[SkillVersion], installs: int) -> str:
     if skill.down:
-        return f"{skill.slug} was taken down, so only an admin can delete it"
+        return f"the skill {skill.slug} was taken down, so only an admin can delete it"
     is_new = all(get_now() - item.published_at <= OWNER_DELETES_WITHIN for item in gone)
     if skill.is_private or not installs or is_new:
         return ""
     return (
-        f"{skill.slug} was installed {count_of(installs, 'time')}, and its owner can delete only "
-        "what was published in the last 72 hours; deprecate or yank it instead, or ask an admin"
+        f"the skill {skill.slug} was installed {count_of(installs, 'time')}; its owner can delete "
+        "only what was published in the last 72 hours; deprecate or yank it instead, or ask "
+        "an admin"
     )
 
 

@@ -118,7 +118,7 @@ class Parsed(msgspec.Struct, frozen=True):
 def parse_markdown(text: str) -> Parsed:
     """Parse an untrusted document; takes little more than a second in the worst case."""
     if len(text) > MAX_CHARACTERS:
-        return Parsed([], f"It is longer than {MAX_CHARACTERS:,} characters.")
+        return Parsed([], f"This document is longer than {MAX_CHARACTERS:,} characters.")
     env = {_DEADLINE: time.monotonic() + MAX_SECONDS}
     try:
         return Parsed(_PARSER.parse(text.removeprefix("\ufeff"), env))

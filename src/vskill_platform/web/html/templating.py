@@ -65,6 +65,14 @@ _UNITS = (
 )
 _THRESHOLD = re.compile(r"\b(review_at|reject_at) = (\w+)")
 _FOR = {"review_at": "review", "reject_at": "rejection"}
+#: Why a finding counts less, by what its scan has recorded.
+_ROLES = {
+    "reference": "in a file that the instructions link to",
+    "document": "in a document that the instructions do not link to",
+    "sample": "in a test or a sample",
+    "quoted": "quoted or in a table",
+    "script": "in a script",
+}
 _KIB = 1024
 #: Characters of a description that the head of a page shows; three lines on a phone hold fewer.
 _LEAD = 240
@@ -109,6 +117,7 @@ def build_templates() -> JinjaTemplateEngine:
         "shown": shown,
         "sentence": sentence,
         "decision_words": decision_words,
+        "lowered_words": lowered_words,
         "without_state": lambda text: text.removeprefix("needs review: "),
         "places": lambda finding: [*finding.evidence[:1], *other_places(finding)],
         "skill_url": skill_url,
@@ -135,6 +144,11 @@ def sentence(text: str, limit: int = 1000) -> Markup:
         return Markup("`").join(parts)
     code = Markup("<code>{}</code>")
     return Markup().join(code.format(part) if at % 2 else part for at, part in enumerate(parts))
+
+
+def lowered_words(why: str) -> str:
+    """Say why a finding counts less: scans record the role of the place, or a whole sentence."""
+    return _ROLES.get(why.removeprefix("role="), why)
 
 
 def decision_words(clause: str) -> str:

@@ -59,6 +59,7 @@ async def blocklist_page(request: WebRequest) -> Template:
         "find": find,
         "found": await _find_skills(request, find) if find else [],
         "max_listed": _MAX_LISTED,
+        "default_host": get_settings().default_host,
     }
     return admin_page(request, "admin/blocklist.html", context)
 

@@ -128,7 +128,8 @@ def _rows(lines: tuple[str, ...]) -> Iterator[_Row]:
         found = _HUNK.match(line)
         if found:
             old, new = int(found[1]), int(found[2])
-            yield _Row(None, None, "⋯", "gap")
+            if max(old, new) > 1:  # nothing is left out before the first line
+                yield _Row(None, None, "⋯", "gap")
             continue
         if line == NO_NEWLINE:
             yield _Row(None, None, line.removeprefix("\\ "), "gap")

@@ -44,6 +44,7 @@ from vskill_platform.web.skills.shapes import (
 from vskill_platform.web.skills.slugs import find_listed
 
 _MAX_VERSIONS = 100
+_CHANGELOGS = frozenset({"changelog.md", "changelog", "changes.md", "history.md"})
 Old = Annotated[str, QueryParameter(name="from", max_length=100)]
 New = Annotated[str, QueryParameter(name="to", max_length=100)]
 
@@ -66,8 +67,14 @@ async def skill_versions(request: WebRequest, opened: OpenSkill) -> Template:
         opened,
         "pages/skill_versions.html",
         "versions",
+        changelog=_find_changelog(opened.version),
         changes={row.version.number: _change(rows, place) for place, row in enumerate(rows)},
     )
+
+
+def _find_changelog(version: SkillVersion) -> str:
+    """Return the path of the publisher's changelog in a version; empty without one."""
+    return next((file.path for file in version.files if file.path.lower() in _CHANGELOGS), "")
 
 
 def _change(rows: tuple[VersionRow, ...], place: int) -> VersionChange:

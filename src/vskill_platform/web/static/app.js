@@ -369,6 +369,8 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest?.("[data-copy]");
   if (button) copyText(button);
   event.target.closest?.("[data-dismiss]")?.closest(".toast").remove();
+  const choice = event.target.closest?.("[data-check-all], [data-check-none]");
+  if (choice) for (const box of choice.form.querySelectorAll("input[type=checkbox]")) box.checked = "checkAll" in choice.dataset;
   if (event.target.closest?.("[data-shortcuts]")) document.getElementById("shortcuts").showModal();
 });
 /** Close the evidence of a capability as a menu closes: with Escape, or a click elsewhere. */

@@ -27,6 +27,7 @@ DIGEST = "ab" * 32
         ({"source": " @local/k28 "}, BlockKind.SOURCE, "upload:@local/k28"),
         ({"source": "/srv/skills"}, BlockKind.SOURCE, "/srv/skills"),
         ({"publisher": "GitHub.com/Ada/"}, BlockKind.PUBLISHER, "github.com/ada"),
+        ({"publisher": " Ada "}, BlockKind.PUBLISHER, "github.com/ada"),
         ({"publisher": "@ada", "source": "", "name": "", "path": ""}, BlockKind.PUBLISHER, "@ada"),
     ],
     ids=[
@@ -39,6 +40,7 @@ DIGEST = "ab" * 32
         "spaces",
         "here",
         "publisher",
+        "publisher here",
         "empty fields",
     ],
 )

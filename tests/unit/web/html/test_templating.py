@@ -10,6 +10,7 @@ from vskill_platform.web.html.templating import (
     first_sentences,
     group_runs,
     in_duration,
+    lowered_words,
     risk_words,
 )
 
@@ -52,6 +53,13 @@ def test_the_history_is_grouped_by_run_and_the_newest_is_first() -> None:
     ]  # fmt: skip
 
     assert [[event.number for event in run] for run in group_runs(history)] == [[4, 3], [2, 1, 0]]
+
+
+def test_why_a_finding_counts_less_is_said_in_words() -> None:
+    by_judge = "the judge (m) sees no harm in it: fine"
+
+    assert lowered_words("role=sample") == "in a test or a sample"
+    assert lowered_words(by_judge) == by_judge
 
 
 @pytest.mark.parametrize(

@@ -398,8 +398,8 @@ async def test_a_diff_shows_no_line_that_is_not_there(
         for name in more
     }
 
-    assert parts["new.md"].count("<tr") == 2  # the gap and the line
-    assert parts["open.md"].count("<tr") == 3
+    assert parts["new.md"].count("<tr") == 1  # nothing is left out before it
+    assert parts["open.md"].count("<tr") == 2
     assert "No newline at end of file" in parts["open.md"]
     assert (parts["empty.md"].count("<tr"), "an empty file" in parts["empty.md"]) == (0, True)
 
@@ -414,7 +414,7 @@ def test_a_diff_is_no_longer_than_a_page_takes() -> None:
 
     sizes = [sum(len(row.text) for part in page for row in part.rows) for page in pages]
     assert max(sizes) <= MAX_CHARACTERS
-    assert sum(len(part.rows) for page in pages for part in page) == 2 * len(lines)
+    assert sum(len(part.rows) for page in pages for part in page) == 2 * 900
     assert [part.change.path for part in pages[1]] == ["a.txt", "b.txt"]
     assert [part.is_continued for part in pages[1]] == [True, False]
 
@@ -429,12 +429,25 @@ async def test_a_long_diff_goes_on_on_the_next_page(
     last = (await client.get(f"{PAGE}/diff?page=2")).text
     beyond = (await client.get(f"{PAGE}/diff?page=9999999")).text
 
-    assert first.count('<tr class="add">') == MAX_ROWS - 1  # and the gap
+    assert first.count('<tr class="add">') == MAX_ROWS
     assert 'to=1.0.1&amp;page=2" rel="next"' in first
-    assert last.count('<tr class="add">') == 6
+    assert last.count('<tr class="add">') == 5
     assert "continued</span>" in last
     assert '<td class="line">1005</td>' in last
-    assert beyond.count('<tr class="add">') == 6
+    assert beyond.count('<tr class="add">') == 5
+
+
+async def test_the_versions_link_to_the_changelog_of_the_publisher(
+    client: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(env, tmp_path)
+    without = (await client.get(f"{PAGE}/versions")).text
+    await put_skill(env, tmp_path, files={**FILES, "CHANGELOG.md": "# 1.0.1\n"})
+
+    page = (await client.get(f"{PAGE}/versions")).text
+
+    assert f'href="{PAGE}/files/CHANGELOG.md"' in page
+    assert "Changelog of the publisher" not in without
 
 
 async def test_the_first_version_has_nothing_before_it(
