@@ -25,6 +25,7 @@ _MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 #: The prefix of the folder that the processes of a node share, and the file in it that is locked.
 _FOLDER, _LOCK = "vskill-metrics-", "lock"
 _REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+_CRON_BUCKETS = (0.1, 1, 10, 60, 600)
 _STAGE_BUCKETS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _COMMIT_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
 _GROUP_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -106,14 +107,14 @@ def start_metrics() -> None:
             "Commits that shared one transaction.",
             buckets=_GROUP_BUCKETS,
         ),
-        cron_runs=Counter("vskill_cron_runs", "Finished cron jobs.", ["job", "outcome"]),
+        cron_runs=Counter("vskill_cron_runs", "Finished cron jobs.", ["cron_job", "outcome"]),
         cron_seconds=Histogram(
-            "vskill_cron_seconds", "Time of a cron job.", ["job"], buckets=(0.1, 1, 10, 60, 600)
+            "vskill_cron_seconds", "Time of a cron job.", ["cron_job"], buckets=_CRON_BUCKETS
         ),
         cron_last_success=Gauge(
             "vskill_cron_last_success_timestamp_seconds",
             "When a cron job last succeeded on this node.",
-            ["job"],
+            ["cron_job"],
             multiprocess_mode="max",
         ),
         killed=Counter(
