@@ -52,7 +52,7 @@ SEARCHES = [
     "/api/v1/blocklist/check?name=N", "/api/v1/blocklist/check?name=@ada/N",
     "/api/v1/skills/N",
 ]  # fmt: skip
-_CHANGING = re.compile(r'req_[0-9a-f]{20}|name="csrf_token" value="[0-9a-f]{64}"')
+CHANGING = re.compile(r'req_[0-9a-f]{20}|name="csrf_token" value="[0-9a-f]{64}"')
 
 
 async def published(process: Process, folder: Path, *, is_private: bool) -> Journey:
@@ -86,7 +86,7 @@ async def client(hidden: Journey, bound: WorkerEnv) -> AsyncIterator[AsyncClient
 
 async def look(client: AsyncClient, path: str) -> tuple[int, str]:
     answer = await client.get(path, headers={"Accept": "text/html"}, follow_redirects=True)
-    return answer.status_code, _CHANGING.sub("", answer.text)
+    return answer.status_code, CHANGING.sub("", answer.text)
 
 
 async def count(client: AsyncClient) -> int:
