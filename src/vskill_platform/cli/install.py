@@ -67,7 +67,7 @@ def install(  # noqa: PLR0913 - each is an option
             confirm_plans(scope, plans, yes=yes, as_json=as_json)
         else:
             with waiting("checking the lock file", quiet=as_json):
-                plans = run.plan_locked(agents, frozen=frozen)
+                plans = run.plan_locked(agents)
         run.apply(plans, keep_lock=frozen)
     _report(scope, plans, as_json=as_json)
     if names and not as_json and not any(one.agents for one in plans[0].skill.folders):

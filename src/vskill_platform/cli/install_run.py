@@ -38,7 +38,13 @@ from vskill_platform.client.registry import Registry
 from vskill_platform.client.scope import InstallScope, SkillsFolder
 from vskill_platform.client.used_registries import remember_used_registry
 from vskill_platform.client.version_range import VersionRange
-from vskill_platform.errors import NotAllowed, NotFound, RegistryUnavailable, VskillError
+from vskill_platform.errors import (
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    RegistryUnavailable,
+    VskillError,
+)
 
 
 class InstallRun:
@@ -76,12 +82,13 @@ class InstallRun:
             except RegistryUnavailable as error:
                 plan = self._plan_without_answer(name, span, error)
             plans.append(plan)
+        plans = _once_each(plans)
         _check_distinct(self.scope, plans)
         if self._chosen:
             remember_used_registry(self._chosen.url, ENVIRON)
         return plans
 
-    def plan_locked(self, agents: tuple[str, ...], *, frozen: bool) -> list[Planned]:
+    def plan_locked(self, agents: tuple[str, ...]) -> list[Planned]:
         if not self.locked:
             raise NotFound(
                 f"there is nothing to install: {self.scope.lock} "
@@ -94,7 +101,7 @@ class InstallRun:
         if self._is_offline:
             warn("offline: not checked whether these skills have been blocked or yanked since")
         else:
-            self._check_not_blocked([plan for plan in plans if not plan.is_current or frozen])
+            self._check_not_blocked(plans)
         return plans
 
     def plan_updates(self, names: Sequence[str]) -> tuple[list[Planned], list[VskillError]]:
@@ -166,10 +173,10 @@ class InstallRun:
         registries = {plan.skill.slug: self._registries.of(plan.skill) for plan in plans}
         skills = [plan.skill for plan in plans]
         found = settle_all(lambda skill: check_installed(registries[skill.slug], skill), skills)
-        for skill, status in zip(skills, found, strict=True):
+        for plan, status in zip(plans, found, strict=True):
+            skill = plan.skill
             if isinstance(status, RegistryUnavailable):
-                is_kept = self._cache.find(skill.archive_sha256) is not None
-                if not is_kept:
+                if not plan.is_current and self._cache.find(skill.archive_sha256) is None:
                     raise status
                 warn(f"{status}. Not checked whether {skill.slug} was blocked since")
             elif isinstance(status, VskillError):
@@ -183,6 +190,20 @@ class InstallRun:
 def _with_folders(skill: LockedSkill, folders: Iterable[SkillsFolder]) -> LockedSkill:
     joined = {folder.path: folder for folder in (*folders, *skill.folders)}
     return msgspec.structs.replace(skill, folders=tuple(joined[path] for path in sorted(joined)))
+
+
+def _once_each(plans: Sequence[Planned]) -> list[Planned]:
+    """Return one plan of each skill; a skill can be installed in one version only."""
+    found: dict[str, Planned] = {}
+    for plan in plans:
+        skill = plan.skill
+        other = found.setdefault(skill.slug, plan).skill
+        if (other.version, other.range) != (skill.version, skill.range):
+            raise InvalidInput(
+                f"{skill.slug} is named twice, as {other.range} ({other.version}) and as "
+                f"{skill.range} ({skill.version}); name it once"
+            )
+    return list(found.values())
 
 
 def _check_distinct(scope: InstallScope, plans: Sequence[Planned]) -> None:

@@ -236,7 +236,7 @@ async def test_frozen_refuses_everything_but_the_lock_file(
     assert "local changes" in said(changed)
 
 
-async def test_frozen_refuses_what_was_blocked_since(
+async def test_no_command_accepts_what_was_blocked_since(
     run: Run, served: Served, project: Path
 ) -> None:
     await run("install", SLUG)
@@ -244,11 +244,39 @@ async def test_frozen_refuses_what_was_blocked_since(
     digest = locked["skill"][0]["content_hash"]
     await block(digest_subject(digest), reason="it steals", actor="cyd")
 
-    for command in (["install", "--frozen"], ["install", SLUG], ["update"], ["verify"]):
+    for command in (
+        ["install", "--frozen"], ["install"], ["install", SLUG], ["update"], ["verify"],
+    ):  # fmt: skip
         refused = await run(*command)
 
         assert refused.exit_code == 1
         assert "it steals" in said(refused)
+
+
+async def test_a_skill_named_twice_is_installed_once_and_in_one_version(
+    run: Run, served: Served, project: Path, tmp_path: Path
+) -> None:
+    await publish_next(served, tmp_path)
+
+    same = await run("install", "tidy", SLUG)
+    other = await run("install", SLUG, f"{SLUG}@1.0.0")
+
+    assert (same.exit_code, same.stdout.count("Installed")) == (0, 1)
+    assert other.exit_code == 1
+    assert f"{SLUG} is named twice, as latest (1.0.1) and as 1.0.0 (1.0.0)" in said(other)
+
+
+async def test_installed_files_are_enough_if_the_registry_does_not_answer(
+    run: Run, wire: Wire, project: Path
+) -> None:
+    await run("install", SLUG)
+    await in_thread(_delete, project.parent / ".cache")
+    wire.cut()
+
+    done = await run("install")
+
+    assert (done.exit_code, done.stdout) == (0, f"{SLUG} 1.0.0 is up to date\n")
+    assert "Not checked whether" in done.stderr
 
 
 async def test_a_locked_version_is_installed_offline_from_the_cache(
