@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -273,6 +274,6 @@ def _checked_types(types: Sequence[str], namespace: str) -> tuple[str, ...]:
 
 
 def _where(endpoint: WebhookEndpoint) -> str:
-    # Without its path, which may contain a secret of the receiver.
-    scheme, _, rest = endpoint.url.partition("://")
-    return f"{endpoint.namespace or 'the whole registry'}: {scheme}://{rest.partition('/')[0]}"
+    # Without its path and query, which may contain a secret of the receiver.
+    parts = urlsplit(endpoint.url)
+    return f"{endpoint.namespace or 'the whole registry'}: {parts.scheme}://{parts.netloc}"

@@ -1,5 +1,6 @@
 """The body of a webhook, in the shape that the receiver reads: standard, Slack or Teams."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -35,6 +36,8 @@ _TITLES = {
     _E.TEST: "This is a test",
 }
 _MAX_NAME, _MAX_REASON = 150, 500
+#: Mattermost notifies everybody at these words; a space without width separates them.
+_CHANNELS = re.compile(r"@(?=(?:channel|here|all|everyone)\b)", re.IGNORECASE)
 
 
 def build_payload(event: Event, shape: PayloadShape) -> bytes:
@@ -75,7 +78,8 @@ def _slack(event: Event) -> dict[str, Any]:
 
 def _escape_slack(text: str) -> str:
     """Escape what would mention people or channels, or look like a link."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _CHANNELS.sub("@\u200b", escaped)
 
 
 def _teams(event: Event) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from vskill_platform.publish.moderation.user_reports import report_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.settings import load_settings
+from vskill_platform.stores.audit_store import list_audit
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.event_feed import get_event_cursor, write_event_cursor
 from vskill_platform.stores.webhook_store import (
@@ -543,6 +544,33 @@ async def test_slack_and_teams_get_their_own_shapes_without_markup_of_strangers(
     assert card["contentType"] == "application/vnd.microsoft.card.adaptive"
     facts = {fact["title"]: fact["value"] for fact in card["content"]["body"][1]["facts"]}
     assert facts["Reason"] == r"<!channel> \[x\]\(http://e\)"
+
+
+async def test_no_text_of_strangers_notifies_a_channel(receiver: Receiver, ada: User) -> None:
+    # Mattermost, which reads the shape of Slack, has mentions without brackets.
+    chosen = EndpointChange(shape=PayloadShape.SLACK, types=["submission.rejected"])
+    await an_endpoint(receiver, ada, chosen=chosen)
+    why = "@channel @Here @all look, not @acme/notes or ada@all.example"
+    await moved(await submitted(), _S.TIER1_SCANNING, _S.TIER1_FAILED, reason=why)
+
+    await send_events()
+
+    (slack,) = (one.json for one in receiver.got)
+    said = slack["blocks"][0]["text"]["text"]
+    assert "Reason: @\u200bchannel @\u200bHere @\u200ball look, not @acme/notes or ada@" in said
+
+
+async def test_the_audit_log_has_the_host_of_an_endpoint_and_none_of_its_secrets(
+    receiver: Receiver, ada: User
+) -> None:
+    paths = ("/T0/SECRET", "?token=SECRET", "/x?token=SECRET#SECRET")
+    urls = [f"https://hooks.example{path}" for path in paths]
+
+    for url in urls:
+        await add_endpoint(url, namespace="ada", owner=signed_in(ada), chosen=NOTHING_CHOSEN)
+
+    said = [one.outcome for one in (await list_audit()).records if one.action == "webhook add"]
+    assert said == ["ada: https://hooks.example"] * len(urls)
 
 
 async def test_the_job_runs_as_soon_as_something_happens(
