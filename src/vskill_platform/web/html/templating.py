@@ -73,6 +73,8 @@ _ROLES = {
     "quoted": "quoted or in a table",
     "script": "in a script",
 }
+#: The first word is an id, a slug or a setting, such as sub_1 or ada/notes.
+_NAME_FIRST = re.compile(r"\S+[_/]\w")
 _KIB = 1024
 #: Characters of a description that the head of a page shows; three lines on a phone hold fewer.
 _LEAD = 240
@@ -138,8 +140,9 @@ def build_templates() -> JinjaTemplateEngine:
 
 
 def sentence(text: str, limit: int = 1000) -> Markup:
-    """Capitalize a message, and show text in backticks as code."""
-    parts = shown(text[:1].upper() + text[1:], limit).split("`")
+    """Capitalize a message unless it starts with a name, and show text in backticks as code."""
+    is_name = _NAME_FIRST.match(text)
+    parts = shown(text if is_name else text[:1].upper() + text[1:], limit).split("`")
     if len(parts) % 2 == 0:  # unbalanced backticks
         return Markup("`").join(parts)
     code = Markup("<code>{}</code>")

@@ -12,6 +12,7 @@ from vskill_platform.web.html.templating import (
     in_duration,
     lowered_words,
     risk_words,
+    sentence,
 )
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -53,6 +54,15 @@ def test_the_history_is_grouped_by_run_and_the_newest_is_first() -> None:
     ]  # fmt: skip
 
     assert [[event.number for event in run] for run in group_runs(history)] == [[4, 3], [2, 1, 0]]
+
+
+def test_a_message_is_capitalized_unless_it_starts_with_a_name() -> None:
+    texts = ("the skill is new", "sub_1 is unknown", "ada/notes was renamed", "`a_b` is wrong")
+
+    assert [sentence(text) for text in texts] == [
+        "The skill is new", "sub_1 is unknown", "ada/notes was renamed",
+        "<code>a_b</code> is wrong",
+    ]  # fmt: skip
 
 
 def test_why_a_finding_counts_less_is_said_in_words() -> None:

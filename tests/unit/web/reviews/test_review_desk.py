@@ -180,6 +180,20 @@ async def test_a_refused_decision_keeps_what_was_typed(registry: Registry, tmp_p
     assert 'value="read &#34;all&#34; &amp; fine"' in page
 
 
+async def test_the_reason_of_a_reviewer_who_comes_second_is_shown(
+    registry: Registry, tmp_path: Path
+) -> None:
+    waiting = await put_review(tmp_path)
+    rae = await an_operator(registry, Role.REVIEWER)
+    await _approve(rae, waiting)
+
+    late = await rae.post(f"{_page(waiting)}/reject", reason="mine & late", digest=waiting.digest)
+    page = await rae.see(late.headers["location"])
+
+    assert "The reason that you wrote was not saved" in page
+    assert "mine &amp; late" in page
+
+
 async def test_what_was_typed_is_kept_while_somebody_signs_in_again(
     registry: Registry, tmp_path: Path
 ) -> None:
