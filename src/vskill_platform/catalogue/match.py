@@ -83,6 +83,7 @@ class Expressions(msgspec.Struct, frozen=True, kw_only=True):
         return str(getattr(self, way))
 
 
+@lru_cache(_REMEMBERED)
 def mark(facet: Facet, value: str) -> str:
     """Return the mark of a filter's value; a digest, because a value can be any text."""
     digest = hashlib.blake2b(value.encode(errors="replace"), digest_size=12).hexdigest()

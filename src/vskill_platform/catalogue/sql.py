@@ -1,8 +1,9 @@
 """Load the named SQL queries of the search index, with helpers to run them."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -13,7 +14,10 @@ from vskill_platform.engines.sql_file import load_queries
 from vskill_platform.errors import EngineError
 
 log = get_logger(__name__)
+_encode = msgspec.json.Encoder().encode
 
+#: Cache size; a submission is named by its row and by each of its events.
+_REMEMBERED = 20_000
 #: More than the logarithm of any number of records.
 _ID_BITS = 60
 
@@ -44,6 +48,7 @@ def skipped_if_malformed(**which: Any) -> Iterator[Attempt]:
         log.warning("record not indexed", **which, error=str(error))
 
 
+@lru_cache(_REMEMBERED)
 def submission_key(submission_id: str) -> int:
     """Return a number for an id, to save space in rows that refer to a submission."""
     digest = hashlib.blake2b(submission_id.encode(errors="replace"), digest_size=8).digest()
@@ -61,6 +66,49 @@ def ids_near(preferred: int, name: str) -> Iterator[int]:
         digest = hashlib.blake2b(f"{width}:{name}".encode(errors="replace"), digest_size=8).digest()
         yield preferred + 1 + int.from_bytes(digest) % (1 << width)
     raise EngineError(f"there is no free id for {name}")
+
+
+class Rows:
+    """Which records have which rows of a table: read for many at once, and kept while they change.
+
+    The rows themselves are written at the end, so nothing may ask the table about them before.
+    """
+
+    def __init__(
+        self, connection: apsw.Connection, table: str, names: Collection[str], ids: Collection[int]
+    ) -> None:
+        """Read the rows of records by their *names*, and those that have one of *ids*."""
+        self._connection, self._table = connection, table
+        self._known: dict[str, tuple[int, bytes]] = {}
+        for name, row_id, digest in self._read("rows_of", list(names)):
+            self._known[name] = (row_id, digest)
+        self._at: dict[int, str | None] = dict.fromkeys(ids)
+        self._at |= dict(self._read("rows_at", list(ids)))
+
+    def find(self, name: str) -> tuple[int, bytes] | None:
+        """Return the id and the digest of a record, if it has a row."""
+        return self._known.get(name)
+
+    def put(self, name: str, row_id: int, digest: bytes) -> None:
+        self._known[name] = (row_id, digest)
+        self._at[row_id] = name
+
+    def remove(self, name: str) -> None:
+        row_id, _ = self._known.pop(name)
+        self._at[row_id] = None
+
+    def free_id(self, preferred: int, name: str) -> int:
+        """Return the preferred id, or a free one near it if another record has it."""
+        return next(one for one in ids_near(preferred, name) if self.name_at(one) in {None, name})
+
+    def name_at(self, row_id: int) -> str | None:
+        if row_id not in self._at:
+            self._at[row_id] = next((name for _, name in self._read("rows_at", [row_id])), None)
+        return self._at[row_id]
+
+    def _read(self, query: str, wanted: list[Any]) -> list[Any]:
+        filled = WRITE[f"{self._table}_{query}"]
+        return self._connection.execute(filled, {"wanted": _encode(wanted).decode()}).fetchall()
 
 
 def one_row(connection: apsw.Connection, query: str, **bindings: Any) -> Any:

@@ -7,6 +7,7 @@ not kept, so that a correction never shows one.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 import apsw
@@ -58,6 +59,8 @@ _ENDING = 6
 _SHORTEST_PART = 2
 #: How many of the words whose letters differ least are compared letter by letter.
 _COMPARED = 60
+#: Cache size; most skills use the same words.
+_REMEMBERED = 20_000
 #: Greater than any letter.
 _LAST = chr(0x10FFFF)
 _encode = msgspec.json.Encoder().encode
@@ -86,7 +89,7 @@ _SIMILAR = msgspec.json.Decoder(list[list[_Similar]])
 def vocabulary_of(hit: SkillHit) -> list[str]:
     """Return the distinct words of a skill that a typo can be corrected to."""
     found = words_of(" ".join((hit.name, hit.slug, hit.description, *hit.tags)))
-    return [word for word in dict.fromkeys(found) if _is_kept(word)]
+    return [word for word in set(found) if _is_kept(word)]
 
 
 def count_words(connection: apsw.Connection, changes: Mapping[str, int]) -> None:
@@ -242,6 +245,7 @@ def edit_distance(one: str, other: str, most: int) -> int:
     return best + 1
 
 
+@lru_cache(_REMEMBERED)
 def _is_kept(word: str) -> bool:
     return _SHORTEST <= len(word) <= _LONGEST and word.isalpha()
 
@@ -297,6 +301,7 @@ def _swapped(word: str, at: int) -> str:
     return word[: at - 1] + word[at : at + 1] + word[at - 1 : at] + word[at + 1 :]
 
 
+@lru_cache(_REMEMBERED)
 def _letters(word: str) -> int:
     """Return which letters a word has, as bits."""
     return sum({1 << (ord(letter) % 32) for letter in word})

@@ -5,11 +5,11 @@ SET revision = :revision, current_at = :current_at, checkpoint = :checkpoint, is
 -- name: read_state
 SELECT revision, current_at, checkpoint, is_built FROM state
 
--- name: find_skill
-SELECT id, found_by FROM skill WHERE slug = :slug
+-- name: skill_rows_of
+SELECT slug, id, found_by FROM skill WHERE slug IN (SELECT value FROM json_each(:wanted))
 
--- name: slug_at
-SELECT slug FROM skill WHERE id = :id
+-- name: skill_rows_at
+SELECT id, slug FROM skill WHERE id IN (SELECT value FROM json_each(:wanted))
 
 -- name: put_skill
 INSERT INTO skill (
@@ -109,11 +109,12 @@ SELECT slug FROM skill_down WHERE slug > :after AND (:through IS NULL OR slug <=
 -- name: some_slugs
 SELECT slug FROM skill WHERE slug > :after ORDER BY slug LIMIT :limit
 
--- name: find_submission
-SELECT id, found_by FROM submission WHERE submission_id = :submission_id
+-- name: submission_rows_of
+SELECT submission_id, id, found_by FROM submission
+WHERE submission_id IN (SELECT value FROM json_each(:wanted))
 
--- name: submission_at
-SELECT submission_id FROM submission WHERE id = :id
+-- name: submission_rows_at
+SELECT id, submission_id FROM submission WHERE id IN (SELECT value FROM json_each(:wanted))
 
 -- name: put_submission
 INSERT INTO submission (

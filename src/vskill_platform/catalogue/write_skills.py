@@ -25,7 +25,7 @@ from vskill_platform.catalogue.query import SkillHit, TakenDownSkill
 from vskill_platform.catalogue.rank import rank
 from vskill_platform.catalogue.sql import (
     WRITE,
-    ids_near,
+    Rows,
     one_row,
     skipped_if_malformed,
     submission_key,
@@ -194,6 +194,7 @@ class _Moved(msgspec.Struct):
     forget: list[int] = msgspec.field(default_factory=list)
     learn: list[tuple[int, SkillText]] = msgspec.field(default_factory=list)
     #: Rows of each table, written at the end as well.
+    skills: list[dict[str, Any]] = msgspec.field(default_factory=list)
     hits: list[tuple[int, str]] = msgspec.field(default_factory=list)
     tags: list[tuple[int, str, int]] = msgspec.field(default_factory=list)
     agents: list[tuple[int, str, int]] = msgspec.field(default_factory=list)
@@ -205,32 +206,36 @@ class _Moved(msgspec.Struct):
 def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
     """Write changes; return whether the matches or totals of a query may have changed."""
     moved = _Moved()
-    shown_again = [*changes.gone, *(facts.skill.slug for facts in changes.listed)]
+    gone, listed = list(changes.gone), []
+    shown_again = [*gone, *(facts.skill.slug for facts in changes.listed)]
     connection.execute(WRITE["delete_down"], {"slugs": _encode(shown_again).decode()})
-    for slug in changes.gone:
-        _remove(connection, slug, moved)
+    for facts in changes.listed:
+        with skipped_if_malformed(slug=facts.skill.slug) as attempt:
+            listed.append(row_of(facts))
+        if attempt.has_failed:
+            gone.append(facts.skill.slug)
+    slugs = [*shown_again, *(skill.slug for skill in changes.down)]
+    rows = Rows(connection, "skill", slugs, [row.rank for row in listed])
+    for slug in [*gone, *(skill.slug for skill in changes.down)]:
+        _remove(connection, rows, slug, moved)
     for skill in changes.down:
-        _remove(connection, skill.slug, moved)
         with skipped_if_malformed(slug=skill.slug):
             _put_down(connection, skill)
-    for facts in changes.listed:
-        slug = facts.skill.slug
-        with skipped_if_malformed(slug=slug) as attempt:
-            _put(connection, row_of(facts), moved)
-        if attempt.has_failed:
-            _remove(connection, slug, moved)
+    for row in listed:
+        _put(connection, rows, row, moved)
     _write_rows(connection, moved)
     _tell_indexes(connection, moved)
     return bool(changes.down or moved.forget or moved.learn)
 
 
-def _put(connection: apsw.Connection, row: SkillRow, moved: _Moved) -> None:
-    known = one_row(connection, "find_skill", slug=row.hit.slug)
-    row_id = _free_id(connection, row.rank, row.hit.slug)
-    is_new = known != (row_id, row.digest)
-    if known and is_new:
-        _delete(connection, known[0], moved)
-    connection.execute(WRITE["put_skill"], {"id": row_id, **row.columns})
+def _put(connection: apsw.Connection, rows: Rows, row: SkillRow, moved: _Moved) -> None:
+    slug = row.hit.slug
+    row_id = rows.free_id(row.rank, slug)
+    is_new = rows.find(slug) != (row_id, row.digest)
+    if is_new:
+        _remove(connection, rows, slug, moved)
+        rows.put(slug, row_id, row.digest)
+    moved.skills.append({"id": row_id, **row.columns})
     moved.hits.append((row_id, row.shown))
     if not is_new:
         return
@@ -249,6 +254,7 @@ def _public_words(hit: SkillHit) -> list[str]:
 
 
 def _write_rows(connection: apsw.Connection, moved: _Moved) -> None:
+    connection.executemany(WRITE["put_skill"], moved.skills)
     rows: dict[str, Sequence[tuple[Any, ...]]] = {
         "put_skill_hits": moved.hits,
         "add_skill_tags": moved.tags,
@@ -275,17 +281,9 @@ def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
     count_words(connection, moved.words)
 
 
-def _free_id(connection: apsw.Connection, rank: int, slug: str) -> int:
-    """Return the preferred id, or a free one near it if another skill has it."""
-    return next(
-        row_id
-        for row_id in ids_near(rank, slug)
-        if (one_row(connection, "slug_at", id=row_id) or (slug,))[0] == slug
-    )
-
-
-def _remove(connection: apsw.Connection, slug: str, moved: _Moved) -> None:
-    if known := one_row(connection, "find_skill", slug=slug):
+def _remove(connection: apsw.Connection, rows: Rows, slug: str, moved: _Moved) -> None:
+    if known := rows.find(slug):
+        rows.remove(slug)
         _delete(connection, known[0], moved)
 
 

@@ -10,8 +10,7 @@ import msgspec
 
 from vskill_platform.catalogue.sql import (
     WRITE,
-    ids_near,
-    one_row,
+    Rows,
     skipped_if_malformed,
     submission_key,
 )
@@ -37,6 +36,7 @@ ENDS = TERMINAL_STATES | {SubmissionState.NEEDS_REVIEW}
 _NOT_SCANNING = frozenset({"fetch", "publish"})
 NO_SCORE = -1
 _MAX_INTEGER = 2**63 - 1
+_TOO_LARGE = "a number is too large for the index"
 _encode = msgspec.json.Encoder().encode
 _EventRow = tuple[int, int, int, str, int | None]
 
@@ -67,14 +67,21 @@ class _Ready(msgspec.Struct, frozen=True):
 
 
 def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -> None:
-    forget = [row_id for gone in changes.gone if (row_id := _remove(connection, gone)) is not None]
-    learn: list[tuple[int, str]] = []
+    submissions: list[_Ready] = []
     for facts in changes.submissions:
         with skipped_if_malformed(submission=facts.submission.id):
-            ready = _make_ready(facts)
-            row_id, is_known, is_new = _put(connection, ready)
-            forget += [row_id] if is_known and is_new else []
-            learn += [(row_id, ready.words)] if is_new else []
+            submissions.append(_make_ready(facts))
+    names = [*changes.gone, *(one.columns["submission_id"] for one in submissions)]
+    rows = Rows(connection, "submission", names, [one.preferred_id for one in submissions])
+    forget = [row_id for gone in changes.gone if (row_id := _remove(connection, rows, gone))]
+    learn: list[tuple[int, str]] = []
+    written: list[dict[str, Any]] = []
+    for ready in submissions:
+        row_id, is_known, is_new = _place(rows, ready)
+        written.append({"id": row_id, **ready.columns})
+        forget += [row_id] if is_known and is_new else []
+        learn += [(row_id, ready.words)] if is_new else []
+    connection.executemany(WRITE["put_submission"], written)
     _write_events(connection, changes)
     # At the end and all at once, as in write_skills.py.
     connection.executemany(WRITE["delete_submission_text"], [{"id": old} for old in sorted(forget)])
@@ -84,6 +91,8 @@ def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -
 
 def _make_ready(facts: SubmissionFacts) -> _Ready:
     submission, score = facts.submission, facts.score
+    if max(abs(submission.attempts), abs(score or 0)) > _MAX_INTEGER:
+        raise ValueError(_TOO_LARGE)
     words = _words(submission)
     digest = hashlib.blake2b(words.encode(), digest_size=8).digest()
     columns = {
@@ -109,12 +118,12 @@ def _make_ready(facts: SubmissionFacts) -> _Ready:
     return _Ready(_preferred_id(submission), words, digest, columns)
 
 
-def _put(connection: apsw.Connection, ready: _Ready) -> tuple[int, bool, bool]:
-    """Write one; return its id, whether it existed, and whether its words have changed."""
+def _place(rows: Rows, ready: _Ready) -> tuple[int, bool, bool]:
+    """Return the id of one, whether it existed, and whether its words have changed."""
     submission_id = ready.columns["submission_id"]
-    known = one_row(connection, "find_submission", submission_id=submission_id)
-    row_id = known[0] if known else _free_id(connection, ready.preferred_id, submission_id)
-    connection.execute(WRITE["put_submission"], {"id": row_id, **ready.columns})
+    known = rows.find(submission_id)
+    row_id = known[0] if known else rows.free_id(ready.preferred_id, submission_id)
+    rows.put(submission_id, row_id, ready.digest)
     return row_id, known is not None, known is None or known[1] != ready.digest
 
 
@@ -137,17 +146,13 @@ def _preferred_id(submission: Submission) -> int:
     return (_LAST_MOMENT - moment) << _ID_BITS | submission_key(submission.id) >> (63 - _ID_BITS)
 
 
-def _free_id(connection: apsw.Connection, preferred: int, submission_id: str) -> int:
-    ids = ids_near(preferred, submission_id)
-    return next(row_id for row_id in ids if not one_row(connection, "submission_at", id=row_id))
-
-
-def _remove(connection: apsw.Connection, submission_id: str) -> int | None:
-    known = one_row(connection, "find_submission", submission_id=submission_id)
+def _remove(connection: apsw.Connection, rows: Rows, submission_id: str) -> int | None:
+    known = rows.find(submission_id)
     if known is None:
         return None
+    rows.remove(submission_id)
     connection.execute(WRITE["delete_submission"], {"id": known[0]})
-    return int(known[0])
+    return known[0]
 
 
 def _write_events(connection: apsw.Connection, changes: SubmissionChanges) -> None:
@@ -174,7 +179,7 @@ def _event_row(event: StateEvent) -> _EventRow | None:
         return None
     micros = round(sum(scanning) * 1e6) if scanning else None
     if max(event.number, micros or 0) > _MAX_INTEGER:
-        raise ValueError("a number is too large for the index")
+        raise ValueError(_TOO_LARGE)
     return submission_key(event.submission_id), event.number, to_micros(event.at), state, micros
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.resources import files
-from typing import Any
 
 import apsw
 import msgspec
@@ -13,7 +12,7 @@ from tests.casts import a_published_skill, a_submission
 from tests.clocks import NOON
 from vskill_platform.catalogue import rank
 from vskill_platform.catalogue import write_submissions as write_submissions_module
-from vskill_platform.catalogue.sql import WRITE
+from vskill_platform.catalogue.sql import Rows
 from vskill_platform.catalogue.write_skills import SkillChanges, SkillFacts, write_skills
 from vskill_platform.catalogue.write_submissions import (
     SubmissionChanges,
@@ -36,17 +35,17 @@ def connection() -> Iterator[apsw.Connection]:
     opened.close()
 
 
-def count_runs(connection: apsw.Connection, query: str) -> list[str]:
-    """Return a list that gets an item for each time that a query is run."""
-    runs: list[str] = []
+def count_attempts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets each id that is tried."""
+    tried: list[int] = []
+    name_at = Rows.name_at
 
-    def note(_: apsw.Cursor, sql: str, __: Any) -> bool:
-        if sql.strip() == WRITE[query].strip():
-            runs.append(sql)
-        return True
+    def note(rows: Rows, row_id: int) -> str | None:
+        tried.append(row_id)
+        return name_at(rows, row_id)
 
-    connection.exec_trace = note
-    return runs
+    monkeypatch.setattr(Rows, "name_at", note)
+    return tried
 
 
 def test_skills_of_one_level_find_free_ids_although_there_are_more_than_it_has(
@@ -58,7 +57,7 @@ def test_skills_of_one_level_find_free_ids_although_there_are_more_than_it_has(
     changes = SkillChanges(
         listed=[SkillFacts(skill, trust, updated_at=NOON, installs=0) for skill in skills]
     )
-    attempts = count_runs(connection, "slug_at")
+    attempts = count_attempts(monkeypatch)
 
     write_skills(connection, changes)
 
@@ -81,10 +80,22 @@ def test_submissions_of_one_moment_find_free_ids(
         SubmissionFacts(msgspec.structs.replace(one, created_at=before), None)
         for one in submissions
     ]
-    attempts = count_runs(connection, "submission_at")
+    attempts = count_attempts(monkeypatch)
 
     write_submissions(connection, SubmissionChanges(submissions=facts))
 
     (rows,) = connection.execute("SELECT count(*) FROM submission").fetchall()
     assert rows == (RECORDS,)
     assert len(attempts) < MAX_ATTEMPTS
+
+
+def test_a_submission_with_a_number_that_no_index_holds_is_left_out_alone(
+    connection: apsw.Connection,
+) -> None:
+    good = a_submission(submission_id="sub_1")
+    bad = msgspec.structs.replace(a_submission(submission_id="sub_2"), attempts=2**64 - 1)
+    facts = [SubmissionFacts(bad, None), SubmissionFacts(good, None)]
+
+    write_submissions(connection, SubmissionChanges(submissions=facts))
+
+    assert connection.execute("SELECT submission_id FROM submission").fetchall() == [("sub_1",)]
