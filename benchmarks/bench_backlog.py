@@ -29,7 +29,8 @@ from vskill_platform.engines.ports import Engine
 from vskill_platform.queue.health import check_health
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit, get_queue, get_settings
-from vskill_platform.stores.submission_store import queue_submission, write_submission
+from vskill_platform.stores.submission_messages import queue_submission
+from vskill_platform.stores.submission_store import write_submission
 
 CLAIMED = 100_000
 FEW, MANY = 1_000, amount(CLAIMED, quick=20_000)

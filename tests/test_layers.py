@@ -50,7 +50,16 @@ _LEAVE_THE_LOOP = {
     "client/plan_installs.py",  # the client has no event loop
     "engines/sqlite/threads.py",  # a connection belongs to its thread
 }  # fmt: skip
-MAX_MODULE_LINES = 400
+MAX_MODULE_LINES = 350
+#: Larger, with a reason.
+LONGER_MODULES = {
+    "client/registry.py",  # one class: every request passes the same checks
+    "errors.py",  # one tree, which is read as a whole
+    "scan/collect/read_any_text.py",  # the patterns of languages that have no parser
+    "settings.py",  # one struct with the checks of its values
+}
+#: These folders have many small features; their modules stay shorter.
+SHORTER = {"catalogue": 300, "publish": 300, "web": 300}
 MAX_FUNCTION_LINES = 60
 
 
@@ -189,7 +198,12 @@ def test_a_public_type_name_has_one_meaning() -> None:
 
 
 def test_rooms_are_small() -> None:
-    modules = [path for path in SOURCES if path.read_text().count("\n") > MAX_MODULE_LINES]
+    modules = {
+        module.as_posix()
+        for module in (path.relative_to(PACKAGE) for path in SOURCES)
+        if (PACKAGE / module).read_text().count("\n")
+        > SHORTER.get(module.parts[0], MAX_MODULE_LINES)
+    }
     functions = [
         (path, node.name)
         for path in SOURCES
@@ -198,7 +212,7 @@ def test_rooms_are_small() -> None:
         and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
     ]
 
-    assert (modules, functions) == ([], [])
+    assert (modules, functions) == (LONGER_MODULES, [])
 
 
 def test_a_folder_has_two_modules_or_more() -> None:

@@ -14,9 +14,9 @@ from vskill_platform.engines.ports import QueueStats
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.stores.db import commit, get_queue
+from vskill_platform.stores.follow_submissions import follow_submission
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import (
-    follow_submission,
     get_history,
     get_submission,
     get_submission_index,

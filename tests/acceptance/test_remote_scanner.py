@@ -17,7 +17,7 @@ from tests.acceptance.records import wait_until_all_ended
 from tests.casts import a_skill_folder
 from tests.scanners import KEY, ScanService, an_answer, scan_service, signed
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.stores.submission_store import follow_submission
+from vskill_platform.stores.follow_submissions import follow_submission
 
 
 @pytest.fixture

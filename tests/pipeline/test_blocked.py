@@ -24,8 +24,9 @@ from vskill_platform.model.lookalike import name_marks
 from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation import block_skill
-from vskill_platform.publish.moderation.block_skill import block, unblock
+from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.publish.moderation.block_subject import read_blocked_source
+from vskill_platform.publish.moderation.unblock_skill import unblock
 from vskill_platform.publish.versions.find_version import find_archive, find_version
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv

@@ -19,9 +19,10 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.model.block import source_subject
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState
-from vskill_platform.publish.moderation.block_skill import block, unblock
+from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.publish.moderation.delete_skill import delete_skill
 from vskill_platform.publish.moderation.list_reviews import list_reviews
+from vskill_platform.publish.moderation.unblock_skill import unblock
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env

@@ -42,12 +42,8 @@ from vskill_platform.stores.judge_store import JUDGEMENT_TTL
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.skill_store import get_skill
-from vskill_platform.stores.submission_store import (
-    get_history,
-    get_submission,
-    queue_submission,
-    write_submission,
-)
+from vskill_platform.stores.submission_messages import queue_submission
+from vskill_platform.stores.submission_store import get_history, get_submission, write_submission
 
 S = SubmissionState
 #: One medium finding: tier 1 has doubts.

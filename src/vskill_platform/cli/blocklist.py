@@ -9,8 +9,9 @@ from vskill_platform.cli.run_command import current_settings, run_command
 from vskill_platform.cli.terminal import Console, echo, escape, print_json
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.block import Block, BlockSubject, subjects_of
-from vskill_platform.publish.moderation.block_skill import Blocked, Unblocked, block, unblock
+from vskill_platform.publish.moderation.block_skill import Blocked, block
 from vskill_platform.publish.moderation.block_subject import read_blocked_source, read_subject
+from vskill_platform.publish.moderation.unblock_skill import Unblocked, unblock
 from vskill_platform.stores.block_store import get_block, get_blocks, list_blocks
 
 

@@ -5,8 +5,8 @@ import click
 from vskill_platform.cli.tables import show_table
 from vskill_platform.cli.terminal import echo, print_json
 from vskill_platform.client.addresses import segment
+from vskill_platform.client.moderation_shapes import BlockAdded, BlockEntry, Blocklist, BlockRemoved
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.shapes import BlockAdded, BlockEntry, Blocklist, BlockRemoved
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.block import BlockSubject, subjects_of
 from vskill_platform.publish.moderation.block_subject import read_blocked_source, read_subject

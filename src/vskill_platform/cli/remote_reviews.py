@@ -16,8 +16,8 @@ from vskill_platform.cli.terminal import (
     print_json,
 )
 from vskill_platform.client.addresses import segment
+from vskill_platform.client.moderation_shapes import ReviewCase, Reviews, Ruled
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.shapes import ReviewCase, Reviews, Ruled
 from vskill_platform.errors import InvalidInput
 
 _REVIEWS = "/api/v1/reviews"

@@ -21,13 +21,15 @@ from vskill_platform.cli.terminal import (
 from vskill_platform.cron.schedule import RESCAN, run_job_now
 from vskill_platform.errors import NotFound, ScanError
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.moderation.rescan_requests import (
+    get_open_rescan_request,
+    write_rescan_request,
+)
 from vskill_platform.publish.moderation.rescan_skills import (
     RescanRun,
-    get_open_rescan_request,
     list_changed,
     list_due_skills,
     rescan_skills,
-    write_rescan_request,
 )
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit

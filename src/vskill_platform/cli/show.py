@@ -14,7 +14,7 @@ from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.submission import STUCK_STATES, StateEvent, Submission, SubmissionState
 from vskill_platform.model.verdict import BLOCKING, Finding, FindingKind, Report
 from vskill_platform.setting_values import format_duration
-from vskill_platform.stores.submission_store import follow_submission
+from vskill_platform.stores.follow_submissions import follow_submission
 
 _BAD = frozenset(
     {

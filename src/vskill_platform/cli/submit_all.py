@@ -21,7 +21,8 @@ from vskill_platform.model.source import Source
 from vskill_platform.model.submission import STUCK_STATES, Submission
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
-from vskill_platform.stores.submission_store import follow_submissions, get_submissions_fresh
+from vskill_platform.stores.follow_submissions import follow_submissions
+from vskill_platform.stores.submission_store import get_submissions_fresh
 
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
 

@@ -10,30 +10,22 @@ A run that finds a journal undoes the change: the process that wrote it was kill
 foreign repo is as untrusted as its lock file, so its paths pass the same checks.
 """
 
-import ctypes
-import errno
-import fcntl
 import os
 import secrets
 import shutil
 import stat
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
+from vskill_platform.client.atomic_folders import exchange, locked
 from vskill_platform.client.lock_file import place_of, read_text
 from vskill_platform.client.scope import STAGING, InstallScope, check_folder_name
-from vskill_platform.errors import Busy, ConfigError, InvalidInput
+from vskill_platform.errors import ConfigError, InvalidInput
 
 _JOURNAL_SUFFIX = ".journal"
-_MAX_WAIT_SECONDS = 60.0
-_POLL_SECONDS = 0.05
-_EXCHANGE = 2
-_HERE = -100
 
 #: Writes the files of a skill to a new folder.
 Write = Callable[[Path], None]
@@ -72,7 +64,7 @@ def exclusive(scope: InstallScope, *, on_wait: Callable[[], None] | None = None)
     folder = scope.lock.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder, on_wait):
+        with locked(folder, on_wait):
             recover(scope)
             yield
     except OSError as error:
@@ -178,7 +170,7 @@ def _lock_folders(scope: InstallScope, journal: _Journal, stack: ExitStack) -> N
     # Locked already, and a second lock would wait for the first.
     folders.discard(scope.lock.parent.resolve())
     for folder in sorted(folders):  # in one order, so that no two runs wait for each other
-        stack.enter_context(_locked(folder, None))
+        stack.enter_context(locked(folder, None))
 
 
 def _stage(scope: InstallScope, journal: _Journal, changes: Sequence[FolderChange]) -> _Journal:
@@ -204,7 +196,7 @@ def _put_in_place(scope: InstallScope, journal: _Journal, number: int, move: _Mo
             staged.rename(place)
     elif not move.new:
         place.rename(_replaced(scope, journal, number))
-    elif not _exchange(staged, place):
+    elif not exchange(staged, place):
         place.rename(_replaced(scope, journal, number))
         staged.rename(place)
 
@@ -215,7 +207,7 @@ def _take_back(scope: InstallScope, journal: _Journal, number: int, move: _Move)
     if not move.old and not move.new:
         return  # killed before anything was moved
     if move.new and _inode(place) == move.new:
-        if move.old and _inode(staged) == move.old and _exchange(staged, place):
+        if move.old and _inode(staged) == move.old and exchange(staged, place):
             return
         place.rename(staged.with_name(f"{number}.undone"))
     for kept in (staged, _replaced(scope, journal, number)):
@@ -234,7 +226,7 @@ def sweep_leftovers(scope: InstallScope, folders: Iterable[Path]) -> None:
         # A folder that cannot be written can still be listed.
         with suppress(OSError, ConfigError), exclusive(scope), ExitStack() as stack:
             if folder.resolve() != scope.lock.parent.resolve():
-                stack.enter_context(_locked(folder, None))
+                stack.enter_context(locked(folder, None))
             _sweep(folder)
 
 
@@ -304,54 +296,3 @@ def _inode(path: Path) -> int:
         return path.lstat().st_ino
     except FileNotFoundError:
         return 0
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step; False if the system cannot.
-
-    With two renames instead, the skill would be missing in between.
-    """
-    library = ctypes.CDLL(None, use_errno=True)
-    sys.audit("vskill_platform.exchange", str(one), str(other))
-    names = os.fsencode(one), os.fsencode(other)
-    if sys.platform == "darwin":
-        failed = library.renamex_np(*names, _EXCHANGE)
-    elif hasattr(library, "renameat2"):
-        failed = library.renameat2(_HERE, names[0], _HERE, names[1], _EXCHANGE)
-    else:
-        return False
-    if not failed:
-        return True
-    number = ctypes.get_errno()
-    if number in {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM}:
-        return False
-    raise OSError(number, os.strerror(number), str(other))
-
-
-@contextmanager
-def _locked(folder: Path, on_wait: Callable[[], None] | None) -> Iterator[None]:
-    """Lock a folder against other runs; nothing is left of the lock when the process ends."""
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        until = time.monotonic() + _MAX_WAIT_SECONDS
-        while not _try_lock(number):
-            if on_wait:
-                on_wait()
-                on_wait = None
-            if time.monotonic() > until:
-                raise Busy(
-                    f"another vskill-platform has been changing the skills in {folder} for more "
-                    f"than {_MAX_WAIT_SECONDS:.0f} seconds; try again when it has finished"
-                )
-            time.sleep(_POLL_SECONDS)
-        yield
-    finally:
-        os.close(number)
-
-
-def _try_lock(number: int) -> bool:
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

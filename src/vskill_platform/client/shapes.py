@@ -180,43 +180,6 @@ Diff = TypedDict(
 )
 
 
-class BlockEntry(TypedDict):
-    id: str
-    contentHash: str | None
-    sourceUrl: str | None
-    publisher: str | None
-    skillName: str
-    reason: str
-    discoveredAt: str
-
-
-class Blocklist(TypedDict):
-    entries: list[BlockEntry]
-
-
-class BlockAdded(TypedDict):
-    entry: BlockEntry
-    isNew: bool
-    takenDown: list[str]
-    ended: list[str]
-    message: str
-
-
-class BlockRemoved(TypedDict):
-    entry: BlockEntry
-    reopened: list[str]
-    stillBlocked: list[str]
-
-
-class BlockReason(TypedDict):
-    reason: NotRequired[str]
-
-
-class BlockCheck(TypedDict):
-    blocked: bool
-    entry: NotRequired[BlockReason | None]
-
-
 class ScanReport(TypedDict):
     verdict: Verdict
     score: int | None
@@ -224,44 +187,6 @@ class ScanReport(TypedDict):
     capabilities: Gained
     scanner: str
     ruleset: str
-
-
-class Review(TypedDict):
-    id: str
-    skillName: str
-    submitter: str
-    since: str
-    rule: str | None
-    decided: str
-
-
-class Reviews(TypedDict):
-    reviews: list[Review]
-
-
-class CaseFile(TypedDict):
-    path: str
-    size: int
-
-
-class ReviewCase(TypedDict):
-    id: str
-    skillName: str
-    state: str
-    repoUrl: str
-    skillPath: str
-    submitter: str
-    digest: str
-    published: str | None
-    gained: Gained
-    report: ScanReport | None
-    files: list[CaseFile]
-
-
-class Ruled(TypedDict):
-    id: str
-    state: str
-    reason: str
 
 
 class StateChange(TypedDict):

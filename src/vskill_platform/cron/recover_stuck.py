@@ -14,11 +14,11 @@ from vskill_platform.model.submission import Cause, Submission, SubmissionState,
 from vskill_platform.stores.db import commit, get_now, get_queue, get_settings
 from vskill_platform.stores.end_submission import reject_submission, unverified
 from vskill_platform.stores.records import Stored
+from vskill_platform.stores.submission_messages import queue_submission
 from vskill_platform.stores.submission_store import (
     get_submission,
     get_submissions_fresh,
     list_overdue_ids,
-    queue_submission,
     write_submission,
 )
 

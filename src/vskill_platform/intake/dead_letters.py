@@ -7,12 +7,8 @@ from vskill_platform.model.submission import STUCK_STATES, Cause, Submission, re
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.background_store import forget_failure, read_background
 from vskill_platform.stores.db import commit, get_now, get_queue
-from vskill_platform.stores.submission_store import (
-    get_submission,
-    is_submission_message,
-    read_message,
-    write_submission,
-)
+from vskill_platform.stores.submission_messages import is_submission_message, read_message
+from vskill_platform.stores.submission_store import get_submission, write_submission
 
 
 async def requeue_dead_letter(message_id: int, *, actor: str) -> Submission | None:

@@ -22,10 +22,10 @@ from vskill_platform.model.submission import (
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now
 from vskill_platform.stores.records import Stored
+from vskill_platform.stores.submission_messages import queue_submission
 from vskill_platform.stores.submission_store import (
     get_stuck_submissions,
     get_submission,
-    queue_submission,
     write_submission,
 )
 from vskill_platform.stores.upload_store import get_upload

@@ -29,11 +29,11 @@ from vskill_platform.stores.end_submission import block_submission, why_blocked
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import expect_skill, find_skill
 from vskill_platform.stores.source_submissions import list_skills_of
+from vskill_platform.stores.submission_messages import queue_submission
 from vskill_platform.stores.submission_store import (
     get_source_owner,
     get_submission,
     new_submission_id,
-    queue_submission,
     write_beginning,
     write_new_submission,
     write_submission,

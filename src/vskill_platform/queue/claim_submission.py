@@ -20,10 +20,10 @@ from vskill_platform.model.submission import (
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.end_submission import end_if_blocked
 from vskill_platform.stores.records import Stored
+from vskill_platform.stores.submission_messages import read_message
 from vskill_platform.stores.submission_store import (
     expect_submission,
     get_submission,
-    read_message,
     write_submission,
 )
 

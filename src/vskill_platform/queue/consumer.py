@@ -31,7 +31,7 @@ from vskill_platform.queue.scan_slots import message_limit
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import get_settings
-from vskill_platform.stores.submission_store import is_submission_message
+from vskill_platform.stores.submission_messages import is_submission_message
 
 log = get_logger(__name__)
 

@@ -49,10 +49,10 @@ from vskill_platform.stores.end_submission import (
 )
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import get_report, write_report
+from vskill_platform.stores.submission_messages import read_message
 from vskill_platform.stores.submission_store import (
     expect_submission,
     get_submission,
-    read_message,
     write_submission,
 )
 

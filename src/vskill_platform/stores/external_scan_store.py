@@ -31,11 +31,8 @@ from vskill_platform.stores.records import (
     list_all_keys,
     read_each,
 )
-from vskill_platform.stores.submission_store import (
-    get_submission,
-    queue_submission,
-    write_submission,
-)
+from vskill_platform.stores.submission_messages import queue_submission
+from vskill_platform.stores.submission_store import get_submission, write_submission
 
 _EXTERNAL_SCAN = "extscan:"
 _USED = "extscan-heard:"

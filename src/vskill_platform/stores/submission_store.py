@@ -1,4 +1,4 @@
-"""Submissions: the record, the owner of a source, the history, and the queue message."""
+"""Submissions: the record, the owner of a source, and the history."""
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -8,11 +8,9 @@ import msgspec
 
 from vskill_platform.base.settle import READS_AT_ONCE, settle
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put, Send
-from vskill_platform.errors import RecordMalformed
+from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import (
-    STUCK_STATES,
     TERMINAL_STATES,
     StateEvent,
     StuckSubmission,
@@ -21,7 +19,7 @@ from vskill_platform.model.submission import (
     deadline,
     is_stuck,
 )
-from vskill_platform.stores.db import bound_env, get_kv, get_settings
+from vskill_platform.stores.db import get_kv, get_settings
 from vskill_platform.stores.records import (
     Stored,
     decode,
@@ -32,6 +30,7 @@ from vskill_platform.stores.records import (
     read_each,
     read_found,
 )
+from vskill_platform.stores.submission_messages import queue_submission
 
 log = get_logger(__name__)
 
@@ -52,12 +51,6 @@ _LONG_AFTER = NEVER - timedelta(days=1)
 class SubmissionPage(msgspec.Struct, frozen=True):
     submissions: list[Submission]
     cursor: str | None
-
-
-class SubmissionMessage(msgspec.Struct, frozen=True, tag="process_submission"):
-    """The content of a queue message; the record itself stays in the store."""
-
-    submission_id: str
 
 
 def new_submission_id(now: datetime) -> str:
@@ -84,14 +77,14 @@ async def get_submission(submission_id: str) -> Stored[Submission] | None:
 async def get_submissions_fresh(submission_ids: Sequence[str]) -> list[Submission]:
     """Return the current records, read at once; missing ones are skipped."""
     return await read_each(
-        [SUBMISSION + submission_id for submission_id in submission_ids], _decode_submission
+        [SUBMISSION + submission_id for submission_id in submission_ids], decode_submission
     )
 
 
 async def read_submissions(submission_ids: Sequence[str]) -> dict[str, Submission]:
     """Return the existing records, read at once."""
     keys = [SUBMISSION + submission_id for submission_id in submission_ids]
-    found = await read_found(keys, _decode_submission)
+    found = await read_found(keys, decode_submission)
     return {key[len(SUBMISSION) :]: submission for key, submission in found.items()}
 
 
@@ -114,46 +107,6 @@ async def iterate_events() -> AsyncIterator[list[tuple[str, int]]]:
         yield [event for key in keys if (event := event_of_key(key)) is not None]
 
 
-async def follow_submission(submission_id: str) -> AsyncIterator[Submission]:
-    """Yield a submission now and after each change, until it is finished."""
-    engine, key = bound_env().engine, SUBMISSION + submission_id
-    revision = await engine.revision()
-    stored = await get_submission(submission_id)
-    if stored:
-        yield stored.record
-    if stored is None or stored.record.state in TERMINAL_STATES:
-        return
-    async for change in engine.changes(after=revision, prefixes=(key,)):
-        if key not in change.keys:
-            continue
-        stored = await get_submission(submission_id)
-        if stored:
-            yield stored.record
-        if stored is None or stored.record.state in TERMINAL_STATES:
-            return
-
-
-async def follow_submissions(submission_ids: Sequence[str]) -> AsyncIterator[Submission]:
-    """Yield each submission now and after each change, until none of them is in progress."""
-    engine = bound_env().engine
-    revision = await engine.revision()
-    on_their_way: set[str] = set()
-    for submission in await get_submissions_fresh(submission_ids):
-        if submission.state in STUCK_STATES:
-            on_their_way.add(SUBMISSION + submission.id)
-        yield submission
-    if not on_their_way:
-        return
-    async for change in engine.changes(after=revision, prefixes=(SUBMISSION,)):
-        changed = on_their_way.intersection(change.keys)
-        for submission in await read_each(sorted(changed), _decode_submission):
-            if submission.state not in STUCK_STATES:
-                on_their_way.discard(SUBMISSION + submission.id)
-            yield submission
-        if not on_their_way:
-            return
-
-
 async def get_stuck_submissions(
     now: datetime, *, limit: int | None = None
 ) -> list[StuckSubmission]:
@@ -164,7 +117,7 @@ async def get_stuck_submissions(
     threshold = get_settings().stuck_threshold
 
     def keep_stuck(key: str, value: bytes) -> StuckSubmission | None:
-        submission = _decode_submission(key, value)
+        submission = decode_submission(key, value)
         if not is_stuck(submission, now=now, stuck_threshold=threshold):
             return None
         return StuckSubmission(
@@ -199,7 +152,7 @@ async def list_pending_ids(
     """
 
     def keep(key: str, value: bytes) -> str | None:
-        submission = _decode_submission(key, value)
+        submission = decode_submission(key, value)
         has_ended = submission.state in TERMINAL_STATES
         return None if has_ended or not wanted(submission) else submission.id
 
@@ -239,7 +192,7 @@ async def _find_reviews(limit: int) -> tuple[list[str], list[Submission]]:
 
 
 def _decode_review(key: str, value: bytes) -> Submission | None:
-    submission = _decode_submission(key, value)
+    submission = decode_submission(key, value)
     return submission if submission.state is SubmissionState.NEEDS_REVIEW else None
 
 
@@ -249,7 +202,7 @@ async def get_submission_index(*, after: str | None = None, limit: int = 50) -> 
     The keys sort by creation time, so no separate index is needed.
     """
     page = await get_kv().list_keys(SUBMISSION, after=after, limit=limit, newest_first=True)
-    return SubmissionPage(await read_each(page.keys, _decode_submission), page.cursor)
+    return SubmissionPage(await read_each(page.keys, decode_submission), page.cursor)
 
 
 async def get_source_owner(source: Source) -> str | None:
@@ -354,19 +307,6 @@ def _id_of(key: str) -> str:
     return key[len(SUBMISSION) :]
 
 
-def queue_submission(submission: Submission, *, group: str = "") -> Send:
-    """Return the operation that queues a submission; a no-op if it is already queued.
-
-    Groups take turns; by default the submitter is the group.
-    """
-    return Send(
-        encode(SubmissionMessage(submission.id)),
-        key=submission.id,
-        group=group or submission.submitter,
-        resource=submission.source.remote_host,
-    )
-
-
 def _write_event(event: StateEvent) -> Operation:
     key = _event_key(event.submission_id, event.number)
     return Put(key, encode(event), expected=ABSENT, due=NEVER)
@@ -380,18 +320,5 @@ def _event_key(submission_id: str, number: int) -> str:
     return f"{HISTORY}{submission_id}:{number:06}"
 
 
-def read_message(body: bytes) -> SubmissionMessage:
-    return decode("message", body, SubmissionMessage)
-
-
-def is_submission_message(body: bytes) -> bool:
-    """Tell whether this release can read a message as one of a submission."""
-    try:
-        read_message(body)
-    except RecordMalformed:
-        return False
-    return True
-
-
-def _decode_submission(key: str, value: bytes) -> Submission:
+def decode_submission(key: str, value: bytes) -> Submission:
     return decode(key, value, Submission)

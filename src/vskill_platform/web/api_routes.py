@@ -23,7 +23,7 @@ from vskill_platform.web.registry import (
     rescan,
     retention,
 )
-from vskill_platform.web.reviews import appeals, blocklist, check_block, reviews
+from vskill_platform.web.reviews import appeals, blocklist, check_block, reviews_api
 from vskill_platform.web.skills import (
     delete_namespace,
     delete_skill,
@@ -36,7 +36,7 @@ from vskill_platform.web.skills import (
     transfers,
     versions,
 )
-from vskill_platform.web.submissions import manage_queue, show_submissions, submit_api
+from vskill_platform.web.submissions import manage_queue_api, show_submissions, submit_api
 
 ANYONE, SUBMIT, MANAGE, ACCOUNT = Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT
 REVIEW, OPERATE, BLOCK, ADMINISTER = Right.REVIEW, Right.OPERATE, Right.BLOCK, Right.ADMINISTER
@@ -77,13 +77,13 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
     ),
     "Queue": (
         ("GET", "/api/v1/queue/retention", OPERATE, retention.show_retention),
-        ("GET", "/api/v1/queue/stuck", OPERATE, manage_queue.list_stuck),
-        ("POST", "/api/v1/queue/requeue", OPERATE, manage_queue.requeue_over_api),
-        ("POST", "/api/v1/queue/pause", OPERATE, manage_queue.pause_over_api),
-        ("DELETE", "/api/v1/queue/pause", OPERATE, manage_queue.resume_over_api),
-        ("GET", "/api/v1/queue/dead-letters", OPERATE, manage_queue.list_dead_letters),
-        ("POST", "/api/v1/queue/dead-letters/{message_id:int}/revive", OPERATE, manage_queue.requeue_letter_over_api),
-        ("DELETE", "/api/v1/queue/dead-letters/{message_id:int}", OPERATE, manage_queue.drop_over_api),
+        ("GET", "/api/v1/queue/stuck", OPERATE, manage_queue_api.list_stuck),
+        ("POST", "/api/v1/queue/requeue", OPERATE, manage_queue_api.requeue_over_api),
+        ("POST", "/api/v1/queue/pause", OPERATE, manage_queue_api.pause_over_api),
+        ("DELETE", "/api/v1/queue/pause", OPERATE, manage_queue_api.resume_over_api),
+        ("GET", "/api/v1/queue/dead-letters", OPERATE, manage_queue_api.list_dead_letters),
+        ("POST", "/api/v1/queue/dead-letters/{message_id:int}/revive", OPERATE, manage_queue_api.requeue_letter_over_api),
+        ("DELETE", "/api/v1/queue/dead-letters/{message_id:int}", OPERATE, manage_queue_api.drop_over_api),
         ("GET", "/api/v1/queue/stats", ANYONE, queue_health_api.queue_stats),
         ("GET", "/api/v1/submissions/stats", ANYONE, queue_health_api.queue_stats),
         ("GET", "/api/v1/stats", ANYONE, queue_health_api.queue_stats),
@@ -107,9 +107,9 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/blocklist/check", ANYONE, check_block.check_blocklist),
     ),
     "Reviews": (
-        ("GET", "/api/v1/reviews", REVIEW, reviews.reviews_over_api),
-        ("GET", "/api/v1/reviews/{submission_id:str}", REVIEW, reviews.review_over_api),
-        ("POST", "/api/v1/reviews/{submission_id:str}/{ruling:str}", REVIEW, reviews.rule_over_api),
+        ("GET", "/api/v1/reviews", REVIEW, reviews_api.reviews_over_api),
+        ("GET", "/api/v1/reviews/{submission_id:str}", REVIEW, reviews_api.review_over_api),
+        ("POST", "/api/v1/reviews/{submission_id:str}/{ruling:str}", REVIEW, reviews_api.rule_over_api),
     ),
     "Reports": (
         ("GET", "/api/v1/reports", REVIEW, reports.list_reports),

@@ -9,12 +9,8 @@ import apsw
 import pytest
 
 from tests.cases import all_cases
-from vskill_platform.catalogue.vocabulary import (
-    RelaxedText,
-    count_words,
-    edit_distance,
-    relax_texts,
-)
+from vskill_platform.catalogue.vocabulary import edit_distance
+from vskill_platform.catalogue.vocabulary import RelaxedText, count_words, relax_texts
 
 _SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
 #: Words of every length, none of them within two edits of another.

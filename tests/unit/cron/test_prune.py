@@ -35,16 +35,13 @@ from vskill_platform.stores.db import commit, get_now, get_queue
 from vskill_platform.stores.end_submission import reject_submission, unverified
 from vskill_platform.stores.external_scan_dispatch import dispatch_external_scan
 from vskill_platform.stores.scan_store import write_report_of_published
+from vskill_platform.stores.submission_messages import queue_submission
 from vskill_platform.stores.submission_set_store import (
     SubmissionSet,
     get_submission_set,
     put_submission_set,
 )
-from vskill_platform.stores.submission_store import (
-    get_submission,
-    queue_submission,
-    write_submission,
-)
+from vskill_platform.stores.submission_store import get_submission, write_submission
 from vskill_platform.stores.version_store import get_versions
 
 SOURCE = folder_source("/skills/a")

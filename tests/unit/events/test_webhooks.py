@@ -36,7 +36,8 @@ from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role, User
-from vskill_platform.publish.moderation.block_skill import block, unblock
+from vskill_platform.publish.moderation.block_skill import block
+from vskill_platform.publish.moderation.unblock_skill import unblock
 from vskill_platform.publish.moderation.user_reports import report_skill
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env

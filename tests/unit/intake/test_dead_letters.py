@@ -12,7 +12,8 @@ from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.queue.fail_submission import fail_submission
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.stores.submission_store import get_history, get_submission, queue_submission
+from vskill_platform.stores.submission_messages import queue_submission
+from vskill_platform.stores.submission_store import get_history, get_submission
 
 
 async def a_dead_letter(env: WorkerEnv, clock: ManualClock) -> tuple[int, str]:

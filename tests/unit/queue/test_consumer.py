@@ -35,7 +35,8 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env
 from vskill_platform.settings import Settings
 from vskill_platform.stores.scan_store import get_report
-from vskill_platform.stores.submission_store import get_history, get_submission, queue_submission
+from vskill_platform.stores.submission_messages import queue_submission
+from vskill_platform.stores.submission_store import get_history, get_submission
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 

@@ -22,10 +22,8 @@ from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.fetch_limits import FetchLimits
 from vskill_platform.runtime.worker_context import worker_env_storage
-from vskill_platform.stores.submission_store import (
-    follow_submission,
-    get_history,
-)
+from vskill_platform.stores.follow_submissions import follow_submission
+from vskill_platform.stores.submission_store import get_history
 
 HOUR = timedelta(hours=1)
 A_MOMENT = timedelta(seconds=1)  # a call reaches the host in less, even on a busy machine

@@ -17,7 +17,8 @@ from vskill_platform.queue.health import check_health
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit, get_now
-from vskill_platform.stores.submission_store import queue_submission, write_submission
+from vskill_platform.stores.submission_messages import queue_submission
+from vskill_platform.stores.submission_store import write_submission
 
 
 async def _pend(count: int, *, state: SubmissionState = SubmissionState.RECEIVED) -> None:

@@ -18,9 +18,9 @@ from vskill_platform.model.submission import (
     SubmissionState,
 )
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.stores.follow_submissions import follow_submission
 from vskill_platform.stores.records import encode
 from vskill_platform.stores.submission_store import (
-    follow_submission,
     get_stuck_submissions,
     get_submission,
     get_submission_index,

@@ -1,4 +1,4 @@
-"""Block and unblock: the effect on published skills and submissions in progress."""
+"""Block a skill or source: the effect on published skills and submissions in progress."""
 
 from collections.abc import Sequence
 
@@ -7,28 +7,21 @@ import msgspec
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import Operation
-from vskill_platform.errors import InvalidInput, NotFound, Overtaken
+from vskill_platform.errors import InvalidInput, Overtaken
 from vskill_platform.model.block import Block, BlockKind, BlockSubject, subjects_of
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import (
     STUCK_STATES,
     TERMINAL_STATES,
-    Cause,
     Submission,
     SubmissionState,
-    reopen,
 )
 from vskill_platform.publish.moderation.yank_version import take_down
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.block_store import (
-    delete_block,
-    delete_hit,
     expect_block,
     get_block,
-    get_blocks,
-    list_hits,
     write_block,
-    write_hit,
 )
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
@@ -38,8 +31,6 @@ from vskill_platform.stores.skill_store import SkillMark, find_slugs, get_skill
 from vskill_platform.stores.submission_store import (
     get_submission,
     list_pending_ids,
-    queue_submission,
-    write_submission,
 )
 
 log = get_logger(__name__)
@@ -83,14 +74,6 @@ class BlockPreview(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[PublishedSkill, ...]
     #: Submissions in progress or waiting for review that it would end.
     submissions: tuple[str, ...]
-
-
-class Unblocked(msgspec.Struct, frozen=True, kw_only=True):
-    block: Block
-    #: Submissions that are queued for a new check.
-    reopened: tuple[str, ...] = ()
-    #: Submissions that another block still prevents.
-    still_blocked: tuple[str, ...] = ()
 
 
 async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
@@ -192,67 +175,6 @@ async def _end_one(submission_id: str, subject: BlockSubject, *, actor: str) -> 
         return False
 
 
-async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocked:
-    """Remove a block and queue the submissions it ended for a new check, in one commit."""
-
-    async def plan() -> PlannedChange[Unblocked]:
-        known = await get_block(subject)
-        if known is None:
-            raise NotFound(
-                f"{subject.in_words()} is not on the blocklist; run `block list` to list it"
-            )
-        operations: list[Operation] = [delete_block(known)]
-        reopened, held, skills = [], [], []
-        for submission_id in await list_hits(subject):
-            operations.append(delete_hit(subject, submission_id))
-            stored = await get_submission(submission_id)
-            if stored is None or stored.record.state is not SubmissionState.BLOCKED:
-                continue
-            if other := await _other_block(subject, stored.record):
-                operations.append(write_hit(other, submission_id))
-                held.append(submission_id)
-            else:
-                operations += _reopen(stored, reason=reason, actor=actor)
-                reopened.append(submission_id)
-                skills += [stored.record.slug] if stored.record.slug else []
-        outcome = (
-            f"{count_of(len(reopened), 'submission')} queued for a fresh check, "
-            f"{len(held)} still blocked"
-        )
-        said = subject.in_words()
-        operations.append(
-            write_audit(
-                "block remove",
-                said,
-                actor=actor,
-                reason=reason,
-                outcome=outcome,
-                skills=list(dict.fromkeys(skills)),
-            )
-        )
-        unblocked = Unblocked(
-            block=known.record, reopened=tuple(reopened), still_blocked=tuple(held)
-        )
-        return PlannedChange(operations=operations, result=unblocked)
-
-    return await change(subject.in_words(), plan)
-
-
-def _reopen(stored: Stored[Submission], *, reason: str, actor: str) -> list[Operation]:
-    cause = Cause(trigger="unblock", actor=actor, reason=f"unblocked: {reason}")
-    opened, event = reopen(stored.record, cause, now=get_now())
-    return [
-        *write_submission(opened, [event], expected=stored.revision),
-        queue_submission(opened),
-    ]
-
-
-async def _other_block(subject: BlockSubject, submission: Submission) -> BlockSubject | None:
-    others = [other for other in _subjects(submission) if other != subject]
-    blocks = await get_blocks(others)
-    return blocks[0].record.subject if blocks else None
-
-
 async def _find_listed(subject: BlockSubject) -> list[Stored[PublishedSkill]]:
     """Return the current records of the listed skills that it affects."""
     found = []
@@ -304,8 +226,8 @@ async def _concerns_skill(subject: BlockSubject, skill: PublishedSkill) -> bool:
 
 
 def _concerns(subject: BlockSubject, submission: Submission) -> bool:
-    return subject in _subjects(submission)
+    return subject in submission_subjects(submission)
 
 
-def _subjects(submission: Submission) -> tuple[BlockSubject, ...]:
+def submission_subjects(submission: Submission) -> tuple[BlockSubject, ...]:
     return subjects_of(submission.source, name=submission.skill_name, digest=submission.digest)

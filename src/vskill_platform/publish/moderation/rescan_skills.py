@@ -5,7 +5,6 @@ interrupted run continues, and running it twice does nothing twice; unless someb
 rescan: then everything is checked again.
 """
 
-import secrets
 from collections.abc import Callable
 from datetime import date, timedelta
 
@@ -20,13 +19,16 @@ from vskill_platform.model.policy import digest_of
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.verdict import Finding, Report
 from vskill_platform.publish.moderation.check_version import check_version, opened_version
+from vskill_platform.publish.moderation.rescan_requests import (
+    get_open_rescan_request,
+    get_open_stored_request,
+)
 from vskill_platform.publish.versions.trust_of_skill import find_reviewer
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.scan_skill import SCANNER
 from vskill_platform.stores.db import bound_env, commit, get_now, get_settings
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.rescan_store import (
-    OneRescanRequest,
     Rescan,
     RescanDone,
     RescanRequest,
@@ -37,7 +39,6 @@ from vskill_platform.stores.rescan_store import (
     get_rescan_request,
     get_rescans,
     list_one_rescan_requests,
-    put_rescan_request,
     standard_id,
     write_rescan,
     write_rescan_done,
@@ -82,35 +83,13 @@ async def is_rescanned() -> bool:
     return await get_open_rescan_request() is None
 
 
-def write_rescan_request(actor: str) -> Operation:
-    """Return the operation that stores a request for a full rescan."""
-    return put_rescan_request(RescanRequest(by=actor, at=get_now(), id=secrets.token_hex(8)))
-
-
-def new_one_rescan_request(slug: str, actor: str) -> OneRescanRequest:
-    """Return a request to check one skill again."""
-    return OneRescanRequest(slug=slug, by=actor, at=get_now(), id=f"rsc_{secrets.token_hex(8)}")
-
-
-async def get_open_rescan_request() -> RescanRequest | None:
-    """Return the request for a rescan that is not complete yet."""
-    stored = await _get_open_stored_request()
-    return stored.record if stored else None
-
-
-async def _get_open_stored_request() -> Stored[RescanRequest] | None:
-    asked, done = await get_rescan_request(), await get_rescan_done()
-    is_open = asked is not None and (done is None or done.request_id != asked.record.id)
-    return asked if is_open else None
-
-
 async def list_due_skills() -> list[PublishedSkill]:
     """Return the listed skills that were not checked with the current rules and policy.
 
     After a request for a rescan, these are all that were not checked since. Skills that were
     requested one by one come first.
     """
-    known, asked = await get_rescans(current_standard()), await _get_open_stored_request()
+    known, asked = await get_rescans(current_standard()), await get_open_stored_request()
     requested = await list_one_rescan_requests()
     skills = [
         skill
@@ -202,7 +181,7 @@ async def _is_due(skill: PublishedSkill) -> bool:
         return True
     known, asked = (
         await get_rescan(current_standard(), skill.slug),
-        await _get_open_stored_request(),
+        await get_open_stored_request(),
     )
     if _is_known(known, skill, asked):
         return False

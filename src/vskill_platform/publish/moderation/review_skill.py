@@ -36,12 +36,8 @@ from vskill_platform.stores.end_submission import why_blocked
 from vskill_platform.stores.held_store import release_held
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import get_report, write_report
-from vskill_platform.stores.submission_store import (
-    get_history,
-    get_submission,
-    queue_submission,
-    write_submission,
-)
+from vskill_platform.stores.submission_messages import queue_submission
+from vskill_platform.stores.submission_store import get_history, get_submission, write_submission
 
 
 class Ruling(Reasoned, msgspec.Struct, frozen=True, kw_only=True):

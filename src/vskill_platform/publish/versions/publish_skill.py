@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -10,7 +9,6 @@ from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import SlugTaken
 from vskill_platform.fetch.snapshot import Snapshot
 from vskill_platform.model.block import former_subjects
-from vskill_platform.model.labels import agents_of, tags_of
 from vskill_platform.model.similarity import SkillSketch
 from vskill_platform.model.skill import (
     DeletedVersion,
@@ -33,6 +31,7 @@ from vskill_platform.publish.versions.set_visibility import (
     sources_of,
     sync_visibility,
 )
+from vskill_platform.publish.versions.skill_records import labels, skill_record, version_record
 from vskill_platform.publish.versions.version_files import package_skill
 from vskill_platform.publish.versions.version_order import (
     find_known,
@@ -132,21 +131,21 @@ async def prepare_publication(
     known = find_known(target.skill, versions, submission, snapshot.digest)
     if target.stored and known:
         # The content is unchanged: it was checked again, and nothing else happened.
-        changes = {"checked_at": now, "down": None, "is_private": is_private, **_labels(manifest)}
+        changes = {"checked_at": now, "down": None, "is_private": is_private, **labels(manifest)}
         again = msgspec.structs.replace(target.stored.record, **({} if is_older else changes))
         always += _stored_once(submission, known.archive_sha256)
         return _confirm(target.stored, again, known, always)
     await check_kept(target.skill, submission, snapshot.digest)
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
-    version = _version(snapshot, archive.sha256, submission, now, sketch)
+    version = version_record(snapshot, archive.sha256, submission, now, sketch)
     named = name_version(target.skill, versions, submission, manifest, target.gone)
     version = msgspec.structs.replace(
         version, slug=target.slug, number=target.next_number, version=named.version
     )
     parent = await parent_commit(versions, target.skill)
     version = await with_digests(version, archive.content, parent=parent)
-    skill = _skill(submission, manifest, version, target.skill)
+    skill = skill_record(submission, manifest, version, target.skill)
     if target.skill and source.is_pinned:
         before = target.skill if is_older else skill
         skill = put_in_order(before, versions, version)
@@ -161,28 +160,6 @@ async def prepare_publication(
         operations=operations,
         is_private=is_private,
         note=named.note,
-    )
-
-
-def _version(
-    snapshot: Snapshot,
-    archive_sha256: str,
-    submission: Submission,
-    now: datetime,
-    sketch: SkillSketch,
-) -> SkillVersion:
-    """Return a version of these files without target and number."""
-    return SkillVersion(
-        slug="",
-        number=0,
-        version="",
-        digest=snapshot.digest,
-        files=snapshot.files,
-        archive_sha256=archive_sha256,
-        commit_sha=snapshot.commit_sha,
-        submission_id=submission.id,
-        published_at=now,
-        capabilities=sketch.capabilities,
     )
 
 
@@ -285,52 +262,3 @@ async def _write_to_target(target: PublishTarget, skill: PublishedSkill) -> list
         write_skill(skill, expected=ABSENT),
         *replace_deleted_skill(skill.slug, None),
     ]
-
-
-def _skill(
-    submission: Submission,
-    manifest: SkillManifest,
-    version: SkillVersion,
-    before: PublishedSkill | None,
-) -> PublishedSkill:
-    return PublishedSkill(
-        slug=version.slug,
-        name=manifest.name,
-        description=manifest.description,
-        license=manifest.license,
-        **_origin(submission, before),
-        submission_id=submission.id,
-        version=version.version,
-        versions=version.number,
-        digest=version.digest,
-        published_at=before.published_at if before else version.published_at,
-        checked_at=version.published_at,
-        yanked=before.yanked if before else (),
-        deprecated=before.deprecated if before else (),
-        moved_from=before.moved_from if before else (),
-        deleted=before.deleted if before else (),
-        order=before.order if before else (),
-        **_labels(manifest),
-    )
-
-
-def _origin(submission: Submission, before: PublishedSkill | None) -> dict[str, Any]:
-    """Return its source; a skill that was renamed keeps the new one, also if the old publishes."""
-    if before and before.source_key != submission.source.owner_key:
-        names = ("repo_url", "skill_path", "source_key", "publisher")
-        return {name: getattr(before, name) for name in names}
-    return {
-        "repo_url": submission.repo_url,
-        "skill_path": submission.skill_path,
-        "source_key": submission.source.owner_key,
-        "publisher": submission.source.publisher,
-    }
-
-
-def _labels(manifest: SkillManifest) -> dict[str, Any]:
-    """Return the labels by which a skill can be found."""
-    return {
-        "tags": tags_of(manifest),
-        "agents": agents_of(manifest),
-        "compatibility": manifest.compatibility,
-    }

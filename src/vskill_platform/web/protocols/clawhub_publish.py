@@ -5,7 +5,6 @@ seconds for the result, because clients show nothing that comes later.
 """
 
 import asyncio
-import hashlib
 from contextlib import nullcontext
 from datetime import timedelta
 from typing import Annotated
@@ -13,7 +12,7 @@ from typing import Annotated
 import msgspec
 from litestar.datastructures import UploadFile
 from litestar.enums import RequestEncodingType
-from litestar.params import FromPath, JSONBody
+from litestar.params import FromPath
 from litestar.status_codes import HTTP_201_CREATED
 
 from vskill_platform.access.visibility import find_visible_submission
@@ -21,32 +20,22 @@ from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import (
     InvalidInput,
     NotAllowed,
-    NotSignedIn,
-    Overtaken,
     SourceRefused,
     TooLarge,
 )
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 from vskill_platform.intake.submit import SubmitKind
-from vskill_platform.model.rights import Role, Visitor
 from vskill_platform.model.skill import SkillVersion, parse_version
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.model.user import User
-from vskill_platform.stores.blob_store import keep
-from vskill_platform.stores.change import PlannedChange, change
-from vskill_platform.stores.db import check_room, commit, get_now
-from vskill_platform.stores.submission_store import follow_submissions
+from vskill_platform.stores.db import commit
+from vskill_platform.stores.follow_submissions import follow_submissions
 from vskill_platform.stores.upload_store import (
-    count_staged,
     drop_staged,
     get_staged,
-    get_staged_mark,
-    reserve_staged,
-    write_staged,
 )
 from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.bodies import LARGE_BODIES, MAX_BODY_BYTES
-from vskill_platform.web.http.concurrency_quota import hold_until_answered
 from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
@@ -55,6 +44,11 @@ from vskill_platform.web.protocols.clawhub_find import NoSkill, find_owned_skill
 from vskill_platform.web.protocols.clawhub_fingerprint import find_match, fingerprint
 from vskill_platform.web.protocols.clawhub_json import Object
 from vskill_platform.web.protocols.clawhub_trust import assess_refused, millis
+from vskill_platform.web.protocols.clawhub_uploads import (
+    PublishedFile,
+    sha256_of,
+    signed_in_publisher,
+)
 from vskill_platform.web.skills.clawhub_names import join_slug
 from vskill_platform.web.skills.readme_page import public_address
 from vskill_platform.web.submissions.submit_skills import (
@@ -63,23 +57,9 @@ from vskill_platform.web.submissions.submit_skills import (
     submit_skill,
 )
 
-#: The largest file that clients send.
-MAX_FILE_BYTES = 10 * 1024 * 1024
-#: Files of one user that were sent and not published yet: two skills of the largest size.
-MAX_STAGED_FILES, MAX_STAGED_BYTES = 2 * MAX_FILES, 2 * MAX_TOTAL_BYTES
 #: Clients wait 15 seconds for an answer.
 RESULT_AFTER = timedelta(seconds=8)
-_ROLES = {Role.ADMIN: "admin", Role.REVIEWER: "moderator"}
 _Text = Annotated[str, msgspec.Meta(max_length=300)]
-_Path = Annotated[str, msgspec.Meta(max_length=500)]
-_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-_Size = Annotated[int, msgspec.Meta(ge=0, le=MAX_FILE_BYTES)]
-
-
-class PublishedFile(msgspec.Struct, frozen=True, kw_only=True):
-    path: _Path
-    size: _Size
-    sha256: _Digest
 
 
 class PublishRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -93,59 +73,10 @@ class PublishRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     files: Annotated[tuple[PublishedFile, ...], msgspec.Meta(max_length=MAX_FILES)] = ()
 
 
-async def whoami(request: WebRequest) -> Object:
-    """Show whose token this is; the handle is also the name of the user's namespace."""
-    user = _user(visitor_of(request))
-    role = _ROLES.get(user.role, "user")
-    return {"user": {"handle": user.name, "displayName": user.name, "image": None, "role": role}}
-
-
-async def upload_url(request: WebRequest, data: JSONBody[PublishedFile]) -> Object:
-    """Tell where to send one file."""
-    _user(visitor_of(request))
-    path = f"/api/v1/skills/-/upload/{data.sha256}"
-    return {"uploadUrl": public_address(request) + path, "uploadTicket": data.sha256}
-
-
-@operation(max_body=MAX_FILE_BYTES)
-async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
-    """Keep one file for an hour, until it is published with the others."""
-    user = _user(visitor_of(request))
-    length = request.content_length
-    if length is None or length > MAX_BODY_BYTES:
-        hold_until_answered(request, LARGE_BODIES)
-    content = await request.body()
-    if await in_few_threads(_sha256, content) != sha256:
-        raise InvalidInput("the SHA-256 of the file is not the announced one; send it again")
-    await check_room()
-    await _reserve(user.name, sha256, len(content))
-    kept = await keep(sha256, content)
-    staged = write_staged(user.name, sha256, kept, size=len(content), now=get_now())
-    if await commit(staged) is None:
-        raise Overtaken("the file was removed while it was being stored; send it again")
-    return {"storageId": sha256}
-
-
-async def _reserve(user: str, sha256: str, size: int) -> None:
-    """Reserve the place of a file before it is written: clients send several at once."""
-
-    async def plan() -> PlannedChange[None]:
-        mark = await get_staged_mark(user)  # before counting, to detect concurrent ones
-        count, total = await count_staged(user)
-        if count >= MAX_STAGED_FILES or total + size > MAX_STAGED_BYTES:
-            raise TooLarge(
-                "too many files were sent but not published; they are removed after an hour"
-            )
-        operations = reserve_staged(user, sha256, size, now=get_now(), mark=mark)
-        return PlannedChange(operations=operations, result=None)
-
-    await change(f"the staged files of {user}", plan)
-
-
 @operation(max_body=MAX_FORM_BYTES, takes_files=True, status=HTTP_201_CREATED)
 async def publish(request: WebRequest) -> Object:
     """Submit a skill and wait a few seconds for the result."""
-    user = _user(visitor_of(request))
+    user = signed_in_publisher(visitor_of(request))
     if request.content_type[0] == RequestEncodingType.MULTI_PART:
         asked, files = await _read_form(request)
         sent = await _submit(request, asked, files)
@@ -183,7 +114,7 @@ async def _submit_staged(request: WebRequest, asked: PublishRequest) -> SkillVer
         raise TooLarge(f"the files have more than {MAX_TOTAL_BYTES:,} bytes")
     is_large = size > MAX_BODY_BYTES
     with LARGE_BODIES.held_by(quota_key(visitor)) if is_large else nullcontext():
-        files = [await _staged(_user(visitor), file) for file in asked.files]
+        files = [await _staged(signed_in_publisher(visitor), file) for file in asked.files]
         return await _submit(request, asked, files)
 
 
@@ -253,11 +184,7 @@ async def _already_published(
 
 
 def _fingerprint(files: list[UploadedFile]) -> str:
-    return fingerprint((file.name, _sha256(file.content)) for file in files)
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return fingerprint((file.name, sha256_of(file.content)) for file in files)
 
 
 async def _wait_for_result(submission: Submission) -> Submission:
@@ -326,9 +253,3 @@ def _namespace(asked: PublishRequest) -> str:
     if not join_slug(owner, asked.slug).startswith("@"):
         raise NotAllowed(f"the skills of {owner} are published from its Git repository")
     return f"@{owner}" if owner else ""
-
-
-def _user(visitor: Visitor) -> User:
-    if visitor.user is None:
-        raise NotSignedIn("sign in first: clawhub login")
-    return visitor.user

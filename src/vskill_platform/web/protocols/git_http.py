@@ -42,7 +42,8 @@ from vskill_platform.web.protocols.git_protocol import (
     parse_command,
     write_pack,
 )
-from vskill_platform.web.protocols.git_repos import PACK, GitRepos, RepoState, find_state
+from vskill_platform.web.protocols.git_repo_state import RepoState, find_state
+from vskill_platform.web.protocols.git_repos import PACK, GitRepos
 from vskill_platform.web.protocols.signed_urls import Signer, is_signed
 from vskill_platform.web.skills.downloads import Download, Loaded
 from vskill_platform.web.skills.installs import count_download

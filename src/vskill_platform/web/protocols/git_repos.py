@@ -6,7 +6,6 @@ several processes can share the cache. docs/decisions/0027-git-repositories.md e
 """
 
 import asyncio
-import hashlib
 import os
 import shutil
 import tempfile
@@ -18,28 +17,22 @@ from itertools import chain
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed, VskillError
 from vskill_platform.fetch.private_folder import new_workspace
-from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.artifact_digests import (
-    complete_versions,
-    deleted_before,
     git_version,
 )
 from vskill_platform.publish.versions.git_objects import GitObject, PackWriter, pack_objects
 from vskill_platform.runtime.cache_folder import cache_path
 from vskill_platform.settings import Settings
-from vskill_platform.stores.block_store import get_blocks
 from vskill_platform.stores.version_store import get_archive
+from vskill_platform.web.protocols.git_repo_state import BRANCH, RepoState, digest_of, find_state
 
 log = get_logger(__name__)
 
-BRANCH = "refs/heads/main"
 _CACHE = ".git-cache"
 PACK = "objects/pack/pack-1.pack"
 _INDEX = "objects/pack/pack-1.idx"
@@ -66,60 +59,6 @@ _IN_USE_SECONDS = 300
 
 #: A version, and the commit before it.
 _Placed = tuple[SkillVersion, str | None]
-
-
-class RepoState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a repository contains: its refs, and the versions behind them, oldest first."""
-
-    slug: str
-    #: Commits by the full name of their branch or tag, ordered by name.
-    refs: tuple[tuple[str, str], ...]
-    versions: tuple[SkillVersion, ...]
-    #: The commit before each version; None for the first one.
-    parents: tuple[str | None, ...]
-    #: Commits whose parent is not here, because it is blocked or was deleted.
-    cut: tuple[str, ...]
-
-    @property
-    def folder_name(self) -> str:
-        state = msgspec.json.encode((self.slug, self.refs, self.cut))
-        return f"{_digest(self.slug.encode())}-{_digest(state)}"
-
-
-async def find_state(skill: PublishedSkill) -> RepoState:
-    """Return what the repository of a skill contains now; blocked versions are not in it."""
-    versions = await complete_versions(skill.slug)
-    subjects = {item.digest: BlockSubject(BlockKind.DIGEST, item.digest) for item in versions}
-    blocks = await get_blocks(subjects.values())
-    blocked = {block.record.subject for block in blocks}
-    refs: dict[str, str] = {}
-    kept, parents, cut = [], [], []
-    for before, version in zip([None, *versions], versions, strict=False):
-        commit = version.git_commit or ""
-        if subjects[version.digest] in blocked:
-            continue
-        refs[f"refs/tags/v{version.version}"] = commit
-        if version.plugin_commit:
-            refs[f"refs/plugins/v{version.version}"] = version.plugin_commit
-        if version.number == skill.latest_number:
-            refs[BRANCH] = commit
-        kept.append(version)
-        if mark := deleted_before(skill, version.number):
-            parents.append(mark.git_commit or None)
-            cut += [commit] if mark.git_commit else []
-            continue
-        if before and subjects[before.digest] in blocked:
-            cut.append(commit)
-        parents.append(before.git_commit if before else None)
-    if not kept:
-        raise NotFound(f"no version of {skill.slug} is available")
-    return RepoState(
-        slug=skill.slug,
-        refs=tuple(sorted(refs.items())),
-        versions=tuple(kept),
-        parents=tuple(parents),
-        cut=tuple(cut),
-    )
 
 
 class GitRepos:
@@ -167,7 +106,7 @@ async def _prune_later(newest: Path, max_bytes: int) -> None:
 def cache_folder(settings: Settings) -> Path:
     folder = cache_path(settings, _CACHE)
     if folder is None:  # there is no place for it, so this process has its own cache
-        return _process_folder() / _digest(settings.database_url.encode())
+        return _process_folder() / digest_of(settings.database_url.encode())
     return folder
 
 
@@ -296,7 +235,3 @@ def _size(folder: Path) -> int:
         return (folder / PACK).stat().st_size + (folder / _INDEX).stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:32]

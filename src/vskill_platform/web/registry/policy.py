@@ -1,14 +1,12 @@
-"""The pages of the policy: a form and a text editor, a dry run before saving, and all versions."""
+"""The page of the policy: a form and a text editor, with a dry run before saving."""
 
 import re
 from typing import Any
 
 import msgspec
 from litestar import Response
-from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
-from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import (
     ChangedSinceSeen,
     InvalidInput,
@@ -34,8 +32,6 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.policy_store import list_policy_versions
 from vskill_platform.web.html.flash import DONE, admin_page, flash
-from vskill_platform.web.html.highlight import Code, highlight
-from vskill_platform.web.html.numbered_lines import show_lines
 from vskill_platform.web.http.bodies import MAX_POLICY_BYTES, read_choices, read_fields
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
@@ -50,6 +46,7 @@ from vskill_platform.web.registry.policy_form import (
     show_form,
 )
 from vskill_platform.web.registry.policy_rows import MAX_ROWS, apply_rows, place_of, typed_rows
+from vskill_platform.web.registry.policy_versions import read_number
 from vskill_platform.web.skills.diff_page import show_page
 
 _HERE = "/admin/policy"
@@ -57,10 +54,8 @@ _HERE = "/admin/policy"
 _TABLE = re.compile(r"^(?:(?:suppression|namespace) \d+: )?(?:\[\w+\]: )?")
 FORM, TEXT = "form", "text"
 _RECENT = 5
-_PAGE = 30
 #: Lines around an error.
 _AROUND = 3
-_MAX_DIGITS = 8
 
 
 class _Typed(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +74,9 @@ async def policy_page(request: WebRequest) -> Template:
     """Show the current policy with its editor; with `version`, an old one to be restored."""
     last = await current_version()
     query = request.query_params
-    restored = await find_policy_version(_number(query["version"])) if "version" in query else None
+    restored = (
+        await find_policy_version(read_number(query["version"])) if "version" in query else None
+    )
     shown = restored or last
     typed = _Typed(
         text=shown.text if shown else "",
@@ -146,40 +143,15 @@ async def save_form(request: WebRequest) -> Response[Any]:
     return Redirect(_HERE, status_code=303, cookies=[flash(DONE, words, on="/admin")])
 
 
-async def versions_page(request: WebRequest) -> Template:
-    before = request.query_params.get("before", "")
-    page = await list_policy_versions(before=_number(before) if before else None, limit=_PAGE)
-    context = {"page": page, "is_first": not before, "current": await current_version()}
-    return admin_page(request, "admin/policy_versions.html", context)
-
-
-async def version_page(request: WebRequest, number: FromPath[int]) -> Template:
-    """Show a version, and what it changed: to the one before, or to the chosen one."""
-    version = await find_policy_version(number)
-    compared = _number(request.query_params.get("from") or str(number - 1))
-    older = await find_policy_version(compared) if compared else None
-    diff = await compare_texts(older.text if older else "", version.text)
-    context = {
-        "version": version,
-        "compared": compared,
-        "diff": await show_page((diff,)) if diff.lines or diff.note else None,
-        "words": await _words(version.text),
-        "lines": await _lines(version.text),
-        "current": await current_version(),
-        "file": bound_env().settings.policy,
-    }
-    return admin_page(request, "admin/policy_version.html", context)
-
-
 async def _read(request: WebRequest, fields: dict[str, str]) -> _Typed:
     # Not with read_fields(), which cuts long ones: a policy that is too long is an error.
     text = str((await request.form()).get("policy", ""))
     restored = fields.get("restored", "")
     return _Typed(
         text=tidy(text),
-        base=_number(fields.get("base", "")),
+        base=read_number(fields.get("base", "")),
         reason=fields.get("reason", ""),
-        restored=_number(restored) if restored else None,
+        restored=read_number(restored) if restored else None,
         editor=FORM if fields.get("editor") == FORM else TEXT,
     )
 
@@ -305,21 +277,3 @@ async def _excerpt(text: str, error: PolicyInvalid) -> list[tuple[int, str, bool
         (number, line[:500], number == error.line)
         for number, line in enumerate(lines[start : error.line + _AROUND], start=start + 1)
     ]
-
-
-async def _words(text: str) -> list[str]:
-    """Describe an old version; it may name rules that this release does not have."""
-    try:
-        return describe_policy(await check_policy(text), get_now().date())
-    except PolicyInvalid as error:
-        return [f"This release cannot apply this version: {error}"]
-
-
-async def _lines(text: str) -> Any:
-    (spans,) = await highlight([Code(text, "toml")])
-    return await work_in_thread(show_lines, text, frozenset(), spans=spans)
-
-
-def _number(text: str) -> int:
-    """Return the number of a version; 0 if it is none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 0

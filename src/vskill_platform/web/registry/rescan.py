@@ -13,9 +13,9 @@ from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.moderation.rescan_requests import get_open_rescan_request
 from vskill_platform.publish.moderation.rescan_skills import (
     current_standard,
-    get_open_rescan_request,
     list_changed,
     list_due_skills,
 )

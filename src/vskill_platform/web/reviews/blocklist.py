@@ -16,8 +16,9 @@ from vskill_platform.catalogue.query import SkillHit, SkillQuery
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.block import Block, BlockKind, BlockSubject
 from vskill_platform.model.source import public_source
-from vskill_platform.publish.moderation.block_skill import block, preview_block, unblock
+from vskill_platform.publish.moderation.block_skill import block, preview_block
 from vskill_platform.publish.moderation.block_subject import read_subject
+from vskill_platform.publish.moderation.unblock_skill import unblock
 from vskill_platform.stores.block_store import list_blocks
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_store import read_submissions

@@ -1,11 +1,10 @@
-"""Reviews, as pages and over the API: what needs review, and the decision."""
+"""The pages of reviews: what needs review, the case, and the decision."""
 
-from datetime import datetime
 from enum import StrEnum
 from functools import partial
 
 import msgspec
-from litestar.params import FromPath, JSONBody
+from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
@@ -33,7 +32,7 @@ from vskill_platform.web.html.findings import ShownFinding
 from vskill_platform.web.html.flash import act, admin_page
 from vskill_platform.web.html.highlight import Code, highlight, lexer_of_path
 from vskill_platform.web.html.numbered_lines import show_lines
-from vskill_platform.web.http.api_types import MAX_REASON, ReasonGiven, Shape, Text
+from vskill_platform.web.http.api_types import MAX_REASON
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.requests import WebRequest, whole_number
 from vskill_platform.web.http.urls import with_query
@@ -41,9 +40,6 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.reviews.known_bad import find_known_bad
 from vskill_platform.web.skills.capabilities import group_capabilities
 from vskill_platform.web.skills.diff_page import DiffPage, show_page
-from vskill_platform.web.skills.shapes import FileItem
-from vskill_platform.web.submissions.shapes import ScanItem
-from vskill_platform.web.submissions.submission_json import scan_item
 
 _MAX_SHOWN_BYTES = 512 * 1024
 #: A finding below this line is linked with the part of the file that starts this many lines before.
@@ -57,7 +53,7 @@ class RulingKind(StrEnum):
 
 
 #: What each does, and what its flash message says.
-_RULINGS = {
+RULINGS = {
     RulingKind.APPROVE: (approve, "is published"),
     RulingKind.REJECT: (reject, "is rejected"),
     RulingKind.RECHECK: (recheck, "is checked again"),
@@ -154,7 +150,7 @@ async def ruling_form(
 ) -> Redirect:
     if ruling not in set(RulingKind):
         raise NotFound("the decision is approve, reject or recheck")
-    decide, words = _RULINGS[RulingKind(ruling)]
+    decide, words = RULINGS[RulingKind(ruling)]
     fields = await read_fields(request)
     turn = await _turn(submission_id)
 
@@ -225,112 +221,3 @@ async def _read_file(
     found = await in_few_threads(partial(show_lines, text, marked, start=start, spans=spans))
     note = found.note.removesuffix(".")
     return ShownFile(path=path, lines=found.lines, note=note, following=found.following)
-
-
-class ReviewItem(Shape, frozen=True, kw_only=True):
-    id: str
-    skill_name: str
-    repo_url: str
-    skill_path: str
-    submitter: str
-    #: Waiting for review since.
-    since: datetime
-    decided: str
-    rule: str | None
-
-
-class ReviewList(Shape, frozen=True, kw_only=True):
-    reviews: list[ReviewItem]
-    count: int
-
-
-class ReviewDetail(Shape, frozen=True, kw_only=True):
-    id: str
-    state: str
-    skill_name: str
-    repo_url: str
-    skill_path: str
-    submitter: str
-    #: Digest of the checked content, "" if there is none; a decision must repeat it.
-    digest: str
-    #: The published version, if any.
-    published: str | None
-    #: Capabilities that the published version does not have.
-    gained: dict[str, tuple[str, ...]]
-    report: ScanItem | None
-    files: list[FileItem]
-
-
-class RulingGiven(ReasonGiven, frozen=True, kw_only=True):
-    #: Digest of the reviewed content; optional for `recheck` only.
-    digest: Text | None = None
-
-
-class Ruled(Shape, frozen=True, kw_only=True):
-    id: str
-    state: str
-    reason: str
-    published_skill_name: str | None
-
-
-async def reviews_over_api() -> ReviewList:
-    """List submissions that need review, the longest waiting first."""
-    found = await list_reviews()
-    return ReviewList(
-        reviews=[
-            ReviewItem(
-                id=one.id,
-                skill_name=one.skill,
-                repo_url=one.source,
-                skill_path=one.path,
-                submitter=one.submitter,
-                since=one.since,
-                decided=one.decided,
-                rule=one.finding.rule if one.finding else None,
-            )
-            for one in found
-        ],
-        count=len(found),
-    )
-
-
-async def review_over_api(submission_id: FromPath[str]) -> ReviewDetail:
-    """Show a submission that needs review."""
-    case = await get_case(submission_id)
-    submission = case.submission
-    return ReviewDetail(
-        id=submission.id,
-        state=submission.state,
-        skill_name=submission.skill_name,
-        repo_url=submission.repo_url,
-        skill_path=submission.skill_path,
-        submitter=submission.submitter,
-        digest=submission.digest or "",
-        published=case.published,
-        gained={kind: tuple(items) for kind, items in case.gained.items()},
-        report=scan_item(case.report) if case.report else None,
-        files=[
-            FileItem(
-                path=file.path, size=file.size, sha256=file.sha256, is_executable=file.is_executable
-            )
-            for file in case.files
-        ],
-    )
-
-
-async def rule_over_api(
-    request: WebRequest,
-    submission_id: FromPath[str],
-    ruling: FromPath[RulingKind],
-    data: JSONBody[RulingGiven],
-) -> Ruled:
-    """Approve and publish the checked content, reject it, or check it again."""
-    said = Ruling(
-        submission_id=submission_id,
-        reviewer=visitor_of(request).name,
-        reason=data.reason,
-        seen=data.digest,
-    )
-    decide, _ = _RULINGS[ruling]
-    done = await decide(said)
-    return Ruled(id=done.id, state=done.state, reason=done.reason, published_skill_name=done.slug)

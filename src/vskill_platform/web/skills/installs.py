@@ -18,11 +18,10 @@ from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.http.requests import WebConnection, WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.skills.change_shapes import InstallReport, InstallReports
 from vskill_platform.web.skills.shapes import (
     CheckUpdates,
     InstalledSkill,
-    InstallReport,
-    InstallReports,
     UpdateItem,
     UpdatesAnswer,
     cert_tier,

@@ -28,20 +28,22 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.badge import skill_badge
+from vskill_platform.web.skills.change_shapes import (
+    DeprecateRequest,
+    UndeprecateRequest,
+    Visibility,
+    VisibilityRequest,
+    YankRequest,
+)
 from vskill_platform.web.skills.downloads import skill_download
 from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.shapes import (
-    DeprecateRequest,
     FileContent,
     FileItem,
     FileList,
     SkillAnswer,
     SkillDetail,
-    UndeprecateRequest,
     VersionList,
-    Visibility,
-    VisibilityRequest,
-    YankRequest,
     cert_tier,
     deprecated_json,
 )

@@ -32,7 +32,7 @@ from vskill_platform.web.http.api_types import Ok
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.skills.shapes import (
+from vskill_platform.web.skills.change_shapes import (
     Moved,
     MoveRequest,
     NamespaceTransferRequest,

@@ -15,10 +15,17 @@ from vskill_platform.scan.languages.flow import (
     own_code,
     texts,
 )
-from vskill_platform.scan.languages.flow.invoke import TAKING_ENVIRONMENT
 from vskill_platform.scan.languages.flow.secrets import secret_store
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import UNKNOWN, Taint, TaintSource, Value, tainted
+from vskill_platform.scan.languages.python.start_processes import (
+    become,
+    execute,
+    execute_shell,
+    run_terminal,
+    spawn,
+    spawn_terminal,
+)
 
 #: Where Python looks for packages, and for files that it runs whenever it starts.
 _SITE_PACKAGES = "/usr/lib/python3/site-packages"
@@ -40,18 +47,6 @@ def _change_mode(flow: Flow, call: Call) -> Value | None:
     return UNKNOWN
 
 
-def _become(flow: Flow, call: Call) -> Value | None:
-    if call.arg(0).number == 0:
-        flow.add(Act.ELEVATE, call.line, detail=call.name)
-    return UNKNOWN
-
-
-def _execute_shell(flow: Flow, call: Call) -> Value | None:
-    if call.arg(1).text == "runas":
-        flow.add(Act.ELEVATE, call.line, detail="runas")
-    return None
-
-
 def _set_registry(flow: Flow, call: Call) -> Value | None:
     text = " ".join(arg.text or "" for arg in call.args)
     if any(
@@ -69,39 +64,6 @@ def _install(flow: Flow, call: Call) -> Value | None:
     if "install" in words:
         flow.add(Act.INSTALL, call.line, detail=" ".join(words[words.index("install") + 1 :]))
     return UNKNOWN
-
-
-def _spawn_terminal(flow: Flow, call: Call) -> Value | None:
-    return commands.run_process(flow, call)
-
-
-def _spawn(flow: Flow, call: Call) -> Value | None:
-    """os.spawnlp(mode, path, name, …): the second argument is repeated as the third."""
-    return _replace_process(flow, call, call.args[2:])
-
-
-def _execute(flow: Flow, call: Call) -> Value | None:
-    """os.execvp(path, [name, …]), os.posix_spawn(path, [name, …], environment)."""
-    return _replace_process(flow, call, call.args[1:])
-
-
-def _replace_process(flow: Flow, call: Call, args: list[Value]) -> Value | None:
-    """Run a program with a list of arguments; its own environment is no argument."""
-    if call.name in TAKING_ENVIRONMENT:
-        args = [arg for arg in args if not _is_environment(arg)]
-    made = Call(call.node, call.name, call.method, call.receiver, args, call.named)
-    return commands.run_arguments(flow, made)
-
-
-def _is_environment(arg: Value) -> bool:
-    return arg.fields is not None or any(one.source is TaintSource.ALL_ENV for one in arg.taints)
-
-
-def _run_terminal(flow: Flow, call: Call) -> Value | None:
-    """pexpect.spawn(command, [arguments])."""
-    if call.arg(1, "args").items:
-        return commands.run_arguments(flow, call)
-    return commands.run_shell(flow, call)
 
 
 def _hide_in_memory(flow: Flow, call: Call) -> Value | None:
@@ -215,7 +177,7 @@ PYTHON_CALLS: dict[str, Handler] = {
             "code.InteractiveInterpreter().runcode"),
     **_each(commands.run_process, *_PROCESSES),
     **_each(commands.run_shell, *_SHELL),
-    **_each(_execute, *_EXEC),
+    **_each(execute, *_EXEC),
     **_each(commands.run_arguments, "asyncio.create_subprocess_exec", "distutils.spawn.spawn"),
     **_each(indirect.load_pickle, "pickle.loads", "pickle.load", "cPickle.loads", "dill.loads",
             "cloudpickle.loads", "dill.load", "cloudpickle.load", "_pickle.loads",
@@ -247,10 +209,10 @@ PYTHON_CALLS: dict[str, Handler] = {
     **_each(own_code.load_code, "runpy.run_path", "importlib.util.spec_from_file_location",
             "os.startfile", "ctypes.CDLL", "ctypes.cdll.LoadLibrary", "ctypes.WinDLL",
             "ctypes.PyDLL", "joblib.load", "imp.load_source"),
-    **_each(_spawn_terminal, "pty.spawn"),
+    **_each(spawn_terminal, "pty.spawn"),
     "os.dup2": commands.duplicate,
-    **_each(_spawn, *_SPAWN),
-    "pexpect.spawn": _run_terminal,
+    **_each(spawn, *_SPAWN),
+    "pexpect.spawn": run_terminal,
     "os.memfd_create": _hide_in_memory,
     **_each(_run_magic, "get_ipython().run_line_magic", "get_ipython().run_cell_magic"),
     **_each(texts.same_argument, "str", "bytes.decode", "pathlib.Path", "pathlib.PurePath",
@@ -315,8 +277,8 @@ PYTHON_CALLS: dict[str, Handler] = {
     **_each(_package_folder, "site.getusersitepackages", "sysconfig.get_path"),
     "site.getsitepackages": _package_folders,
     **_each(_talk, "code.interact", "code.InteractiveConsole().interact"),
-    **_each(_become, "os.setuid", "os.seteuid", "os.setreuid", "os.setresuid"),
-    **_each(_execute_shell, "ctypes.windll.shell32.ShellExecuteW", "win32api.ShellExecute"),
+    **_each(become, "os.setuid", "os.seteuid", "os.setreuid", "os.setresuid"),
+    **_each(execute_shell, "ctypes.windll.shell32.ShellExecuteW", "win32api.ShellExecute"),
     "winreg.SetValueEx": _set_registry,
     **_each(_install, "pip.main", "pip._internal.main", "pip._internal.cli.main.main"),
 }  # fmt: skip

@@ -1,0 +1,45 @@
+"""The queue message of a submission."""
+
+import msgspec
+
+from vskill_platform.engines.operations import Send
+from vskill_platform.errors import RecordMalformed
+from vskill_platform.model.submission import (
+    Submission,
+)
+from vskill_platform.stores.records import (
+    decode,
+    encode,
+)
+
+
+class SubmissionMessage(msgspec.Struct, frozen=True, tag="process_submission"):
+    """The content of a queue message; the record itself stays in the store."""
+
+    submission_id: str
+
+
+def queue_submission(submission: Submission, *, group: str = "") -> Send:
+    """Return the operation that queues a submission; a no-op if it is already queued.
+
+    Groups take turns; by default the submitter is the group.
+    """
+    return Send(
+        encode(SubmissionMessage(submission.id)),
+        key=submission.id,
+        group=group or submission.submitter,
+        resource=submission.source.remote_host,
+    )
+
+
+def read_message(body: bytes) -> SubmissionMessage:
+    return decode("message", body, SubmissionMessage)
+
+
+def is_submission_message(body: bytes) -> bool:
+    """Tell whether this release can read a message as one of a submission."""
+    try:
+        read_message(body)
+    except RecordMalformed:
+        return False
+    return True
