@@ -61,6 +61,16 @@ LONGER_MODULES = {
 #: These folders have many small features; their modules stay shorter.
 SHORTER = {"catalogue": 300, "publish": 300, "web": 300}
 MAX_FUNCTION_LINES = 60
+SMALL_MODULE_LINES = 30
+#: Small modules with one importer that stay apart, with the reason.
+SMALL_MODULES = {
+    "cron/index_similarity.py",  # a cron job, as every other one
+    "engines/blobs/open_blobs.py",  # the only importer of the driver for S3
+    "queue/measure.py",  # keeps process_submission.py on one screen
+    "scan/languages/powershell/read_powershell.py",  # loads its patterns only when needed
+    "scan/languages/python/language.py",  # its importer could not import it at the top: a cycle
+    "stores/signing_key_store.py",  # only stores know keys
+}
 
 
 @cache
@@ -213,6 +223,21 @@ def test_rooms_are_small() -> None:
     ]
 
     assert (modules, functions) == (LONGER_MODULES, [])
+
+
+def test_a_small_module_with_one_importer_has_a_reason() -> None:
+    importers: dict[str, set[Path]] = {}
+    for path in SOURCES:
+        for name in imported_by(path):
+            importers.setdefault(name, set()).add(path)
+    found = set()
+    for path in SOURCES:
+        module = path.relative_to(PACKAGE.parent).with_suffix("")
+        importing = importers.get(".".join(module.parts), set()) - {path}
+        if len(importing) == 1 and path.read_text().count("\n") < SMALL_MODULE_LINES:
+            found.add(path.relative_to(PACKAGE).as_posix())
+
+    assert found - SMALL_MODULES == set(), "join it with the module that imports it"
 
 
 def test_a_folder_has_two_modules_or_more() -> None:

@@ -25,8 +25,6 @@ _MAX_SUGGESTED = 3
 _NOT_FOUND = 404
 #: The trust tiers of skills that passed a check.
 _VERIFIED = frozenset({"T2", "T3", "T4"})
-#: The verdict of a scan that found nothing to complain about.
-_PASSED = "pass"
 _AVAILABLE = frozenset({"latest", "offered"})
 YANKED = "yanked"
 BLOCKED = frozenset({"blocked", "taken down"})

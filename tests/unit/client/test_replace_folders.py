@@ -75,7 +75,7 @@ def test_nothing_of_an_old_folder_is_left(
     scope: InstallScope, can_exchange: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not can_exchange:
-        monkeypatch.setattr(module, "_exchange", lambda *_: False)
+        monkeypatch.setattr(module, "exchange", lambda *_: False)
     install(scope, "one", OLD, CLAUDE)
     (scope.root / CLAUDE / "demo" / "extra").write_text("of somebody")
 
@@ -140,7 +140,7 @@ def test_a_kill_at_any_step_leaves_the_old_state_or_the_new_one(
     tmp_path: Path, there: tuple[str, ...], can_exchange: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not can_exchange:
-        monkeypatch.setattr(module, "_exchange", lambda *_: False)
+        monkeypatch.setattr(module, "exchange", lambda *_: False)
     outcomes = []
     step, was_killed = 0, True
     while was_killed:

@@ -92,9 +92,6 @@ class Broadcast:
                 if not self._listeners[topic]:
                     del self._listeners[topic]
 
-    def listeners_of(self, topic: str) -> int:
-        return len(self._listeners.get(topic, ()))
-
     def notify(self, keys: Iterable[str]) -> None:
         """Wake the listeners of the changed records."""
         self.notify_topics(_topics(keys))

@@ -32,7 +32,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.stores.upload_store import count_staged
-from vskill_platform.web.protocols import clawhub_publish
+from vskill_platform.web.protocols import clawhub_publish, clawhub_uploads
 from vskill_platform.web.protocols.clawhub_fingerprint import fingerprint
 
 SKILLS = "/api/v1/skills"
@@ -669,7 +669,7 @@ async def test_odd_input_is_refused_and_never_an_error_of_ours(
 async def test_files_that_are_sent_at_once_stay_within_the_limit(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clawhub_publish, "MAX_STAGED_FILES", 3)
+    monkeypatch.setattr(clawhub_uploads, "MAX_STAGED_FILES", 3)
     headers = await a_publisher(Scope.SUBMIT)
     contents = [f"file {number}".encode() for number in range(8)]
 

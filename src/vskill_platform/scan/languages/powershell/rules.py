@@ -79,7 +79,6 @@ SHELL_TOOLS = re.compile(
     r"|scp|node|python3?|py|docker|clawhub)\s",
     _I,
 )
-ALIASES = re.compile(r"(?:curl|wget)(?:\.exe)?\s", _I)
 
 #: Pattern → act and its object.
 PLAIN_RULES: tuple[tuple[re.Pattern[str], Act, str], ...] = tuple(

@@ -28,8 +28,6 @@ _MAX_FILES = 50
 _MIN_NAME = 4
 _ASSIGNMENT = re.compile(r"\$(?:\w{1,12}:)?(\w{1,60})\s{0,4}\+?=(?!=)")
 _NAMES = re.compile(r"\$(?:\w{1,12}:)?(\w{1,60})")
-_REGISTRY_RUN = re.compile(r"CurrentVersion\\Run", re.IGNORECASE)
-_TARGET = re.compile(r"['\"]?([\w.$%:\\/~{}-]{3,300})")
 
 
 class _Value(msgspec.Struct, frozen=True):

@@ -28,7 +28,6 @@ _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(.{1,3})")
 #: Code of which every letter is written as a number.
 _ESCAPED = re.compile(r"\$'(?:\\x[0-9a-fA-F]{2}|\\[0-7]{3}){8}")
 _UNKNOWN = re.compile(r"\$(?:\w|\{|@|\*)")
-_SCRIPTS = frozenset({"python", "node", "bun", "deno", "perl", "ruby", "php"})
 
 
 def execute(state: State, text: str, runner: str, stdin: str = "") -> str:
