@@ -1,8 +1,7 @@
 """Search for what was probably meant if nothing matched, in the same call of a thread.
 
-All queries of a call are corrected together. A call costs about as much as a search, and so does
-each of its SQL queries while the event loop is busy, because its thread waits for the
-interpreter lock.
+All queries of a call are corrected together. A call costs about as much as a search. While the
+event loop is busy, each of its SQL queries does, too: its thread waits for the interpreter lock.
 """
 
 from collections.abc import Mapping, Sequence

@@ -58,8 +58,8 @@ def submission_key(submission_id: str) -> int:
 def ids_near(preferred: int, name: str) -> Iterator[int]:
     """Yield the preferred id of a record, then others that follow it, always the same ones.
 
-    Each is chosen from twice as many as the one before, so that a free one is found after a few
-    attempts, also if thousands of records prefer the same id.
+    Each is chosen from twice as many as the one before. So a free one is found after a few
+    attempts, even if thousands of records prefer the same id.
     """
     yield preferred
     for width in range(_ID_BITS):

@@ -22,7 +22,7 @@ from vskill_platform.publish.moderation.feature_skills import (
 def featured(context: click.Context, *, as_json: bool) -> None:
     """List or change the featured skills of the home page.
 
-    They are shown in this order.
+    The home page shows them in the order of the list.
     """
     if context.invoked_subcommand is None:
         _show(list_featured, as_json=as_json, read_only=True)

@@ -12,7 +12,7 @@ def reports() -> None:
 
 @reports.command()
 @click.argument("skill", metavar="SLUG[@VERSION]")
-@click.option("--reason", required=True, metavar="TEXT", help="What is wrong with it.")
+@click.option("--reason", required=True, metavar="TEXT", help="The problem, and in which file.")
 @json_option
 @local_or_remote("local_reports:add", "remote_reports:add")
 def add() -> None:

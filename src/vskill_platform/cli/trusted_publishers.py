@@ -36,7 +36,7 @@ def list_command(*, namespace: str, as_json: bool, registry: str | None) -> None
     default="github",
     show_default=True,
     metavar="github|gitlab|URL",
-    help="The CI system; the URL of your own GitLab, or of the issuer of your GitHub server.",
+    help="The CI system, or the URL of your own GitLab or GitHub Enterprise issuer.",
 )
 @click.option("--workflow", default="", metavar="FILE", help="Only jobs of this file.")
 @click.option("--environment", default="", metavar="NAME", help="Only jobs in this environment.")

@@ -93,9 +93,8 @@ def withdraw() -> None:
 def follow() -> None:
     """Submit new commits and version tags of a repo automatically.
 
-    REPO is owner/repo or a git URL. A commit of its default branch that changes one of its skills
-    is submitted in your name, and so are a new tag such as v1.2.0 and every skill that is new in
-    the repo, now and later.
+    REPO is owner/repo or a git URL. A new commit of its default branch is submitted in your name if
+    it changes a skill. New tags such as v1.2.0 and new skills of the repo are submitted, too.
     """
 
 

@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 
 
 class InstalledState(StrEnum):
-    """What has become of a version since it was installed."""
+    """The state of an installed version at the registry."""
 
     AVAILABLE = "available"
     YANKED = "yanked"

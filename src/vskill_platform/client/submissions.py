@@ -38,7 +38,7 @@ _FIRST_PAUSE, _MAX_PAUSE = 0.3, 2.0
 
 
 class PackedSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """What is uploaded."""
+    """A skill that is ready to be uploaded."""
 
     name: str
     #: The name and the bytes of the archive.

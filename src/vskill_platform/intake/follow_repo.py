@@ -1,4 +1,4 @@
-"""Follow a repository, for one skill or for all that are in it now and later, or stop."""
+"""Follow or unfollow a repository: one skill of it, or all, including those added later."""
 
 from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound

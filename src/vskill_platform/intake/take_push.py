@@ -1,4 +1,4 @@
-"""Accept a push webhook of a git host: what is followed of its repository becomes due."""
+"""Accept a push webhook of a git host, and check the followed skills of its repository soon."""
 
 import hashlib
 import hmac

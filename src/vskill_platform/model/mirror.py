@@ -2,8 +2,8 @@
 
 Nobody can publish in such a namespace, because namespaces of users have no underscore. The part
 after the first underscore is the owner there. Characters that some client does not allow in an
-owner are written as an underscore and a letter, and a slash as two underscores, so that two skills
-never have the same name here: `ada/notes/tidy` is `@hub_ada__notes/tidy`.
+owner are written as an underscore and a letter, and a slash as two underscores. So two skills never
+have the same name here: `ada/notes/tidy` is `@hub_ada__notes/tidy`.
 """
 
 import re

@@ -47,7 +47,7 @@ _NO_TIME = "there was no time left before the deadline"
 
 
 class ScanSubject(msgspec.Struct, frozen=True):
-    """What is to be scanned, and for which submission."""
+    """The files to scan, and the submission that they belong to."""
 
     submission: Submission
     snapshot: Snapshot

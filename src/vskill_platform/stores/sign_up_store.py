@@ -1,4 +1,4 @@
-"""Links with which somebody creates an account, under the digest of their secret."""
+"""Links that create an account, stored under the digest of their secret."""
 
 from datetime import datetime
 

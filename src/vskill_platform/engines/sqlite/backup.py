@@ -1,8 +1,8 @@
 """Back up a database while it is in use, and restore a backup.
 
-SQLite's backup API copies all pages in one step, within one read transaction: the copy is the
-database as of one commit, writers continue, and no write makes it start over, as happens to copies
-in many steps such as `.backup` of the `sqlite3` program. `VACUUM INTO` would work, too, but it
+SQLite's backup API copies all pages in one step, within one read transaction. So the copy is the
+database as of one commit, and writers continue. A copy in many steps, such as `.backup` of the
+`sqlite3` program, starts over at every write. `VACUUM INTO` would work, too, but it
 rebuilds every tree; the log cannot be reset during a read, so the faster way keeps it smaller.
 """
 

@@ -1,8 +1,10 @@
 """Compare what a skill says about itself with what it does.
 
-Three claims are checked: that a credential it demands is used for something, that its description
-names what it does to the user's files, money, contacts and browser, and that a package it installs
-is the one that the text speaks of.
+Three claims are checked:
+
+- a credential that it demands is used for something;
+- its description mentions its effects on the user's files, money, contacts and browser;
+- a package that it installs is the one that the text names.
 """
 
 import re

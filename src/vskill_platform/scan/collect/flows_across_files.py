@@ -42,7 +42,7 @@ def flows_across_files(
 def _standing_orders_to_send(
     files: Iterable[ScanFile], known: list[LocatedFact]
 ) -> Iterator[LocatedFact]:
-    """Yield what a script sends once more where the agent is told to run it after every task."""
+    """Yield the sends of a script again at an instruction to run it after every task."""
     orders = [one for one in known if one.fact.act is Act.TELL_ALWAYS]
     sends = {one.path: one for one in known if one.role is PartRole.SCRIPT and _is_untrusted(one)}
     if not orders or not sends:

@@ -1,6 +1,6 @@
-"""Code that is in pieces: files that a script puts together and runs, and strings that it runs.
+"""Code that is split: files that a script joins and runs, and strings that it runs.
 
-Each piece says nothing by itself. What is put together is read as if it stood in one place.
+Each piece is harmless by itself, so the joined code is scanned as one text.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Parse settings files: commands, agent tool servers, and texts that somebody reads.
+"""Parse settings files: commands, agent tool servers, and texts for people or agents.
 
 Editors, agents, package managers and CI systems run commands from JSON, YAML and TOML. A command is
 recognised by its key; every other text is returned as words.

@@ -89,7 +89,7 @@ _HIDDEN_PROGRAM = re.compile(
 
 
 class _Names(msgspec.Struct):
-    """What names and paths stand for, by the host it is from or the place it is."""
+    """The values of names and paths: a host, a fetched file, a socket, a sensitive folder."""
 
     addresses: dict[str, str] = msgspec.field(default_factory=dict)
     fetched: dict[str, str] = msgspec.field(default_factory=dict)

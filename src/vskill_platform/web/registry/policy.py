@@ -245,7 +245,7 @@ async def _show_preview(
 
 
 async def _show_conflict(request: WebRequest, typed: _Typed, why: str) -> Template:
-    """Show how the typed text differs from what somebody else saved; then it can replace that."""
+    """Show how the typed text differs from the version that another user has saved meanwhile."""
     last = await current_version()
     typed = msgspec.structs.replace(typed, base=last.number if last else 0)
     return await _show_preview(request, typed, await check_policy(typed.text), conflict=why)

@@ -12,9 +12,9 @@ segments are an upload, three or four a repo, more a repo in nested groups.
 MCP names files: `skill://%40acme/demo/SKILL.md`. The @ is written as %40, because URL parsers drop
 an @ at the start of a host.
 
-Claude Code has plugins in marketplaces: `acme__demo`, `ada__notes__tidy`. It replaces all but
-letters, digits, `-` and `_` in the names of its folders, and ignores case there, so plugin names
-are made of these characters, differ in lower case, too, and contain the whole slug.
+Claude Code has plugins in marketplaces: `acme__demo`, `ada__notes__tidy`. In the
+names of its folders it ignores case, and replaces all but letters, digits, `-` and `_`. So plugin
+names contain the whole slug in these characters, and differ in lower case, too.
 """
 
 import re
