@@ -29,7 +29,7 @@ from benchmarks import sample_catalogue
 from benchmarks.report import duration, print_note, print_table
 from vskill_platform.catalogue import list_submissions, search_skills
 from vskill_platform.catalogue.query import SkillQuery, SkillSort, SubmissionQuery, SubmissionSort
-from vskill_platform.catalogue.write_skills import SkillFacts
+from vskill_platform.catalogue.skill_rows import SkillFacts
 from vskill_platform.catalogue.sql import SEARCH, WRITE
 from vskill_platform.catalogue.write_skills import SkillChanges, write_skills
 from vskill_platform.catalogue.write_submissions import (

@@ -21,7 +21,7 @@ import msgspec
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.index_file import IndexFile
 from vskill_platform.catalogue.query import TakenDownSkill
-from vskill_platform.catalogue.write_skills import SkillFacts
+from vskill_platform.catalogue.skill_rows import SkillFacts
 from vskill_platform.catalogue.write_skills import SkillChanges
 from vskill_platform.catalogue.write_submissions import SubmissionChanges, SubmissionFacts
 from vskill_platform.model.failure import NO_SCANNER

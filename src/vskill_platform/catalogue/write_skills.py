@@ -1,177 +1,31 @@
 """Write changed skills to the search index: rows and full-text entries."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.match import (
-    ANY,
-    ANY_AGENT,
-    PRIVATE,
-    WITHOUT,
-    Facet,
-    label_word,
-    mark,
-    name_marks,
-    text_word,
-)
 from vskill_platform.catalogue.query import SkillHit, TakenDownSkill
-from vskill_platform.catalogue.rank import rank
+from vskill_platform.catalogue.skill_rows import (
+    SkillFacts,
+    SkillRow,
+    SkillText,
+    capability_values,
+    encode,
+    row_of,
+)
 from vskill_platform.catalogue.sql import (
     WRITE,
     Rows,
     one_row,
     skipped_if_malformed,
-    submission_key,
 )
 from vskill_platform.catalogue.vocabulary import count_words, vocabulary_of
-from vskill_platform.catalogue.words import as_one_word, name_parts, words_of
 from vskill_platform.engines.timestamps import to_micros
-from vskill_platform.model.namespace import namespace_of_skill
-from vskill_platform.model.skill import (
-    CAPABILITY_KINDS,
-    Capabilities,
-    PublishedSkill,
-    capability_names,
-)
-from vskill_platform.model.trust import TrustScore
 
-_MAX_COUNT = 2**53
-
-
-class SkillFacts(msgspec.Struct, frozen=True):
-    """A skill with its data from other records."""
-
-    skill: PublishedSkill
-    trust: TrustScore
-    updated_at: datetime
-    installs: int
-    capabilities: Capabilities | None = None
-    zip_sha256: str = ""
-    git_commit: str = ""
-    plugin_commit: str = ""
-
-
-class SkillText(msgspec.Struct, frozen=True):
-    """The text of a skill for each of the full-text indexes."""
-
-    words: str
-    parts: str
-
-
-class SkillRow(msgspec.Struct, frozen=True):
-    """A row ready to be written; a malformed record has raised before."""
-
-    hit: SkillHit
-    #: The preferred id: lower is better.
-    rank: int
-    text: SkillText
-    digest: bytes
-    #: All columns except the id.
-    columns: dict[str, Any]
-    #: The data for lists, as JSON.
-    shown: str
-
-
-def row_of(facts: SkillFacts) -> SkillRow:
-    skill = facts.skill
-    deprecation = skill.deprecation_of(skill.latest_number)
-    hit = SkillHit(
-        slug=skill.slug,
-        name=skill.name,
-        description=skill.description,
-        namespace=namespace_of_skill(skill),
-        publisher=skill.publisher,
-        version=skill.version,
-        repo_url=skill.repo_url,
-        tier=facts.trust.tier,
-        trust_score=facts.trust.score,
-        tags=skill.tags,
-        agents=skill.agents,
-        license=skill.license,
-        published_at=skill.published_at,
-        updated_at=facts.updated_at,
-        is_private=skill.is_private,
-        installs=min(max(facts.installs, 0), _MAX_COUNT),
-        capabilities=(None if facts.capabilities is None else capability_names(facts.capabilities)),
-        zip_sha256=facts.zip_sha256,
-        git_commit=facts.git_commit,
-        plugin_commit=facts.plugin_commit,
-        deprecated=deprecation.reason if deprecation else "",
-        use_instead=deprecation.use if deprecation else "",
-    )
-    name = words_of(hit.name)
-    text = _text(hit, name)
-    digest = _digest(text, hit)
-    columns = {
-        "slug": hit.slug,
-        "name_key": as_one_word(name),
-        "namespace": hit.namespace,
-        "tier": hit.tier.value,
-        "trust_score": hit.trust_score,
-        "installs": hit.installs,
-        "published_at": to_micros(hit.published_at),
-        "updated_at": to_micros(hit.updated_at),
-        "is_private": int(hit.is_private),
-        "names_agents": int(bool(hit.agents)),
-        "submission_key": submission_key(skill.submission_id),
-        "found_by": digest,
-    }
-    return SkillRow(hit, rank(hit), text, digest, columns, _encode(hit).decode())
-
-
-def _digest(text: SkillText, hit: SkillHit) -> bytes:
-    """Return a digest of all that lists and searches depend on, except the number of installs."""
-    listed = (
-        hit.name, hit.description, hit.version, hit.license, hit.zip_sha256, hit.git_commit,
-        hit.deprecated, hit.use_instead,
-    )  # fmt: skip
-    return hashlib.blake2b(msgspec.msgpack.encode((text, listed)), digest_size=8).digest()
-
-
-def _text(hit: SkillHit, name: list[str]) -> SkillText:
-    source = hit.repo_url.partition("://")[2] or hit.repo_url
-    labels = dict.fromkeys([*name, *words_of(" ".join((hit.slug, source, *hit.tags)))])
-    described = words_of(hit.description)
-    filters = [
-        ANY,
-        *([PRIVATE] if hit.is_private else []),
-        mark(Facet.NAMESPACE, hit.namespace),
-        mark(Facet.TIER, hit.tier),
-        *(mark(Facet.TAG, tag) for tag in hit.tags),
-        *(mark(Facet.AGENT, agent) for agent in hit.agents or (ANY_AGENT,)),
-        *(mark(Facet.CAPABILITY, value) for value in _capability_values(hit)),
-    ]
-    if hit.deprecated:  # it is found by its words, and first only by its exact name
-        words = [*map(text_word, [*labels, *described]), *name_marks(name)[:1]]
-    else:
-        others = [word for word in described if word not in labels]
-        words = [*map(label_word, labels), *map(text_word, others), *name_marks(name)]
-    return SkillText(
-        words=_joined([*words, *filters]),
-        parts=_joined([*name_parts(name), *filters]),
-    )
-
-
-def _capability_values(hit: SkillHit) -> list[str]:
-    """Return what it can do and what it cannot; nothing if that was not recorded."""
-    if hit.capabilities is None:
-        return []
-    return [name if name in hit.capabilities else WITHOUT + name for name in CAPABILITY_KINDS]
-
-
-def _joined(words: list[str]) -> str:
-    """Join distinct words; position and frequency are not indexed."""
-    return " ".join(dict.fromkeys(words))
-
-
-_encode = msgspec.json.Encoder().encode
 _HIT = msgspec.json.Decoder(SkillHit)
 
 
@@ -208,7 +62,7 @@ def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
     moved = _Moved()
     gone, listed = list(changes.gone), []
     shown_again = [*gone, *(facts.skill.slug for facts in changes.listed)]
-    connection.execute(WRITE["delete_down"], {"slugs": _encode(shown_again).decode()})
+    connection.execute(WRITE["delete_down"], {"slugs": encode(shown_again).decode()})
     for facts in changes.listed:
         with skipped_if_malformed(slug=facts.skill.slug) as attempt:
             listed.append(row_of(facts))
@@ -243,7 +97,7 @@ def _put(connection: apsw.Connection, rows: Rows, row: SkillRow, moved: _Moved) 
     moved.tags += [(row_id, tag, is_private) for tag in row.hit.tags]
     moved.agents += [(row_id, agent, is_private) for agent in row.hit.agents]
     moved.capabilities += [
-        (row_id, capability, is_private) for capability in _capability_values(row.hit)
+        (row_id, capability, is_private) for capability in capability_values(row.hit)
     ]
     moved.learn.append((row_id, row.text))
     moved.words.update(_public_words(row.hit))
@@ -263,7 +117,7 @@ def _write_rows(connection: apsw.Connection, moved: _Moved) -> None:
     }
     for query, some in rows.items():
         if some:
-            connection.execute(WRITE[query], {"rows": _encode(sorted(some)).decode()})
+            connection.execute(WRITE[query], {"rows": encode(sorted(some)).decode()})
 
 
 def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
@@ -277,7 +131,7 @@ def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
     for index, rows in texts.items():
         connection.executemany(WRITE[f"delete_{index}"], forget)
         if rows:
-            connection.execute(WRITE[f"add_{index}"], {"rows": _encode(rows).decode()})
+            connection.execute(WRITE[f"add_{index}"], {"rows": encode(rows).decode()})
     count_words(connection, moved.words)
 
 
@@ -304,6 +158,6 @@ def _put_down(connection: apsw.Connection, skill: TakenDownSkill) -> None:
             "namespace": skill.namespace,
             "is_private": int(skill.is_private),
             "at": to_micros(skill.at),
-            "shown": _encode(skill).decode(),
+            "shown": encode(skill).decode(),
         },
     )

@@ -16,7 +16,7 @@ from tests.unit.catalogue.index_files import (
 )
 from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.query import SkillQuery, SkillResults, Visible
-from vskill_platform.catalogue.vocabulary import edit_distance
+from vskill_platform.catalogue.similar_words import edit_distance
 
 
 async def forgiven(catalogue: Catalogue, text: str, **fields: Any) -> SkillResults:

@@ -12,8 +12,9 @@ from tests.casts import a_published_skill, a_submission
 from tests.clocks import NOON
 from vskill_platform.catalogue import rank
 from vskill_platform.catalogue import write_submissions as write_submissions_module
+from vskill_platform.catalogue.skill_rows import SkillFacts
 from vskill_platform.catalogue.sql import Rows
-from vskill_platform.catalogue.write_skills import SkillChanges, SkillFacts, write_skills
+from vskill_platform.catalogue.write_skills import SkillChanges, write_skills
 from vskill_platform.catalogue.write_submissions import (
     SubmissionChanges,
     SubmissionFacts,

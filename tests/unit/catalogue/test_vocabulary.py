@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from tests.cases import all_cases
-from vskill_platform.catalogue.vocabulary import edit_distance
+from vskill_platform.catalogue.similar_words import edit_distance
 from vskill_platform.catalogue.vocabulary import RelaxedText, count_words, relax_texts
 
 _SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")

@@ -1,0 +1,215 @@
+"""Find words within one or two edits of another, by keys that similar words share.
+
+A word that is at most one edit away from the misspelt one has the same first or second half; at
+most two edits away, the same beginning, middle or ending. So similar words are found in a few short
+ranges of the sorted words, and of keys made from middles and endings.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+import apsw
+import msgspec
+
+from vskill_platform.catalogue.sql import SEARCH, one_value
+from vskill_platform.catalogue.words import singular
+
+#: Shorter and longer words are neither kept nor corrected.
+_SHORTEST, _LONGEST = 3, 24
+#: Words of at most this length are corrected by one edit, longer ones by two.
+ONE_EDIT = 5
+#: Half of such a short word matches too many others: they are found by what is left of both without
+#: one letter. A query of this length may have one letter more or less.
+_SHORT = 4
+#: How many letters of its ending a word is found by.
+_ENDING = 6
+#: The shortest beginning or ending that is looked for.
+_SHORTEST_PART = 2
+#: How many of the words whose letters differ least are compared letter by letter.
+_COMPARED = 60
+#: Cache size; most skills use the same words.
+_REMEMBERED = 20_000
+#: Greater than any letter.
+_LAST = chr(0x10FFFF)
+encode = msgspec.json.Encoder().encode
+
+
+class _Similar(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A word that may be similar to one of a query, of which it has the number."""
+
+    number: int
+    word: str
+    count: int
+    #: The letters that only one of both has, as in `letters`.
+    differing: int
+
+
+#: Words to read: those of some lengths that are between two others, or have a key that is.
+_Range = tuple[bool, str, str, int, int]
+_SIMILAR = msgspec.json.Decoder(list[list[_Similar]])
+
+
+def closest(word: str, similar: list[_Similar], most: int) -> str | None:
+    """Return the most used word that is at most this many edits away; fewer were tried before."""
+    alike = sorted({(one.differing.bit_count(), -one.count, one.word) for one in similar})
+    by_use = sorted((less_used, candidate) for _, less_used, candidate in alike[:_COMPARED])
+    near = (found for _, found in by_use if edit_distance(word, found, most) <= most)
+    return next(near, None)
+
+
+def similar_words(
+    connection: apsw.Connection, words: Sequence[str], most: int
+) -> dict[str, list[_Similar]]:
+    """Return the words that can be at most this many edits away, and some others; in one query.
+
+    Each range returns as many as are compared, so none takes words away from another one. A known
+    word, or a plural whose singular is known, is only similar to itself.
+    """
+    if not words:
+        return {}
+    ranges = _one_edit if most == 1 else _two_edits
+    asked = [
+        {
+            "word": word,
+            "singular": singular(word),
+            "letters": letters(word),
+            "ranges": list(ranges(word)),
+        }
+        for word in words
+    ]
+    bindings = {"asked": encode(asked).decode(), "most": most, "limit": _COMPARED}
+    found: dict[str, list[_Similar]] = {word: [] for word in words}
+    for some in _SIMILAR.decode(one_value(connection, SEARCH["similar_words"], bindings)):
+        for one in some:
+            found[words[one.number]].append(one)
+    return found
+
+
+def _one_edit(word: str) -> Iterator[_Range]:
+    lengths = (len(word) - 1, len(word) + 1)
+    if len(word) <= _SHORT:
+        yield from (_with_keys(key, key, lengths) for key in _shortened(word))
+        return
+    half = len(word) // 2
+    yield _starting(word[:half], lengths)
+    yield from (_ending(word[half:], length) for length in range(lengths[0], lengths[1] + 1))
+    swapped = _swapped(word, half)
+    yield _words(swapped, swapped, lengths)
+
+
+def _two_edits(word: str) -> Iterator[_Range]:
+    for length in range(len(word) - 2, len(word) + 3):
+        lengths = (length, length)
+        if length < _SHORTEST_PART * 2 + 1:  # too short for three parts
+            left = {"".join(letters) for letters in combinations(word, length)}
+            yield from (_words(one, one, lengths) for one in left)
+            continue
+        part = _part(length)
+        yield _starting(word[:part], lengths)
+        yield _ending(word[-part:], length)
+        # With one edit before the middle and one after it, it has moved by at most one letter.
+        for start in (part - 1, part, part + 1):
+            if abs(len(word) - length - (start - part)) <= 1:
+                key = _middle_key(length, word[start : start + length - 2 * part])
+                yield _with_keys(key, key, lengths)
+        # Two letters that were swapped across the boundary of two parts, and an edit in the third,
+        # or two across the other boundary.
+        first, second = _swapped(word, part), _swapped(word, len(word) - part)
+        yield _starting(first[: length - part], lengths)
+        yield _ending(second[part - length :], length)
+        both = _swapped(first, len(word) - part)
+        yield _words(both, both, lengths)
+
+
+def edit_distance(one: str, other: str, most: int) -> int:
+    """Count the letters to insert, delete, replace or swap; more than *most* are not counted.
+
+    At the first letter that differs every kind of edit is tried: for two edits that is a fifth of
+    the work of a table of all letters.
+    """
+    if one == other:
+        return 0
+    if not most or abs(len(one) - len(other)) > most:
+        return most + 1
+    at = 0
+    for letter, wanted in zip(one, other, strict=False):
+        if letter != wanted:
+            break
+        at += 1
+    one, other = one[at:], other[at:]
+    fewer, one_rest, other_rest = most - 1, one[1:], other[1:]
+    best = min(
+        edit_distance(one_rest, other_rest, fewer),
+        edit_distance(one_rest, other, fewer),
+        edit_distance(one, other_rest, fewer),
+    )
+    if one[:2] == other[1::-1]:
+        best = min(best, edit_distance(one[2:], other[2:], fewer))
+    return best + 1
+
+
+@lru_cache(_REMEMBERED)
+def is_kept(word: str) -> bool:
+    return _SHORTEST <= len(word) <= _LONGEST and word.isalpha()
+
+
+def _keys(word: str) -> list[str]:
+    """Return the keys that a word is found by, besides itself."""
+    if len(word) <= _SHORT + 1:
+        keys = [*_shortened(word), _ending_key(len(word), word)]
+    else:
+        keys = [_ending_key(len(word), word)]
+    if len(word) > _SHORTEST_PART * 2:
+        part = _part(len(word))
+        keys.append(_middle_key(len(word), word[part:-part]))
+    return list(dict.fromkeys(keys))
+
+
+def _part(length: int) -> int:
+    """Return the length of the first and the last of three parts of a word."""
+    return max(length // 3, _SHORTEST_PART)
+
+
+def _shortened(word: str) -> list[str]:
+    return [f"-{word}", *(f"-{word[:at]}{word[at + 1 :]}" for at in range(len(word)))]
+
+
+def _ending_key(length: int, ending: str) -> str:
+    return f"<{length}{ending[::-1][:_ENDING]}"
+
+
+def _middle_key(length: int, middle: str) -> str:
+    return f"{length}{middle}"
+
+
+def _words(low: str, high: str, lengths: tuple[int, int]) -> _Range:
+    return (False, low, high, *lengths)
+
+
+def _with_keys(low: str, high: str, lengths: tuple[int, int]) -> _Range:
+    return (True, low, high, *lengths)
+
+
+def _starting(start: str, lengths: tuple[int, int]) -> _Range:
+    return _words(start, start + _LAST, lengths)
+
+
+def _ending(ending: str, length: int) -> _Range:
+    key = _ending_key(length, ending)
+    return _with_keys(key, key + _LAST, (length, length))
+
+
+def _swapped(word: str, at: int) -> str:
+    """Swap the letters before and after a boundary."""
+    return word[: at - 1] + word[at : at + 1] + word[at - 1 : at] + word[at + 1 :]
+
+
+@lru_cache(_REMEMBERED)
+def letters(word: str) -> int:
+    """Return which letters a word has, as bits."""
+    return sum({1 << (ord(letter) % 32) for letter in word})
+
+
+def key_rows(words: Iterable[str]) -> str:
+    return encode([(key, word) for word in sorted(words) for key in _keys(word)]).decode()
