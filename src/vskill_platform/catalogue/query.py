@@ -21,6 +21,11 @@ class SkillSort(StrEnum):
     TRUST = "trust"
     INSTALLS = "installs"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "SkillSort | None":
+        # Orders of the original client; a registry without stars has only the installs.
+        return cls.INSTALLS if value in {"stars", "trending"} else None
+
 
 class SubmissionSort(StrEnum):
     NEWEST = "newest"

@@ -80,9 +80,12 @@ async def search_skills(
 async def list_skills(
     request: WebRequest,
     q: SearchText = "",
+    search: SearchText = "",
     namespace: SearchText = "",
     tier: FromQuery[TrustTier | None] = None,
     tag: SearchText = "",
+    category: SearchText = "",
+    labels: SearchText = "",
     agent: SearchText = "",
     can: SearchText = "",
     cannot: SearchText = "",
@@ -96,8 +99,10 @@ async def list_skills(
 
     Without `sort`, a search has the best match first and a list the most installed skill. `can` and
     `cannot` name capabilities, separated by commas. If nothing matches `q`, typos are corrected and
-    then any of the words is enough; `match` says so.
+    then any of the words is enough; `match` says so. `search` is another name of `q`; `category`
+    and `labels` are other names of `tag`.
     """
+    q, tag = q or search, tag or category or labels
     size, headers = clamp(limit, _MAX_PAGE_SIZE)
     start = read_offset(cursor, (page - 1) * size)
     query = SkillQuery(
