@@ -133,7 +133,7 @@ def main() -> None:
         figure=f"{ratio(factor)} as many",
         target=f"≥ {ratio(TARGET)}",
         is_reached=factor >= TARGET,
-        less="" if cores > 3 else f"on {cores} cores, which the clients and PostgreSQL use, too",  # noqa: PLR2004
+        less="" if cores > 3 else f"on {cores} cores, which the clients and PostgreSQL use, too",  # noqa: PLR2004 - PostgreSQL and the clients need cores
     )
 
 

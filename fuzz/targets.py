@@ -250,7 +250,7 @@ def _frontmatter_values(raw: bytes) -> None:
     text = _text(raw)
     facts = read_values(Region(kind=RegionKind.FRONTMATTER, line=2, text=text), Fragments())
     _storable(facts)
-    if any(not 2 <= fact.line <= text.count("\n") + 3 for fact in facts):  # noqa: PLR2004
+    if any(not 2 <= fact.line <= text.count("\n") + 3 for fact in facts):  # noqa: PLR2004 - a number of the format
         raise Broken("a value stands outside of the frontmatter")
 
 

@@ -77,8 +77,8 @@ def operations() -> list[Any]:
 def test_no_request_is_answered_with_a_fault(served: Served, examples: int) -> None:
     """In one test, so that the program starts once."""
     # Imported here: it takes half a second, and every worker collects every file.
-    from schemathesis.core.failures import FailureGroup  # noqa: PLC0415
-    from schemathesis.specs.openapi import checks  # noqa: PLC0415
+    from schemathesis.core.failures import FailureGroup  # noqa: PLC0415 - loaded only when it is needed
+    from schemathesis.specs.openapi import checks  # noqa: PLC0415 - loaded only when it is needed
 
     conform = [
         checks.status_code_conformance,

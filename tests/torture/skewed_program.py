@@ -14,7 +14,7 @@ from vskill_platform.engines.postgres import database
 def skew(ahead: timedelta) -> None:
     class Skewed(datetime):
         @classmethod
-        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]  # only the part that is used
             return datetime.now(tz or UTC) + ahead
 
     for module in (clock, database):

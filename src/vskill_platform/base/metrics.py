@@ -259,7 +259,7 @@ def render_metrics(readings: Iterable[MetricReading] = ()) -> tuple[bytes, str]:
     fresh.register(_Readings(readings))
     if _MULTIPROCESS not in os.environ:
         return generate_latest(REGISTRY) + generate_latest(fresh), CONTENT_TYPE_LATEST
-    multiprocess.MultiProcessCollector(fresh)  # type: ignore[no-untyped-call]
+    multiprocess.MultiProcessCollector(fresh)  # type: ignore[no-untyped-call]  # the library has no types
     return generate_latest(fresh), CONTENT_TYPE_LATEST
 
 

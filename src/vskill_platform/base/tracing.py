@@ -42,12 +42,12 @@ def tracing(version: str) -> Iterator[None]:
 
 def _make_provider(version: str) -> "TracerProvider":
     try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - loaded only when it is needed
             OTLPSpanExporter,
         )
         from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - an optional dependency
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - loaded only when it is needed
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 - loaded only when it is needed
     except ImportError as error:
         raise ConfigError(
             f"{_ENDPOINTS[0]} is set, but OpenTelemetry is not installed: "
@@ -67,7 +67,7 @@ def request_span(method: str, path: str) -> "Iterator[Span | None]":
     if _provider is None:
         yield None
         return
-    from opentelemetry.trace import SpanKind  # noqa: PLC0415
+    from opentelemetry.trace import SpanKind  # noqa: PLC0415 - loaded only when it is needed
 
     tracer = _provider.get_tracer(__name__)
     with tracer.start_as_current_span(
@@ -89,7 +89,7 @@ def record_span(submission_id: str, name: str, seconds: float = 0.0, **attribute
     """Add a span that has just ended to the trace of a submission."""
     if _provider is None:
         return
-    from opentelemetry.trace import Link, get_current_span  # noqa: PLC0415
+    from opentelemetry.trace import Link, get_current_span  # noqa: PLC0415 - loaded only when it is needed
 
     now = time.time_ns()
     current = get_current_span().get_span_context()
@@ -104,7 +104,7 @@ def record_span(submission_id: str, name: str, seconds: float = 0.0, **attribute
 
 
 def _trace_of(submission_id: str) -> "Context":
-    from opentelemetry.trace import (  # noqa: PLC0415
+    from opentelemetry.trace import (  # noqa: PLC0415 - loaded only when it is needed
         NonRecordingSpan,
         SpanContext,
         TraceFlags,

@@ -93,7 +93,7 @@ def _walk(origin: TargetOrigin) -> Iterator[ScanTarget]:
             name = _name_of_root(origin) if path == origin.folder else path.name
             yield _target(_shown(origin, path), path, name)
         # Most are not links, and there may be thousands.
-        names = [name for name in inner if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - so
+        names = [name for name in inner if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - faster for many names
         for link in (Path(folder, name) for name in names):
             if _leads_out(link, origin.folder):
                 yield _broken(_shown(origin, link), "a link that leads outside is not followed")

@@ -116,8 +116,8 @@ async def _run_platform(
     env: WorkerEnv, listener: socket.socket, parts: NodeParts, member: ServerProcess | None
 ) -> None:
     # Imported here, because no other command, nor any scan process, should load the web.
-    from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415
-    from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415
+    from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415 - loaded only when it is needed
+    from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415 - loaded only when it is needed
 
     stop = stop_on_signals(env.settings.stop_grace, control=member.control if member else None)
     async with open_catalogue(env) as catalogue, open_broadcast(env) as broadcast:

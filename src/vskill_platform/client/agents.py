@@ -85,7 +85,7 @@ class Agents:
             name = first[1:]
             value = self._environment.get(name, "").strip()
             # As the XDG specification demands: a relative path is ignored.
-            path = value if os.path.isabs(value) else self._variables[name]  # noqa: PTH117
+            path = value if os.path.isabs(value) else self._variables[name]  # noqa: PTH117 - a path of a setting, as text
             return self.place(path) / rest if path.startswith("~") else Path(path) / rest
         return self._home / rest
 

@@ -108,7 +108,7 @@ async def _open_postgres(
     url: str, *, clock: Clock | None, create: bool, migrate: bool = True, options: ServerOptions
 ) -> Engine:
     # A registry in a file needs no driver for a server.
-    from vskill_platform.engines.postgres.engine import open_postgres  # noqa: PLC0415
+    from vskill_platform.engines.postgres.engine import open_postgres  # noqa: PLC0415 - loaded only when it is needed
 
     return await open_postgres(url, clock=clock, create=create, migrate=migrate, options=options)
 
@@ -148,7 +148,7 @@ def restore_database(url: str, source: Path, *, on_progress: OnCopied) -> Path |
 
 
 async def _restore_postgres(url: str, source: Path, *, on_progress: OnCopied) -> str | None:
-    from vskill_platform.engines.postgres.replace_schema import set_aside  # noqa: PLC0415
+    from vskill_platform.engines.postgres.replace_schema import set_aside  # noqa: PLC0415 - loaded only when it is needed
 
     export = ExportFile(source)
     inspect_export(source)  # before anything is changed

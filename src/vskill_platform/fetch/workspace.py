@@ -45,7 +45,7 @@ def _remove_few(folder: Path, files: list[str]) -> bool:
         for file in files:
             os.unlink(f"{folder}/{file}")  # noqa: PTH108 - faster than an object for each
         for parent in parents:
-            os.rmdir(parent)  # noqa: PTH106
+            os.rmdir(parent)  # noqa: PTH106 - a path as text
         folder.rmdir()
     except OSError:  # it contains other files, or not all listed ones
         return False

@@ -74,7 +74,7 @@ def new_scan_id(subject: str, provider: str) -> str:
 def split_scan_id(scan_id: str) -> tuple[str, str] | None:
     """Return subject and provider of a scan's id; None if it is malformed."""
     parts = scan_id.rsplit(".", 2)
-    return (parts[0], parts[1]) if len(parts) == 3 and all(parts) else None  # noqa: PLR2004
+    return (parts[0], parts[1]) if len(parts) == 3 and all(parts) else None  # noqa: PLR2004 - the parts of a key
 
 
 async def get_external_scan(subject: str, provider: str) -> Stored[ExternalScan] | None:

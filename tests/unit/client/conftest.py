@@ -85,7 +85,7 @@ class MemoryKeyring(KeyringBackend):
     priority = 1
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # the library has no types
         self.kept: dict[tuple[str, str], str] = {}
 
     def set_password(self, service: str, username: str, password: str) -> None:
@@ -111,7 +111,7 @@ def no_keyring() -> Iterator[None]:
     from keyring.backends.fail import Keyring  # noqa: PLC0415 - registers itself
 
     before = keyring.get_keyring()
-    keyring.set_keyring(Keyring())  # type: ignore[no-untyped-call]
+    keyring.set_keyring(Keyring())  # type: ignore[no-untyped-call]  # the library has no types
     yield
     keyring.set_keyring(before)
 

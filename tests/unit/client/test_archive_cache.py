@@ -55,7 +55,7 @@ def test_archives_that_were_not_used_for_longest_make_room(tmp_path: Path) -> No
     contents = [b"first ....", b"second ...", b"third ...."]
     digests = [hashlib.sha256(content).hexdigest() for content in contents]
     for time, (digest, content) in enumerate(zip(digests, contents, strict=True)):
-        with cache.opened(digest, lambda content=content: content) as path:  # type: ignore[misc]
+        with cache.opened(digest, lambda content=content: content) as path:  # type: ignore[misc]  # mypy cannot infer the lambda
             os.utime(path, (time, time))
 
     assert [cache.find(digest) is not None for digest in digests] == [False, True, True]

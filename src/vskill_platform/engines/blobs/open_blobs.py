@@ -15,6 +15,6 @@ def open_blobs(options: BlobOptions) -> BlobStore | None:
     if isinstance(place, Path):
         return FolderBlobs(place)
     # A registry without a bucket needs no driver for it.
-    from vskill_platform.engines.blobs.s3_blobs import open_s3  # noqa: PLC0415
+    from vskill_platform.engines.blobs.s3_blobs import open_s3  # noqa: PLC0415 - loaded only when it is needed
 
     return open_s3(place)

@@ -119,7 +119,7 @@ class Writer:
                 if attempt == _TRIES:
                     raise self._database.report(error) from error
                 # A random pause, so that two groups do not meet again at once.
-                await asyncio.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))  # noqa: S311
+                await asyncio.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))  # noqa: S311 - not a secret
             except LOST as error:
                 outcome = await self._find_outcome(group_id, error)
                 if outcome is not None:

@@ -275,7 +275,7 @@ def _candidates(line: str) -> Iterator[str]:
 def _unescaped(found: re.Match[str]) -> str:
     if code := found[1] or found[2]:
         value = int(code, 16)
-        return chr(value) if value < 0xD800 or 0xDFFF < value < 0x110000 else ""  # noqa: PLR2004
+        return chr(value) if value < 0xD800 or 0xDFFF < value < 0x110000 else ""  # noqa: PLR2004 - a number of the format
     return _CONTROL.get(found[3], found[3])
 
 

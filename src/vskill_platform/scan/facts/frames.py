@@ -26,15 +26,15 @@ from vskill_platform.scan.facts.frame_lexicon import (
 
 #: Words, file names, and the marks that end a clause.
 _TOKEN = re.compile(
-    r"[.~]?[a-z0-9](?:[a-z0-9’'./-]*[a-z0-9])?|[,;:()–—%]|[.!?]"  # noqa: RUF001
+    r"[.~]?[a-z0-9](?:[a-z0-9’'./-]*[a-z0-9])?|[,;:()–—%]|[.!?]"  # noqa: RUF001 - these characters are meant
 )
-_SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001
+_SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001 - these characters are meant
 _MAX_SENTENCE = 600
 #: "Email: me@host" is a contact and not an order, and a link with a title is a reference.
 _MIN_WORDS = 4
 #: How many words a negation governs.
 _NEGATED = 9
-_BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001
+_BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
 
 
 def find_frames(text: str) -> Iterator[Told]:
@@ -129,7 +129,7 @@ class _Words:
                 if not (word == "," and "or" in self._tokens[place + 1 : place + 5]):
                     negated_until = -1
                 continue
-            if word in grammar["negations"] or word.endswith(("n't", "n’t")):  # noqa: RUF001
+            if word in grammar["negations"] or word.endswith(("n't", "n’t")):  # noqa: RUF001 - these characters are meant
                 negated_until = place + _NEGATED
             if not self._lexicon.starts.get(word, 0) & self._wanted:
                 continue

@@ -99,7 +99,7 @@ def _unescaped(found: re.Match[str]) -> str:
     if high:
         return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00))
     value = int(code or long, 16)
-    return chr(value) if value >= ord(" ") and not 0xD800 <= value <= 0xDFFF else found[0]  # noqa: PLR2004
+    return chr(value) if value >= ord(" ") and not 0xD800 <= value <= 0xDFFF else found[0]  # noqa: PLR2004 - a number of the format
 
 
 def visible(text: str) -> str:
@@ -147,7 +147,7 @@ def hidden_message(text: str) -> str | None:
 
 def _selector_value(char: str) -> int:
     code = ord(char)
-    return code - 0xFE00 if code < 0xFFFF else min(code - 0xE0100 + 16, 255)  # noqa: PLR2004
+    return code - 0xFE00 if code < 0xFFFF else min(code - 0xE0100 + 16, 255)  # noqa: PLR2004 - a number of the format
 
 
 def bidi_lines(text: str) -> list[int]:

@@ -30,7 +30,7 @@ def _png(raw: bytes) -> bool:
         if at + 8 > len(raw):
             return True  # truncated
         size, kind = int.from_bytes(raw[at : at + 4]), raw[at + 4 : at + 8]
-        if not kind.isalpha() or (first and (kind != b"IHDR" or size != 13)):  # noqa: PLR2004
+        if not kind.isalpha() or (first and (kind != b"IHDR" or size != 13)):  # noqa: PLR2004 - a number of the format
             return False
         if kind == b"IEND":
             return True
@@ -43,7 +43,7 @@ def _jpeg(raw: bytes) -> bool:
     for _ in range(_MAX_CHUNKS):
         if at + 4 > len(raw):
             return True
-        if raw[at] != 0xFF:  # noqa: PLR2004
+        if raw[at] != 0xFF:  # noqa: PLR2004 - a number of the format
             return False
         marker = raw[at + 1]
         if marker in {0xD9, 0xDA}:
@@ -53,7 +53,7 @@ def _jpeg(raw: bytes) -> bool:
 
 
 def _gif(raw: bytes) -> bool:
-    if raw[:6] not in {b"GIF87a", b"GIF89a"} or len(raw) < 13:  # noqa: PLR2004
+    if raw[:6] not in {b"GIF87a", b"GIF89a"} or len(raw) < 13:  # noqa: PLR2004 - a number of the format
         return False
     table = 3 << ((raw[10] & 7) + 1) if raw[10] & 0x80 else 0
     block = raw[13 + table : 14 + table]
@@ -61,7 +61,7 @@ def _gif(raw: bytes) -> bool:
 
 
 def _id3(raw: bytes) -> bool:
-    return len(raw) >= 10 and raw[3] in {2, 3, 4} and max(raw[6:10]) < 0x80  # noqa: PLR2004
+    return len(raw) >= 10 and raw[3] in {2, 3, 4} and max(raw[6:10]) < 0x80  # noqa: PLR2004 - a number of the format
 
 
 def _pdf(raw: bytes) -> bool:
@@ -69,7 +69,7 @@ def _pdf(raw: bytes) -> bool:
 
 
 def _font(raw: bytes) -> bool:
-    return len(raw) >= 12 and 0 < int.from_bytes(raw[4:6]) < 200  # noqa: PLR2004
+    return len(raw) >= 12 and 0 < int.from_bytes(raw[4:6]) < 200  # noqa: PLR2004 - a number of the format
 
 
 _CHECKS: dict[bytes, Callable[[bytes], bool]] = {
@@ -85,7 +85,7 @@ _CHECKS: dict[bytes, Callable[[bytes], bool]] = {
     b"\x00\x01\x00\x00": _font,
     b"OTTO": _font,
     b"\xd0\xcf\x11\xe0": lambda raw: raw[4:8] == b"\xa1\xb1\x1a\xe1",
-    b"SQLite format 3\x00": lambda raw: len(raw) >= 100,  # noqa: PLR2004
+    b"SQLite format 3\x00": lambda raw: len(raw) >= 100,  # noqa: PLR2004 - a number of the format
     b"BZh": lambda raw: raw[4:10] in {b"1AY&SY", b"\x17rE8P\x90"},
     b"MSCF": lambda raw: raw[4:8] == bytes(4),
     b"MZ": lambda raw: b"\0" in raw[:64],

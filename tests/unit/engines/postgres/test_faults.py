@@ -62,7 +62,7 @@ async def test_commits_at_once_are_applied_whatever_isolation_the_database_prefe
 
 
 async def _isolation(engine: Engine) -> str:
-    async with engine._database.acquired() as connection:  # type: ignore[attr-defined]
+    async with engine._database.acquired() as connection:  # type: ignore[attr-defined]  # a private part of this engine
         return str(await connection.fetchval("SHOW transaction_isolation"))
 
 
@@ -71,7 +71,7 @@ async def test_a_process_that_uses_all_its_connections_is_told_so(
 ) -> None:
     monkeypatch.setattr(database, "CONNECT_SECONDS", 0.05)
     engine = await open_engine(url, options=ServerOptions(pool_size=1))
-    async with engine._database.acquired():  # type: ignore[attr-defined]
+    async with engine._database.acquired():  # type: ignore[attr-defined]  # a private part of this engine
         with pytest.raises(EngineError, match="all 1 connections of this process are busy"):
             await engine.kv.get("sub:1")
         with pytest.raises(EngineError, match="or raise VSKILL_DATABASE_POOL_SIZE"):
@@ -150,18 +150,18 @@ async def test_a_listening_connection_that_nobody_answers_is_replaced(
     monkeypatch.setattr(notifications, "LOOK_ANYWAY_SECONDS", 0.05)
     monkeypatch.setattr(notifications, "ANSWER_SECONDS", 0.1)
     engine = await open_engine(network.url)
-    while not engine._notifications._connection:  # type: ignore[attr-defined]
+    while not engine._notifications._connection:  # type: ignore[attr-defined]  # a private part of this engine
         await asyncio.sleep(0.01)
-    before = engine._notifications._connection  # type: ignore[attr-defined]
+    before = engine._notifications._connection  # type: ignore[attr-defined]  # a private part of this engine
 
     network.stall()
-    while engine._notifications._connection is before:  # type: ignore[attr-defined]
+    while engine._notifications._connection is before:  # type: ignore[attr-defined]  # a private part of this engine
         await asyncio.sleep(0.01)
     network.mend()
-    while not engine._notifications._connection:  # type: ignore[attr-defined]
+    while not engine._notifications._connection:  # type: ignore[attr-defined]  # a private part of this engine
         await asyncio.sleep(0.01)
 
-    assert engine._notifications._connection is not before  # type: ignore[attr-defined]
+    assert engine._notifications._connection is not before  # type: ignore[attr-defined]  # a private part of this engine
     await engine.close()
 
 
@@ -234,7 +234,7 @@ async def test_a_server_that_has_become_a_standby_is_named_and_left(url: str) ->
 
 
 async def _session(engine: Engine) -> int:
-    async with engine._database.acquired() as connection:  # type: ignore[attr-defined]
+    async with engine._database.acquired() as connection:  # type: ignore[attr-defined]  # a private part of this engine
         return int(connection.get_server_pid())
 
 

@@ -171,7 +171,7 @@ async def test_nodes_whose_clocks_differ_agree_on_leases(
 
     class TenMinutesLate(datetime):
         @classmethod
-        def now(cls, _zone: object = None) -> datetime:  # type: ignore[override]
+        def now(cls, _zone: object = None) -> datetime:  # type: ignore[override]  # only the part that is used
             return datetime.now(UTC) - timedelta(minutes=10)
 
     monkeypatch.setattr(database, "datetime", TenMinutesLate)

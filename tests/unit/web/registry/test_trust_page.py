@@ -59,7 +59,7 @@ async def test_blocked_skills_are_listed_with_their_reason(
     for subject in subjects:
 
         async def put(subject: object = subject) -> None:
-            await block(subject, reason="It <b>stole</b> keys.", actor="cyd")  # type: ignore[arg-type]
+            await block(subject, reason="It <b>stole</b> keys.", actor="cyd")  # type: ignore[arg-type]  # a wrong value on purpose
 
         await run_with_worker_env(env, put)
 

@@ -244,7 +244,7 @@ def run_items(flow: Flow, call: Call, items: tuple[Value, ...]) -> Value:
         return UNKNOWN
     program = (items[0].text or "").rpartition("/")[2]
     second = items[1].text if len(items) > 1 else None
-    if program in _INTERPRETERS and second in _CODE_OPTIONS and len(items) > 2:  # noqa: PLR2004
+    if program in _INTERPRETERS and second in _CODE_OPTIONS and len(items) > 2:  # noqa: PLR2004 - program, option and code
         code = items[2]
         if program in _SHELLS:
             return shell_text(flow, call, code, call.line)
