@@ -72,8 +72,8 @@ async def unlink_github_account(user: User) -> GithubLink:
         old = await get_github_link_of(user.name)
         if old is None:
             raise NotFound(f"no GitHub account is linked to {user.name}")
-        said = _shown(old.record)
-        audit = write_audit("github unlink", user.name, actor=user.name, reason="", outcome=said)
+        outcome = _shown(old.record)
+        audit = write_audit("github unlink", user.name, actor=user.name, reason="", outcome=outcome)
         return PlannedChange(operations=[*delete_github_link(old), audit], result=old.record)
 
     return await change(f"the GitHub account of {user.name}", plan)

@@ -83,9 +83,9 @@ async def add_token(
     token = _draft(user, label, scopes, lifetime, limits.namespace)
     text = new_token_text()
     where = f" in {token.namespace}" if token.namespace else ""
-    said = f"{', '.join(token.scopes)}{where}, until {token.expires_at:%Y-%m-%d}"
+    outcome = f"{', '.join(token.scopes)}{where}, until {token.expires_at:%Y-%m-%d}"
     audit = write_audit(
-        "token add", f"{user.name} {token.id}", actor=actor, reason=token.label, outcome=said
+        "token add", f"{user.name} {token.id}", actor=actor, reason=token.label, outcome=outcome
     )
 
     async def plan() -> PlannedChange[NewToken]:

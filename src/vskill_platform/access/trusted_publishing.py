@@ -125,9 +125,9 @@ async def add_trusted_publisher(
             return one
     if len(known_ones) >= MAX_PUBLISHERS:
         raise NotAllowed(f"{name} has {MAX_PUBLISHERS} trusted publishers, the maximum")
-    said = f"{wanted.repository} at {issuer} ({describe_conditions(wanted)})"
+    summary = f"{wanted.repository} at {issuer} ({describe_conditions(wanted)})"
     audit = write_audit(
-        "trusted-publisher add", name, actor=actor or user.name, reason="", outcome=said
+        "trusted-publisher add", name, actor=actor or user.name, reason="", outcome=summary
     )
     await commit([write_trusted_publisher(wanted), audit])
     return wanted

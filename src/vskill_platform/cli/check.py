@@ -96,11 +96,11 @@ async def _git() -> CheckResult:
     async with running_program(
         [program, "--version"], env={}, streams=streams, limits=ProgramLimits()
     ) as process:
-        told = (await process.communicate())[0].decode(errors="replace").strip()
-    version = re.search(r"(\d+)\.(\d+)", told)
+        printed = (await process.communicate())[0].decode(errors="replace").strip()
+    version = re.search(r"(\d+)\.(\d+)", printed)
     if version is None or (int(version[1]), int(version[2])) < _OLDEST_GIT:
-        return CheckResult(PROBLEM, f"{told or program} is too old: 2.36 or newer is needed")
-    return CheckResult(OK, told)
+        return CheckResult(PROBLEM, f"{printed or program} is too old: 2.36 or newer is needed")
+    return CheckResult(OK, printed)
 
 
 async def _address() -> CheckResult:

@@ -35,6 +35,6 @@ def _show(skills: tuple[DiscoveredSkill, ...]) -> None:
     table = Table("name", "path", "manifest", "description")
     for skill in skills:
         fine = "[green]valid[/]" if skill.is_fine else "[red]invalid[/]"
-        said = skill.description if skill.is_fine else " ".join(skill.problems)
-        table.add_row(escape(skill.name), escape(skill.path) or "(root)", fine, escape(said))
+        text = skill.description if skill.is_fine else " ".join(skill.problems)
+        table.add_row(escape(skill.name), escape(skill.path) or "(root)", fine, escape(text))
     Console().print(table)

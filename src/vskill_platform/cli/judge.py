@@ -90,8 +90,8 @@ async def _try(folder: Path, name: str, settings: Settings) -> _Trial:
 
 
 def _show(trial: _Trial) -> None:
-    said = trial.judgement
-    tokens = f"{said.tokens_in:,} in, {said.tokens_out:,} out"
+    judgement = trial.judgement
+    tokens = f"{judgement.tokens_in:,} in, {judgement.tokens_out:,} out"
     rows = {
         "question": ", ".join(
             (
@@ -100,12 +100,12 @@ def _show(trial: _Trial) -> None:
                 count_of(trial.facts, "fact"),
             )
         ),
-        "model": f"{said.model} (answered by {said.answered_by or 'an unnamed model'})",
-        "prompt": said.prompt,
-        "judge": f"{said.opinion}, {said.confidence:.0%} sure",
-        "summary": said.summary,
-        "cost": f"{said.cost:g} ({tokens} tokens) in {said.duration_seconds:.1f} s",
-        "not shown": ", ".join(said.unseen) or "-",
+        "model": f"{judgement.model} (answered by {judgement.answered_by or 'an unnamed model'})",
+        "prompt": judgement.prompt,
+        "judge": f"{judgement.opinion}, {judgement.confidence:.0%} sure",
+        "summary": judgement.summary,
+        "cost": f"{judgement.cost:g} ({tokens} tokens) in {judgement.duration_seconds:.1f} s",
+        "not shown": ", ".join(judgement.unseen) or "-",
         "verdict": f"{trial.verdict} (tier 1 alone: {trial.tier1})",
     }
     table = Table.grid(padding=(0, 2))

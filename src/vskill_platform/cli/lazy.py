@@ -104,9 +104,9 @@ def _quiet_errors() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        said = error.format_message()
-        quiet = show_lines(said)
-        if quiet == said:
+        message = error.format_message()
+        quiet = show_lines(message)
+        if quiet == message:
             raise
         if isinstance(error, click.UsageError):
             raise click.UsageError(quiet, error.ctx) from error

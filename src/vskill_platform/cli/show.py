@@ -75,8 +75,8 @@ def _place_in_queue(position: int | None) -> str:
 def show_result(result: SubmitResult, submission: Submission) -> None:
     console = Console()
     place = _place_in_queue(result.position)
-    said = f"{_KINDS[result.kind]}: [bold]{submission.id}[/] {state_mark(submission.state)}{place}"
-    console.print(said, highlight=False)
+    line = f"{_KINDS[result.kind]}: [bold]{submission.id}[/] {state_mark(submission.state)}{place}"
+    console.print(line, highlight=False)
     if result.reason:
         console.print(escape(result.reason), highlight=False)
     elif submission.slug:
@@ -144,11 +144,11 @@ def show_failures(console: Console, failures: tuple[Finding, ...]) -> None:
         )
 
 
-def judge_line(said: Judgement) -> str:
-    """Return the judge's opinion and its cost in one line."""
-    again = ", cached" if said.is_cached else ""
-    sure = f"{said.opinion} ({said.confidence:.0%} sure{again})"
-    return f"{said.model}: {sure}: {said.summary} Cost {said.cost:g}."
+def judge_line(judgement: Judgement) -> str:
+    """Return the judge's opinion and its cost in one judgement."""
+    again = ", cached" if judgement.is_cached else ""
+    sure = f"{judgement.opinion} ({judgement.confidence:.0%} sure{again})"
+    return f"{judgement.model}: {sure}: {judgement.summary} Cost {judgement.cost:g}."
 
 
 def show_history(console: Console, history: list[StateEvent]) -> None:

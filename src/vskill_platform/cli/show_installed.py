@@ -137,7 +137,7 @@ def status_of(plan: Planned) -> str:
 
 def json_of_plan(scope: InstallScope, plan: Planned) -> dict[str, Any]:
     release = plan.release
-    told = {
+    hints = {
         "author": release.author,
         "certTier": release.cert_tier,
         "trustTier": release.trust_tier,
@@ -153,7 +153,7 @@ def json_of_plan(scope: InstallScope, plan: Planned) -> dict[str, Any]:
         "previousVersion": plan.before.version if plan.before else None,
         "gained": plan.gained,
         "warnings": plan.warnings,
-        **told,
+        **hints,
     }
 
 

@@ -74,8 +74,8 @@ async def _watch(submission_ids: Sequence[str], bar: Progress, task: TaskID) -> 
         if submission.state not in STUCK_STATES and submission.id not in ended:
             ended.add(submission.id)
             bar.advance(task)
-            said = f"{state_mark(submission.state)} {escape(submission.skill_name)}"
-            bar.console.print(f"{said}: {escape(submission.reason)}", highlight=False)
+            line = f"{state_mark(submission.state)} {escape(submission.skill_name)}"
+            bar.console.print(f"{line}: {escape(submission.reason)}", highlight=False)
 
 
 def _show(submitted: SubmittedSet, submissions: list[Submission]) -> None:

@@ -99,17 +99,17 @@ def wait_for_token(
         except RegistryUnavailable:
             continue  # a short outage: the code stays valid
         except RegistryError as error:
-            said = str(error.answer.get("error", ""))
-            if said == "authorization_pending":
+            error_code = str(error.answer.get("error", ""))
+            if error_code == "authorization_pending":
                 continue
-            if said == "slow_down":
+            if error_code == "slow_down":
                 asked = error.answer.get("interval")
                 interval = _pause(asked if isinstance(asked, int | float) else interval + 5)
                 continue
             if error.code == UNEXPECTED_ANSWER:
                 raise RegistryError(f"{registry.url} gave no usable token: {error}") from error
-            if said in _REFUSED:
-                raise NotSignedIn(_REFUSED[said]) from error
+            if error_code in _REFUSED:
+                raise NotSignedIn(_REFUSED[error_code]) from error
             raise
         if not answer["access_token"]:
             raise RegistryError(f"{registry.url} gave no usable token")

@@ -71,13 +71,13 @@ def find_differences(
     A node that has not reported since the policy was saved may apply the new one already.
     """
     current = [node for node in nodes if not policy_saved_at or node.beat_at > policy_saved_at]
-    told = {
+    figures = {
         "releases": {node.version for node in nodes},
         "rules": {node.rules for node in nodes},
         "policies": {node.policy or "none" for node in current},
     }
     return [
         f"Nodes run different {what}: {', '.join(sorted(values))}. Restart those that are behind."
-        for what, values in told.items()
+        for what, values in figures.items()
         if len(values) > 1
     ]

@@ -110,8 +110,10 @@ def _shown(text: str) -> str:
 
 
 def _retry_after(response: httpx2.Response) -> int:
-    said = response.headers.get("retry-after", "")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < len("100000") else 0
+    header = response.headers.get("retry-after", "")
+    return (
+        int(header) if header.isascii() and header.isdigit() and len(header) < len("100000") else 0
+    )
 
 
 def _origin(url: str) -> str:

@@ -207,8 +207,8 @@ def _explain_failure(complaint: str) -> SourceError | OutOfResources:
 def explain(complaint: str) -> SourceRefused | SourceUnavailable:
     """Classify git's error output: refused, or unavailable and worth a retry."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-    said = " ".join(lines)[:_QUOTED_CHARACTERS] or "git gave no reason"
-    shown = "".join(char if char.isprintable() else "?" for char in said)
+    reason = " ".join(lines)[:_QUOTED_CHARACTERS] or "git gave no reason"
+    shown = "".join(char if char.isprintable() else "?" for char in reason)
     if _REDIRECT.search(complaint):
         return SourceMoved(f"git could not fetch the repo: {shown}")
     is_final = any(mark in complaint for mark in _FINAL)

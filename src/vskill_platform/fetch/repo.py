@@ -107,8 +107,8 @@ class Repo:
 
     async def commit_time(self) -> int:
         """Return the commit's own timestamp, in seconds since 1970."""
-        said = await self._git.run("show", "--no-patch", "--format=%ct", self.commit_sha)
-        return int(said.decode().strip() or 0)
+        printed = await self._git.run("show", "--no-patch", "--format=%ct", self.commit_sha)
+        return int(printed.decode().strip() or 0)
 
     async def tree_sha(self, path: str) -> str:
         """Return git's tree id of a folder; refuse anything else."""

@@ -107,9 +107,9 @@ def _answer(name: str, callback: Callback) -> ExternalScanResult:
         )
         for one in callback.findings
     ]
-    said = show(redact(callback.message), limit=_MAX_NOTE)
+    note = show(redact(callback.message), limit=_MAX_NOTE)
     return ExternalScanResult(
         status=_STATUSES[callback.status],
         findings=as_findings(found, ScannedFolder(), scanner=name, default=Severity.MEDIUM),
-        note=said or count_of(len(found), "finding"),
+        note=note or count_of(len(found), "finding"),
     )

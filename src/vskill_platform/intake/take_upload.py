@@ -76,11 +76,11 @@ async def unpacked(content: bytes, *, filename: str) -> AsyncIterator[Unpacked]:
         archive = workspace / f"upload{name.name.removeprefix(stem_of(name)).lower()}"
         await work_in_thread(archive.write_bytes, content)
         try:
-            said = await run_for_visitor(_unpack, archive, workspace / "files")
+            unpacked = await run_for_visitor(_unpack, archive, workspace / "files")
         except BROKE_DOWN as error:
             raise SourceRefused("unpacking the archive takes too much time or memory") from error
         root = root_of(workspace / "files")
-        own_name = root.name if root != workspace / "files" else said
+        own_name = root.name if root != workspace / "files" else unpacked
         yield Unpacked(root=root, name=own_name or stem_of(name))
 
 

@@ -187,8 +187,8 @@ def digest_of(policy: Policy) -> str:
     """Return a digest of the policy's meaning; empty for none. Comments and order don't matter."""
     if policy == Policy():
         return ""
-    said = msgspec.json.encode(policy, order="deterministic")
-    return hashlib.sha256(said).hexdigest()[:12]
+    encoded = msgspec.json.encode(policy, order="deterministic")
+    return hashlib.sha256(encoded).hexdigest()[:12]
 
 
 def suppress(

@@ -65,8 +65,8 @@ async def get_judgement(key: str) -> Judgement | None:
 
 async def put_judgement(key: str, judgement: Judgement) -> None:
     expires_at = judgement.asked_at + JUDGEMENT_TTL
-    said = encode(_StoredJudgement(judgement=judgement))
-    await commit([Put(_JUDGEMENT + key, said, due=NEVER, expires_at=expires_at)])
+    value = encode(_StoredJudgement(judgement=judgement))
+    await commit([Put(_JUDGEMENT + key, value, due=NEVER, expires_at=expires_at)])
 
 
 async def reserve_tokens(tokens: int, *, limit: int) -> Reservation | None:

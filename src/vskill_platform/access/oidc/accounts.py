@@ -79,8 +79,8 @@ async def _link(user: User, link: OidcLink, *, actor: str, reason: str) -> OidcL
             return PlannedChange(result=same.record)
         if await get_oidc_link_of(user.name):
             raise NotAllowed("another account is linked already; unlink it first")
-        said = describe_link(link)
-        audit = write_audit("oidc link", user.name, actor=actor, reason=reason, outcome=said)
+        outcome = describe_link(link)
+        audit = write_audit("oidc link", user.name, actor=actor, reason=reason, outcome=outcome)
         operations = [*write_new_oidc_link(link), expect_user(stored), audit]
         return PlannedChange(operations=operations, result=link)
 
@@ -95,8 +95,8 @@ async def unlink_account(user_name: str, *, actor: str, reason: str = "") -> Oid
         old = await get_oidc_link_of(user.name)
         if old is None:
             raise NotFound(f"no account of a provider is linked to {user.name}")
-        said = describe_link(old.record)
-        audit = write_audit("oidc unlink", user.name, actor=actor, reason=reason, outcome=said)
+        outcome = describe_link(old.record)
+        audit = write_audit("oidc unlink", user.name, actor=actor, reason=reason, outcome=outcome)
         return PlannedChange(operations=[*delete_oidc_link(old), audit], result=old.record)
 
     return await change(f"the linked account of {user.name}", plan)

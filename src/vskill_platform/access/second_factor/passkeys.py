@@ -149,8 +149,8 @@ async def remove_passkey(user: User, key_id: str, password: str) -> Passkey:
         operations = delete_passkey(passkey)
         if factor and not others and not factor.record.totp_secret:
             operations.append(without_factor(await find_user(user.name), factor))
-        said = {"reason": passkey.name, "outcome": "removed"}
-        operations.append(write_audit("user passkey", user.name, actor=user.name, **said))
+        entry = {"reason": passkey.name, "outcome": "removed"}
+        operations.append(write_audit("user passkey", user.name, actor=user.name, **entry))
         return PlannedChange(operations=operations, result=passkey)
 
     return await change(f"the passkeys of {user.name}", plan)
@@ -264,8 +264,8 @@ async def _use_challenge(credential: str, *, adds_for: str) -> str:
 
     try:
         data = base64url_to_bytes(_read(credential).response.clientDataJSON)
-        said = msgspec.json.decode(data, type=_ClientData).challenge
-        challenge = base64url_to_bytes(said).decode("ascii")
+        encoded = msgspec.json.decode(data, type=_ClientData).challenge
+        challenge = base64url_to_bytes(encoded).decode("ascii")
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise NotSignedIn(_REFUSED) from error
     digest = digest_of(challenge)

@@ -75,12 +75,12 @@ class MirrorClient:
     def _checked(self, answer: MirrorAnswer) -> MirrorAnswer:
         if answer.status == httpx2.codes.OK:
             return answer
-        name, said = self.mirror.name, _error_text(answer.content)
+        name, reason = self.mirror.name, _error_text(answer.content)
         if answer.status in {404, 410}:
-            raise NotFound(f"{name} has no such skill: {said}")
+            raise NotFound(f"{name} has no such skill: {reason}")
         if answer.status in {401, 403}:
-            raise SourceRefused(f"{name} refuses access (status {answer.status}): {said}")
-        raise SourceUnavailable(f"{name} answered with status {answer.status}: {said}")
+            raise SourceRefused(f"{name} refuses access (status {answer.status}): {reason}")
+        raise SourceUnavailable(f"{name} answered with status {answer.status}: {reason}")
 
     async def _get(self, url: str, limit: int) -> MirrorAnswer:
         origin = origin_of(url)

@@ -79,9 +79,9 @@ async def _consequences(
             operations.append(write_report(checked.report))
             if end is SubmissionState.NEEDS_REVIEW:
                 operations += await hold_skill(moved, snapshot)
-    said = f"{rescan.slug} {version.version}"
+    target = f"{rescan.slug} {version.version}"
     outcome = f"{rescan.old} → {checked.decision.outcome}; taken down, {consequence}"
-    audit = write_audit("rescan apply", said, actor=actor, reason=reason, outcome=outcome)
+    audit = write_audit("rescan apply", target, actor=actor, reason=reason, outcome=outcome)
     return [*operations, audit]
 
 

@@ -137,11 +137,11 @@ async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> Plan
             f"{count_of(len(taken_down), 'skill')} taken down, "
             f"{count_of(len(ended), 'submission')} ended"
         )
-        said = subject.in_words()
+        target = subject.in_words()
         operations.append(
             write_audit(
                 "block add",
-                said,
+                target,
                 actor=actor,
                 reason=wanted.reason,
                 outcome=outcome,

@@ -61,8 +61,8 @@ async def _change(
         others = tuple(item for item in skill.deprecated if item.number != number)
         changed = msgspec.structs.replace(skill, deprecated=(*others, *([after] if after else [])))
         subject = f"{skill.slug} {version}" if version else skill.slug
-        said = f"use {after.use} instead" if after and after.use else ""
-        record = write_audit(action, subject, actor=actor, reason=reason, outcome=said)
+        outcome = f"use {after.use} instead" if after and after.use else ""
+        record = write_audit(action, subject, actor=actor, reason=reason, outcome=outcome)
         return PlannedChange(
             operations=[write_skill(changed, expected=stored.revision), record], result=changed
         )

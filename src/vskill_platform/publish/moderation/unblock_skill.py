@@ -64,11 +64,11 @@ async def unblock(subject: BlockSubject, *, reason: str, actor: str) -> Unblocke
             f"{count_of(len(reopened), 'submission')} queued for a fresh check, "
             f"{len(held)} still blocked"
         )
-        said = subject.in_words()
+        target = subject.in_words()
         operations.append(
             write_audit(
                 "block remove",
-                said,
+                target,
                 actor=actor,
                 reason=reason,
                 outcome=outcome,

@@ -93,8 +93,10 @@ async def _change(
             version=latest.version if latest else "",
             digest=latest.digest if latest else "",
         )
-        said = f"latest is {changed.version}" if latest else "no version is available"
-        audit = write_audit(action, f"{slug} {version}", actor=actor, reason=reason, outcome=said)
+        outcome = f"latest is {changed.version}" if latest else "no version is available"
+        audit = write_audit(
+            action, f"{slug} {version}", actor=actor, reason=reason, outcome=outcome
+        )
         return PlannedChange(
             operations=[write_skill(changed, expected=stored.revision), audit],
             result=Yanked(skill=changed, version=version, is_changed=True),

@@ -202,8 +202,8 @@ async def _plan(
         raise InvalidInput(f"{skill.slug} has more than {_MAX_VERSIONS:,} versions")
     moved_to, taken = await find_skill(home.slug)
     if taken and taken.record.slug != skill.slug:
-        said = "" if taken.record.is_private or moved_to == home.slug else f" by {moved_to}"
-        raise SlugTaken(f"the name {home.slug} is taken{said}; choose another one")
+        owner = "" if taken.record.is_private or moved_to == home.slug else f" by {moved_to}"
+        raise SlugTaken(f"the name {home.slug} is taken{owner}; choose another one")
     if await get_deleted_skill(home.slug):
         raise SlugTaken(f"{home.slug} was deleted, and its name cannot be used again")
     former = FormerLocation(

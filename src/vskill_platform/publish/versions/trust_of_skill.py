@@ -97,11 +97,13 @@ def _evidence(
     report: Report | ReportMark | None,
     history: Sequence[StateEvent],
 ) -> Evidence:
-    said = report.judgement if report else None
+    judgement = report.judgement if report else None
     return Evidence(
         is_down=skill.down is not None,
         verdict=report.verdict if report else None,
-        agreement=said.confidence if said and said.opinion is Opinion.PUBLISH else 0.0,
+        agreement=judgement.confidence
+        if judgement and judgement.opinion is Opinion.PUBLISH
+        else 0.0,
         approved_by=find_reviewer(history, latest) if report and latest else None,
         has_provenance=bool(latest and latest.commit_sha),
         published_for=max(get_now() - skill.published_at, timedelta(0)),

@@ -57,15 +57,15 @@ def _as_finding(
 ) -> Finding:
     """Make a finding of kind external, with a path inside the skill and sanitised text."""
     file = file_of(found.file, place)
-    said = found.message or found.rule
+    text = found.message or found.rule
     for folder in place.folders:
-        said = said.replace(f"{folder}/", "").replace(folder, "the skill")
+        text = text.replace(f"{folder}/", "").replace(folder, "the skill")
     rule = show(storable(found.rule), limit=_MAX_RULE) or "unnamed"
     return Finding(
         rule=f"{scanner}/{rule}",
         severity=found.severity or default,
         kind=FindingKind.EXTERNAL,
-        message=f"{scanner}: {show(redact(storable(said)), limit=_MAX_MESSAGE)}",
+        message=f"{scanner}: {show(redact(storable(text)), limit=_MAX_MESSAGE)}",
         fix=_FIX,
         file=file,
         line=found.line if file and found.line and 0 < found.line <= _MAX_LINE else None,

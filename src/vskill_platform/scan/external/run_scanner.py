@@ -109,17 +109,17 @@ def _read(
 ) -> ExternalScanResult:
     """Accept exit code and output as a result only if they agree."""
     if ran.exit_code not in scanner.exit_clean | scanner.exit_found:
-        said = redact(ran.stderr.strip().replace(place.folders[0], "the skill"))
-        words = show(said, limit=_MAX_NOTE)
+        printed = redact(ran.stderr.strip().replace(place.folders[0], "the skill"))
+        words = show(printed, limit=_MAX_NOTE)
         raise ScannerFailed(f"it exited with {ran.exit_code}{f': {words}' if words else ''}")
     content = ran.stdout if scanner.output == "stdout" else read_bounded(output)
-    told = read_output(content, scanner.reading)
-    if not told and ran.exit_code not in scanner.exit_clean:
+    results = read_output(content, scanner.reading)
+    if not results and ran.exit_code not in scanner.exit_clean:
         raise ScannerFailed(f"it exited with {ran.exit_code} but reported no findings")
     default = scanner.reading.severity
-    is_bad = any(is_at_least(item.severity or default, scanner.fail_on) for item in told)
+    is_bad = any(is_at_least(item.severity or default, scanner.fail_on) for item in results)
     return ExternalScanResult(
         status=ExternalScanStatus.FAIL if is_bad else ExternalScanStatus.PASS,
-        findings=as_findings(told, place, scanner=scanner.name, default=default),
-        note=count_of(len(told), "finding"),
+        findings=as_findings(results, place, scanner=scanner.name, default=default),
+        note=count_of(len(results), "finding"),
     )

@@ -114,5 +114,5 @@ def _stack(at: int, step: float, top: float, series: Sequence[Series]) -> tuple[
 
 
 def _words(label: str, at: int, series: Sequence[Series]) -> str:
-    said = ", ".join(f"{one.values[at]:g} {one.name}" for one in series if one.values[at])
-    return f"{label}: {said or 'nothing'}"
+    values = ", ".join(f"{one.values[at]:g} {one.name}" for one in series if one.values[at])
+    return f"{label}: {values or 'nothing'}"

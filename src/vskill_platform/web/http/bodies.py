@@ -150,6 +150,6 @@ def body_media_type(handler: HTTPRouteHandler) -> str | None:
     field = handler.parsed_fn_signature.parameters.get(BODY_ARGUMENT)
     if field is None:
         return None
-    said = field.kwarg_definition
-    kind = said.media_type if isinstance(said, BodyKwarg) else RequestEncodingType.JSON
+    definition = field.kwarg_definition
+    kind = definition.media_type if isinstance(definition, BodyKwarg) else RequestEncodingType.JSON
     return kind.value if isinstance(kind, RequestEncodingType) else kind

@@ -235,12 +235,12 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
     )
 
 
-def browser_name(said: str) -> str:
+def browser_name(user_agent: str) -> str:
     """Shorten a User-Agent, such as `Firefox on Linux`; most also name other browsers."""
-    program = next((name for mark, name in _BROWSERS.items() if mark in said), "")
-    system = next((name for mark, name in _SYSTEMS.items() if mark in said), "")
+    program = next((name for mark, name in _BROWSERS.items() if mark in user_agent), "")
+    system = next((name for mark, name in _SYSTEMS.items() if mark in user_agent), "")
     if not program:
-        return said[:40] or "unknown"
+        return user_agent[:40] or "unknown"
     return f"{program} on {system}" if system else program
 
 

@@ -131,8 +131,8 @@ async def back_channel_logout(request: WebRequest) -> Response[Any]:
             await end_sessions_of_provider(fields.get("logout_token", ""))
     except (NotSignedIn, NotAllowed) as error:
         log.warning("logout token refused", reason=str(error))
-        said = {"error": "invalid_request", "error_description": str(error)}
-        return Response(said, status_code=400, headers=NO_STORE_HEADER)
+        text = {"error": "invalid_request", "error_description": str(error)}
+        return Response(text, status_code=400, headers=NO_STORE_HEADER)
     return Response(None, status_code=200, headers=NO_STORE_HEADER)
 
 
@@ -153,11 +153,11 @@ async def _end_previous(request: WebRequest) -> None:
 
 def _refused(back: str, error: VskillError) -> Template:
     status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
-    said = str(error)
-    problem = f"{said[:1].upper()}{said[1:]}{'' if said.endswith('.') else '.'}"
+    text = str(error)
+    problem = f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
     if isinstance(error, ProviderUnavailable):
         problem = (
-            f"{get_settings().oidc_name} does not work at the moment: {said}. Try again later."
+            f"{get_settings().oidc_name} does not work at the moment: {text}. Try again later."
         )
     answer = show_sign_in(back, problem=problem, status=status)
     answer.cookies.append(ended_oidc_cookie(get_settings()))

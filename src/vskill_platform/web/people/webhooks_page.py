@@ -152,10 +152,10 @@ async def webhook_form(
 async def _act(back: str, work: Any, *, on_error: str) -> Redirect:
     async def shown() -> str:
         try:
-            said: str = await work()
+            message: str = await work()
         except TooMany as error:  # a page with the reason says more than one about the limit
             raise InvalidInput(str(error)) from error
-        return said
+        return message
 
     return await act(back, shown, on_error=on_error)
 

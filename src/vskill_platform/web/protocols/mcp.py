@@ -211,12 +211,12 @@ def _invalid(message: str) -> _Refused:
 
 
 def _error(message: Any, error: _Refused) -> Response[Any]:
-    told = {"code": error.code, "message": str(error)}
+    problem = {"code": error.code, "message": str(error)}
     if error.data is not None:
-        told["data"] = error.data
+        problem["data"] = error.data
     is_outage = error.status >= HTTP_500_INTERNAL_SERVER_ERROR
     return Response(
-        {"jsonrpc": "2.0", "id": _id_of(message), "error": told},
+        {"jsonrpc": "2.0", "id": _id_of(message), "error": problem},
         status_code=error.status,
         headers={"Retry-After": str(RETRY_AFTER_SECONDS)} if is_outage else {},
     )

@@ -160,8 +160,8 @@ async def _report(request: WebRequest, given: ReportArguments) -> dict[str, Any]
     )
     skill = await _find(request, given.skill)
     made = await report_skill(skill.slug, reason=given.reason, actor=visitor.name)
-    told = "Recorded for the reviewers. The skill is not blocked by this."
-    return {"slug": skill.slug, "recorded": True, "reportId": made.id, "message": told}
+    message = "Recorded for the reviewers. The skill is not blocked by this."
+    return {"slug": skill.slug, "recorded": True, "reportId": made.id, "message": message}
 
 
 async def _find(request: WebRequest, name: str) -> PublishedSkill:

@@ -118,12 +118,12 @@ async def rule_over_api(
     data: JSONBody[RulingGiven],
 ) -> Ruled:
     """Approve and publish the checked content, reject it, or check it again."""
-    said = Ruling(
+    decision = Ruling(
         submission_id=submission_id,
         reviewer=visitor_of(request).name,
         reason=data.reason,
         seen=data.digest,
     )
     decide, _ = RULINGS[ruling]
-    done = await decide(said)
+    done = await decide(decision)
     return Ruled(id=done.id, state=done.state, reason=done.reason, published_skill_name=done.slug)

@@ -58,10 +58,10 @@ async def _picture(skill: PublishedSkill | None) -> str:
 def draw_badge(label: str, words: str, colour: str) -> str:
     """Draw two boxes with text, escaped."""
     first, second = (round(len(text) * _LETTER + 2 * _EDGE) for text in (label, words))
-    said = escape(f"{label}: {words}")
+    label_text = escape(f"{label}: {words}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{first + second}" height="20" '
-        f'role="img" aria-label="{said}"><title>{said}</title>'
+        f'role="img" aria-label="{label_text}"><title>{label_text}</title>'
         f'<clipPath id="c"><rect width="{first + second}" height="20" rx="4"/></clipPath>'
         f'<g clip-path="url(#c)"><rect width="{first}" height="20" fill="#3b4148"/>'
         f'<rect x="{first}" width="{second}" height="20" fill="{colour}"/></g>'

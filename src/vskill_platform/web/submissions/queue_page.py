@@ -77,8 +77,8 @@ async def queue_page(request: WebRequest) -> Response[Any]:
     pages = max(1, -(-found.total // asked.size))
     if asked.page > pages:
         return Redirect(asked.page_url(pages), status_code=HTTP_302_FOUND)
-    said, cookies = read_flash(request, on="/queue")
-    context = said | {
+    flash, cookies = read_flash(request, on="/queue")
+    context = flash | {
         "asked": asked,
         "rows": found.rows,
         "total": found.total,
