@@ -37,6 +37,15 @@ _TIMEOUTS = {
     "lock_timeout": f"{_LOCK_SECONDS}s",
     "idle_in_transaction_session_timeout": f"{_IDLE_IN_TRANSACTION_SECONDS}s",
 }
+#: For connections outside of the pool, which listen, migrate or export: however long it takes. The
+#: timeouts of the role or the database are meant for queries.
+_NO_TIMEOUTS = dict.fromkeys([*_TIMEOUTS, "idle_session_timeout"], "0")
+#: The same for one transaction, also behind a pooler. PostgreSQL 17 added transaction_timeout.
+LIFT_TIMEOUTS = """
+SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN (
+  'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout'
+)
+"""
 #: The server notices within a minute that a node is gone, whose sessions would use up its
 #: connections for hours.
 _KEEPALIVE = {
@@ -175,7 +184,7 @@ async def connect(
             place.dsn,
             timeout=timeout_seconds,
             command_timeout=_STATEMENT_SECONDS + 5,
-            **_session_options(place, timeouts={}),
+            **_session_options(place, timeouts=_NO_TIMEOUTS),
         )
     except asyncpg.ClientConfigurationError as error:
         raise ConfigError(f"{place.shown}: {error}; correct the database URL") from error

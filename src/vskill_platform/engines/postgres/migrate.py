@@ -8,6 +8,7 @@ import msgspec
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.postgres.connection import (
     ISOLATION,
+    LIFT_TIMEOUTS,
     DatabaseLocation,
     PostgresConnection,
     connect,
@@ -37,8 +38,7 @@ async def prepare_schema(place: DatabaseLocation, *, create: bool, migrate: bool
         try:
             # One transaction: behind a pooler, the next one may have another session.
             async with connection.transaction(isolation=ISOLATION):
-                # The role may have a timeout of its own, which is meant for queries.
-                await connection.execute("SET LOCAL statement_timeout = 0")
+                await connection.execute(LIFT_TIMEOUTS)
                 await _check_server(connection, place)
                 if migrate:
                     await connection.execute(

@@ -18,6 +18,7 @@ from vskill_platform.engines.exported import (
 )
 from vskill_platform.engines.loading import first_turn
 from vskill_platform.engines.postgres.connection import (
+    LIFT_TIMEOUTS,
     PostgresConnection,
     connect,
     errors_translated,
@@ -67,11 +68,8 @@ async def export_from(database: Database) -> AsyncIterator[PostgresExport]:
         connection = await connect(database.place)
     try:
         with errors_translated(database.place):
-            # SET LOCAL, so that it ends with the transaction also behind a pooler.
             await connection.execute(
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-                "SET LOCAL idle_in_transaction_session_timeout = 0;"
-                "SET LOCAL statement_timeout = 0"
+                f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {LIFT_TIMEOUTS}"
             )
             summary = await connection.fetchrow(database.sql["export_summary"])
         yield PostgresExport(database, connection, summary)

@@ -47,6 +47,31 @@ async def test_timeouts_hold_whenever_a_connection_is_used_again() -> None:
     assert found == ["30s", "30s"]
 
 
+async def test_no_timeout_of_the_role_ends_a_connection_that_listens_or_exports() -> None:
+    kinds = ("statement", "lock", "idle_in_transaction_session", "idle_session")
+    # As if the role had them.
+    of_role = "".join(f"&{kind}_timeout=1ms" for kind in kinds)
+    async with an_empty_database() as url:
+        connection = await connect(read_url(f"{url}{of_role}"))
+        found = [await connection.fetchval(f"SHOW {kind}_timeout") for kind in kinds]
+        await connection.close()
+
+    assert found == ["0"] * 4
+
+
+@pytest.mark.parametrize("pooler", ["none", "transaction"])
+async def test_no_timeout_of_the_role_ends_an_export(clock: ManualClock, pooler: str) -> None:
+    kinds = ("statement", "lock", "idle_in_transaction_session")
+    async with an_empty_database() as url:
+        engine = await open_engine(f"{url}&pooler={pooler}&lock_timeout=1ms", clock=clock)
+        async with engine.export() as export:
+            connection = export._connection  # type: ignore[attr-defined]
+            found = [await connection.fetchval(f"SHOW {kind}_timeout") for kind in kinds]
+        await engine.close()
+
+    assert found == ["0"] * 3
+
+
 def test_an_unknown_pooler_is_refused() -> None:
     with pytest.raises(ConfigError, match="pooler=session is unknown: choose one of none, trans"):
         read_url("postgresql://db/skills?pooler=session")

@@ -108,14 +108,16 @@ async def _receive_like_the_release_before(schema: str) -> list[bytes]:
         await server.close()
 
 
+@pytest.mark.parametrize("pooler", ["none", "transaction"])
 async def test_a_migration_may_take_longer_than_queries_of_its_role(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, pooler: str
 ) -> None:
     slow = "SELECT pg_sleep(0.1);"
     monkeypatch.setattr(migrate, "_MIGRATIONS", [*migrate._MIGRATIONS, slow])
     async with an_empty_schema() as url:
         # As if the role had it.
-        await migrate.prepare_schema(read_url(f"{url}&statement_timeout=50ms"), create=True)
+        place = read_url(f"{url}&pooler={pooler}&statement_timeout=50ms")
+        await migrate.prepare_schema(place, create=True)
 
 
 async def test_a_running_node_reports_a_schema_that_it_cannot_use(
