@@ -81,6 +81,8 @@ class Load(msgspec.Struct):
     decisions: dict[str, str] = msgspec.field(default_factory=dict)
     #: The submissions whose decision was acknowledged.
     decided: set[str] = msgspec.field(default_factory=set)
+    #: Answers that no outage explains.
+    odd: list[str] = msgspec.field(default_factory=list)
 
     async def reached(self, count: int) -> None:
         """Wait until so many submissions were acknowledged."""
@@ -119,12 +121,12 @@ class Nodes:
         self.workers.append(Node(self.platform, "worker", prefix=prefix))
 
     def _create_token(self, user: str, role: str, *scopes: str) -> str:
-        self._run("admin", "users", "add", user, "--role", role)
+        self.run("admin", "users", "add", user, "--role", role)
         options = [part for scope in scopes for part in ("--scope", scope)]
-        answer = self._run("admin", "tokens", "add", user, "--label", "t", "--json", *options)
+        answer = self.run("admin", "tokens", "add", user, "--label", "t", "--json", *options)
         return str(msgspec.json.decode(answer)["token"])
 
-    def _run(self, *arguments: str) -> str:
+    def run(self, *arguments: str) -> str:
         running = self.platform.start_anew(*arguments, prefix=self._prefix)
         code = running.wait()
         printed = running.rest()
@@ -136,7 +138,7 @@ class Nodes:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 try:
-                    return await self._request("GET", path, node=node, token=token)
+                    return await self.request("GET", path, node=node, token=token)
                 except httpx.TransportError:
                     await asyncio.sleep(_RETRY_SECONDS)
 
@@ -196,7 +198,7 @@ class Nodes:
             if shown.status_code == 200:
                 words = {"reason": "torture", "digest": shown.json()["digest"]}
                 try:
-                    answer = await self._request(
+                    answer = await self.request(
                         "POST", f"{path}/{decision}", token=self._reviewer, json=words
                     )
                 except httpx.TransportError:
@@ -211,10 +213,17 @@ class Nodes:
             await asyncio.sleep(_RETRY_SECONDS)
 
     async def _submit(self, skill: Skill, load: Load) -> None:
-        files = {"files": ("skill.tar.gz", skill.packed(), "application/gzip")}
+        """Upload all contents of a skill, one after the other."""
+        for manifest in skill.earlier:
+            await self._upload(skill.packed(manifest), load)
+        load.ids[skill.name] = await self._upload(skill.packed(skill.manifest), load)
+
+    async def _upload(self, archive: bytes, load: Load) -> str:
+        """Insist until it is acknowledged; return the id of its submission."""
+        files = {"files": ("skill.tar.gz", archive, "application/gzip")}
         while True:
             try:
-                answer = await self._request("POST", "/api/v1/submissions/upload", files=files)
+                answer = await self.request("POST", "/api/v1/submissions/upload", files=files)
             except httpx.TransportError as error:
                 load.answers[type(error).__name__] += 1
                 await asyncio.sleep(_RETRY_SECONDS)
@@ -222,13 +231,12 @@ class Nodes:
             load.answers[str(answer.status_code)] += 1
             if answer.is_success:
                 (submission,) = answer.json()["submissions"]
-                load.ids[skill.name] = submission["id"]
-                return
+                return str(submission["id"])
             assert answer.status_code in {429, 503}, answer.text
             assert int(answer.headers["retry-after"]) > 0
             await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _request(
+    async def request(
         self, method: str, path: str, *, node: Node | None = None, token: str = "", **options: Any
     ) -> httpx.Response:
         node = node or next(self._turns)

@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
@@ -15,6 +16,8 @@ _KINDS = {
     "unfinished": ("", "TIER1_FAILED"),
 }
 _SHARES = (6, 1, 2, 1)
+#: How many have an update.
+_UPDATED = 0.3
 
 
 class Skill(msgspec.Struct, frozen=True):
@@ -22,14 +25,22 @@ class Skill(msgspec.Struct, frozen=True):
     manifest: bytes
     #: The state in which its submission must end.
     ends_as: str
+    #: Contents that are uploaded first. Each may become a version, or be overtaken by the next.
+    earlier: tuple[bytes, ...] = ()
+    #: The namespace of its publisher.
+    owner: str = "ada"
 
-    def packed(self) -> bytes:
-        """Return the skill as a .tar.gz."""
+    @property
+    def slug(self) -> str:
+        return f"@{self.owner}/{self.name}"
+
+    def packed(self, manifest: bytes) -> bytes:
+        """Return the skill with this manifest as a .tar.gz."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
             entry = tarfile.TarInfo(f"{self.name}/SKILL.md")
-            entry.size, entry.mode = len(self.manifest), 0o644
-            archive.addfile(entry, io.BytesIO(self.manifest))
+            entry.size, entry.mode = len(manifest), 0o644
+            archive.addfile(entry, io.BytesIO(manifest))
         return buffer.getvalue()
 
 
@@ -37,6 +48,23 @@ def make_skills(count: int, *, seed: int = 1, kind: str = "") -> list[Skill]:
     dice = Random(seed)
     kinds = [kind] * count if kind else dice.choices(list(_KINDS), _SHARES, k=count)
     return [_make(f"{_word(dice)}-{number}", each, dice) for number, each in enumerate(kinds)]
+
+
+def submitted_by_program(skills: Sequence[Skill]) -> list[Skill]:
+    return [msgspec.structs.replace(skill, owner="local") for skill in skills]
+
+
+def with_updates(skills: Sequence[Skill], *, seed: int = 1) -> list[Skill]:
+    """Let some of those that are published have had another content before."""
+    dice = Random(seed)
+    return [_with_update(skill, dice) if dice.random() < _UPDATED else skill for skill in skills]
+
+
+def _with_update(skill: Skill, dice: Random) -> Skill:
+    if skill.ends_as != "PUBLISHED":
+        return skill
+    earlier = skill.manifest + f"\nSort the {_word(dice)} first.\n".encode()
+    return msgspec.structs.replace(skill, earlier=(earlier,))
 
 
 def _make(name: str, kind: str, dice: Random) -> Skill:

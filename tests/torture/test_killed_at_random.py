@@ -12,9 +12,10 @@ import pytest
 
 from tests.postgres_server import OwnServer
 from tests.torture.audit import find_mistakes
+from tests.torture.bystanders import bystanders
 from tests.torture.conftest import StartNodes
 from tests.torture.nodes import Load, Nodes
-from tests.torture.skills import make_skills
+from tests.torture.skills import make_skills, submitted_by_program, with_updates
 
 _KILLS = int(os.environ.get("TORTURE_KILLS", "60"))
 _SKILLS = int(os.environ.get("TORTURE_SKILLS", "150"))
@@ -30,19 +31,25 @@ async def test_nothing_is_lost_or_doubled_whatever_is_killed(
 ) -> None:
     monkeypatch.setattr("tests.torture.nodes.PATIENCE_SECONDS", 1800.0)
     nodes = start_nodes(server.url, workers=2)
-    skills = make_skills(_SKILLS, seed=_SEED)
+    skills = with_updates(make_skills(_SKILLS, seed=_SEED))
+    by_program = submitted_by_program(make_skills(_SKILLS // 20, seed=_SEED + 1))
     dice = Random(_SEED)
 
     load = Load()
     async with nodes.under_review(load, Random(_SEED)):
-        async with nodes.under_load(skills, users=4, load=load):
+        async with (
+            bystanders(nodes, load, by_program, Random(_SEED)),
+            nodes.under_load(skills, users=4, load=load),
+        ):
             kills = await _kill_at_random(nodes, server, load, dice)
         await nodes.settled()
     await nodes.settled()
 
     assert kills.total() >= _KILLS
     assert load.decided
-    assert await find_mistakes(nodes, skills, load) == []
+    assert load.answers["backup: 0"]
+    assert load.answers["read: 200"]
+    assert await find_mistakes(nodes, [*skills, *by_program], load) == []
     assert await nodes.stop() == []
 
 
