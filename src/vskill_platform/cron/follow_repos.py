@@ -46,43 +46,61 @@ _SECONDS_A_FETCH = 25.0
 _Repos = dict[tuple[str, str], list[DueRepo]]
 
 
-async def follow_repos() -> str:
-    """Check the followed repositories that are due; one check serves all skills of a repo."""
-    repos, errors = await _list_due_repos()
-    if repos:
-        await check_room()  # no host is asked for what cannot be stored
-    stopwatch, looked_at, submitted = Stopwatch(), 0, 0
+class _Run(msgspec.Struct):
+    """One run of the job."""
 
-    async def check_in_time(skills: list[DueRepo]) -> None:
-        nonlocal looked_at, submitted
-        if stopwatch.total_seconds < _SECONDS_A_RUN:
-            looked_at += 1
-            submitted += await _check_repo(skills)
+    stopwatch: Stopwatch
+    #: The names of the records that were due.
+    names: set[str] = msgspec.field(default_factory=set)
+    due: int = 0
+    checked: int = 0
+    submitted: int = 0
+    errors: int = 0
 
-    async def check_host(of_host: _Repos) -> None:
-        nonlocal errors
-        at_once = max(1, get_settings().fetches_per_host)
-        for outcome in await settle(check_in_time, of_host.values(), at_once=at_once):
+    async def check(self, repos: dict[str, _Repos]) -> None:
+        """Check the repositories of each host; one host that is slow does not delay the others."""
+        self.due += sum(map(len, repos.values()))
+        for outcome in await settle(self._check_host, repos.values(), at_once=_HOSTS_AT_ONCE):
             if isinstance(outcome, Exception):
-                errors += 1
+                raise outcome
+
+    async def _check_host(self, of_host: _Repos) -> None:
+        at_once = max(1, get_settings().fetches_per_host)
+        for outcome in await settle(self._check_in_time, of_host.values(), at_once=at_once):
+            if isinstance(outcome, Exception):
+                self.errors += 1
                 log.error("followed repo not checked", error=repr(outcome))
 
-    for outcome in await settle(check_host, repos.values(), at_once=_HOSTS_AT_ONCE):
-        if isinstance(outcome, Exception):
-            raise outcome
-    total = count_of(sum(map(len, repos.values())), "repo")
-    return f"{looked_at} of {total} checked, {submitted} submitted, {errors} failed"
+    async def _check_in_time(self, skills: list[DueRepo]) -> None:
+        if self.stopwatch.total_seconds < _SECONDS_A_RUN:
+            self.checked += 1
+            self.submitted += await _check_repo(skills)
 
 
-async def _list_due_repos() -> tuple[dict[str, _Repos], int]:
-    """Return the repositories of each host, and how many records could not be read."""
+async def follow_repos() -> str:
+    """Check the followed repositories that are due; one check serves all skills of a repo."""
+    run = _Run(stopwatch=Stopwatch())
+    repos = await _list_due_repos(run)
+    if repos:
+        await check_room()  # no host is asked for what cannot be stored
+        await run.check(repos)
+        # The check of a whole repository follows its newly published skills, which may have
+        # changed since.
+        await run.check(await _list_due_repos(run))
+    total = count_of(run.due, "repo")
+    return f"{run.checked} of {total} checked, {run.submitted} submitted, {run.errors} failed"
+
+
+async def _list_due_repos(run: _Run) -> dict[str, _Repos]:
+    """Return the repositories of each host that became due since the run looked last."""
     repos: dict[str, _Repos] = {}
-    errors = 0
-    names = await list_due_followed_repos(get_now(), limit=SKILLS_A_RUN)
+    due_now = await list_due_followed_repos(get_now(), limit=SKILLS_A_RUN)
+    names = [name for name in due_now if name not in run.names]
+    run.names.update(names)
     outcomes = await settle(_find_due, names, at_once=_READS_AT_ONCE)
     for name, due in zip(names, outcomes, strict=True):
         if isinstance(due, Exception):  # of one damaged record, which must not stop the others
-            errors += 1
+            run.errors += 1
             log.error("followed repo not checked", slug=name, error=repr(due))
             if isinstance(due, RecordMalformed):
                 await postpone(name, due)
@@ -90,7 +108,7 @@ async def _list_due_repos() -> tuple[dict[str, _Repos], int]:
             key = (due.source.url, due.source.ref)
             host = urlsplit(due.source.url).netloc
             repos.setdefault(host, {}).setdefault(key, []).append(due)
-    return repos, errors
+    return repos
 
 
 async def _find_due(name: str) -> DueRepo | None:
