@@ -145,7 +145,7 @@ def show_failures(console: Console, failures: tuple[Finding, ...]) -> None:
 
 
 def judge_line(judgement: Judgement) -> str:
-    """Return the judge's opinion and its cost in one judgement."""
+    """Return the judge's opinion and its cost in one line."""
     again = ", cached" if judgement.is_cached else ""
     sure = f"{judgement.opinion} ({judgement.confidence:.0%} sure{again})"
     return f"{judgement.model}: {sure}: {judgement.summary} Cost {judgement.cost:g}."

@@ -37,15 +37,15 @@ async def ask_judge(
     stopwatch = Stopwatch()
     completion = await exchange(endpoint, question.prompt, now=now)
     try:
-        opinion = read_answer(completion.content, question.evidence, call=question.prompt.fence)
+        verdict = read_answer(completion.content, question.evidence, call=question.prompt.fence)
     except JudgeFailed as error:
         raise JudgeFailed(str(error), tokens=completion.tokens) from error
     tokens_in, tokens_out = _tokens(endpoint, question.prompt, completion)
     return Judgement(
-        opinion=opinion.opinion,
-        confidence=opinion.confidence,
-        summary=opinion.summary,
-        reasons=opinion.reasons,
+        opinion=verdict.opinion,
+        confidence=verdict.confidence,
+        summary=verdict.summary,
+        reasons=verdict.reasons,
         unseen=question.evidence.unseen,
         model=endpoint.model,
         answered_by=clean(completion.model),
