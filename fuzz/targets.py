@@ -32,11 +32,11 @@ from vskill_platform.scan.facts import hidden_text
 from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.decode_text import decode_literal, find_encoded
 from vskill_platform.scan.facts.facts import Fact, LocatedFact, storable
+from vskill_platform.scan.facts.find_instructions import find_instructions
 from vskill_platform.scan.facts.hosts import classify_host, hosts_in
 from vskill_platform.scan.facts.leaked_secrets import find_leaked_secrets, redact
 from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.prose import read_prose, read_words_in_code
-from vskill_platform.scan.facts.told import find_told
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
 from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
 from vskill_platform.scan.languages.python.read_python import read_python
@@ -268,7 +268,7 @@ def _orders(raw: bytes) -> None:
     text = _text(raw)
     for shown in (text, f"| 1 | {text} |\n", f"1. [{text}](https://a.acme.dev)\n"):
         _markdown(shown.encode())
-    for told in find_told(text, []):
+    for told in find_instructions(text, []):
         if not 0 <= told.start < told.end <= len(text):
             raise Broken("a sentence stands outside of the text")
 

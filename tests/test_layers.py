@@ -66,7 +66,7 @@ SMALL_MODULE_LINES = 30
 SMALL_MODULES = {
     "cron/index_similarity.py",  # a cron job, as every other one
     "engines/blobs/open_blobs.py",  # the only importer of the driver for S3
-    "queue/measure.py",  # keeps process_submission.py on one screen
+    "queue/report_processed.py",  # keeps process_submission.py on one screen
     "scan/languages/powershell/read_powershell.py",  # loads its patterns only when needed
     "scan/languages/python/language.py",  # its importer could not import it at the top: a cycle
     "stores/signing_key_store.py",  # only stores know keys

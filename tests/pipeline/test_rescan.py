@@ -15,7 +15,7 @@ from tests.casts import a_skill_folder
 from tests.clocks import NOON, ManualClock, TickingClock
 from tests.pipeline.conftest import Process
 from vskill_platform.cron import send_background
-from vskill_platform.cron.ask_for_runs import ask_for_one_rescan, ask_for_rescan
+from vskill_platform.cron.request_runs import ask_for_one_rescan, ask_for_rescan
 from vskill_platform.cron.run_lease import LEASE
 from vskill_platform.cron.schedule import RESCAN, CronJob, run_due_jobs, run_job_now
 from vskill_platform.engines.operations import Put

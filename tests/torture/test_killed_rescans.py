@@ -15,7 +15,7 @@ from tests.torture.audit import find_mistakes
 from tests.torture.conftest import StartNodes
 from tests.torture.nodes import Nodes
 from tests.torture.skills import make_skills
-from vskill_platform.cron.ask_for_runs import ask_for_rescan, ask_for_run
+from vskill_platform.cron.request_runs import ask_for_rescan, ask_for_run
 from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.errors import Overtaken
 from vskill_platform.publish.moderation.current_policy import run_with_current_policy

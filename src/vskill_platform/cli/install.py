@@ -27,8 +27,8 @@ from vskill_platform.cli.show_installed import (
     warn,
 )
 from vskill_platform.cli.terminal import echo, print_json, yes_option
+from vskill_platform.client.install_folders import InstallScope
 from vskill_platform.client.install_skills import Planned, remove_skills
-from vskill_platform.client.scope import InstallScope
 from vskill_platform.client.version_range import split_wanted
 from vskill_platform.errors import InvalidInput, VskillError
 

@@ -8,13 +8,18 @@ from typing import Any, TypeVar
 import click
 
 from vskill_platform.cli.lazy import load
+from vskill_platform.client.install_folders import (
+    InstallScope,
+    SkillsFolder,
+    find_scope,
+    skills_folders,
+)
 from vskill_platform.client.lock_file import LockedSkill, read_lock
 from vskill_platform.client.replace_folders import (
     exclusive,
     needs_recovery,
     sweep_leftovers,
 )
-from vskill_platform.client.scope import InstallScope, SkillsFolder, find_scope, skills_folders
 from vskill_platform.errors import ConfigError
 
 ClickCommand = TypeVar("ClickCommand", bound=Callable[..., Any])

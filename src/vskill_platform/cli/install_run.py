@@ -18,6 +18,7 @@ from vskill_platform.cli.install_options import (
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.show_installed import warn
 from vskill_platform.client.archive_cache import ArchiveCache, user_cache
+from vskill_platform.client.install_folders import InstallScope, SkillsFolder
 from vskill_platform.client.install_skills import (
     Planned,
     apply_plans,
@@ -35,7 +36,6 @@ from vskill_platform.client.plan_installs import (
     settle_all,
 )
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.scope import InstallScope, SkillsFolder
 from vskill_platform.client.used_registries import remember_used_registry
 from vskill_platform.client.version_range import VersionRange
 from vskill_platform.errors import (

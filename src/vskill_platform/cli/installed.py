@@ -18,8 +18,8 @@ from vskill_platform.cli.lazy import load
 from vskill_platform.cli.local_or_remote import json_option, registry_option
 from vskill_platform.cli.tables import Cell, show_table
 from vskill_platform.cli.terminal import echo, print_json
+from vskill_platform.client.install_folders import InstallScope
 from vskill_platform.client.lock_file import LockedSkill
-from vskill_platform.client.scope import InstallScope
 from vskill_platform.client.skill_folder import FolderState, compare_folder
 from vskill_platform.errors import NotFound, VskillError
 

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from vskill_platform.cli.terminal import Console, confirm, echo, is_interactive
+from vskill_platform.client.install_folders import InstallScope
 from vskill_platform.client.install_skills import Planned
 from vskill_platform.client.lock_file import LockedSkill
-from vskill_platform.client.scope import InstallScope
 from vskill_platform.errors import NotAllowed
 
 _MAX_SHOWN = 8

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from vskill_platform.client.addresses import segment
+from vskill_platform.client.install_folders import check_folder_name
 from vskill_platform.client.lock_file import check_files
 from vskill_platform.client.moderation_shapes import BlockCheck
 from vskill_platform.client.registry import ANY_OBJECT, Registry
-from vskill_platform.client.scope import check_folder_name
 from vskill_platform.client.shapes import Skill, Suggestions
 from vskill_platform.client.version_range import VersionRange
 from vskill_platform.errors import NotAllowed, NotFound, RegistryError, SourceRefused

@@ -9,10 +9,10 @@ import msgspec
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.answers import OnProgress
 from vskill_platform.client.find_release import API, SkillRelease
+from vskill_platform.client.install_folders import InstallScope, SkillsFolder
 from vskill_platform.client.lock_file import LockedSkill, format_lock, place_of, read_lock
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.replace_folders import FolderChange, exclusive, replace_folders
-from vskill_platform.client.scope import InstallScope, SkillsFolder
 from vskill_platform.client.skill_folder import compare_folder
 from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import NotAllowed, NotFound, RegistryError, SourceRefused

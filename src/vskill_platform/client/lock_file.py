@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from vskill_platform.client.scope import InstallScope, SkillsFolder, check_folder_name
+from vskill_platform.client.install_folders import InstallScope, SkillsFolder, check_folder_name
 from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import ConfigError, InvalidInput, SourceRefused
 from vskill_platform.fetch.file_names import check_name

@@ -24,10 +24,10 @@ from vskill_platform.client.find_release import (
     get_release,
     list_versions,
 )
+from vskill_platform.client.install_folders import InstallScope, SkillsFolder
 from vskill_platform.client.install_skills import Planned, lock_release, plan_skill
 from vskill_platform.client.lock_file import LockedSkill
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.scope import InstallScope, SkillsFolder
 from vskill_platform.client.used_registries import list_used_registries
 from vskill_platform.client.version_range import VersionRange, parse_range
 from vskill_platform.errors import (

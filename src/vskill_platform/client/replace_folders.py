@@ -21,8 +21,8 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.client.atomic_folders import exchange, locked
+from vskill_platform.client.install_folders import STAGING, InstallScope, check_folder_name
 from vskill_platform.client.lock_file import place_of, read_text
-from vskill_platform.client.scope import STAGING, InstallScope, check_folder_name
 from vskill_platform.errors import ConfigError, InvalidInput
 
 _JOURNAL_SUFFIX = ".journal"

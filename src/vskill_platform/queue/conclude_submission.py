@@ -28,7 +28,7 @@ from vskill_platform.publish.versions.apply_registry_rules import (
     decide_about,
     describe,
 )
-from vskill_platform.publish.versions.find_target import expect_publishable
+from vskill_platform.publish.versions.choose_slug import expect_publishable
 from vskill_platform.publish.versions.publish_skill import (
     Publication,
     prepare_publication,

@@ -39,7 +39,7 @@ from vskill_platform.model.submission import (
     move,
 )
 from vskill_platform.model.verdict import Verdict
-from vskill_platform.publish.versions.find_target import expect_publishable
+from vskill_platform.publish.versions.choose_slug import expect_publishable
 from vskill_platform.queue.claim_submission import is_counted
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.end_submission import (

@@ -8,7 +8,7 @@ from vskill_platform.queue.ask_scanners import ask_scanners
 from vskill_platform.queue.claim_submission import claim_submission, find_submission, is_suspect
 from vskill_platform.queue.conclude_submission import conclude_submission
 from vskill_platform.queue.judge_submission import judge_submission
-from vskill_platform.queue.measure import report_processed, start_stopwatch
+from vskill_platform.queue.report_processed import report_processed, start_stopwatch
 from vskill_platform.queue.scan_slots import all_other_slots, scan_slot
 from vskill_platform.scan.check_skill import check_skill
 from vskill_platform.stores.db import commit

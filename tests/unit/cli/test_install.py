@@ -15,7 +15,7 @@ from tests.unit.web.api_cast import Registry as Served
 from tests.unit.web.api_cast import open_registry
 from tests.unit.web.pages_cast import FILES, MANIFEST, change_skill, put_skill
 from vskill_platform.cli.main import cli
-from vskill_platform.client.scope import LOCK_NAME, STAGING
+from vskill_platform.client.install_folders import LOCK_NAME, STAGING
 from vskill_platform.errors import VskillError
 from vskill_platform.model.block import digest_subject
 from vskill_platform.model.skill import TakenDown

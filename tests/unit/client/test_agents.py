@@ -9,7 +9,7 @@ import pytest
 
 from tests.cases import all_cases
 from vskill_platform.client.agents import Agents
-from vskill_platform.client.scope import (
+from vskill_platform.client.install_folders import (
     LOCK_NAME,
     InstallScope,
     ScopeKind,

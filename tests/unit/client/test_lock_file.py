@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from tests.cases import all_cases
+from vskill_platform.client.install_folders import LOCK_NAME, InstallScope, ScopeKind, SkillsFolder
 from vskill_platform.client.lock_file import LockedSkill, format_lock, parse_lock, read_lock
-from vskill_platform.client.scope import LOCK_NAME, InstallScope, ScopeKind, SkillsFolder
 from vskill_platform.errors import ConfigError
 from vskill_platform.fetch.snapshot import digest_of
 from vskill_platform.model.skill import SkillFile

@@ -11,13 +11,13 @@ import pytest
 
 from tests.unit.client.killed import killed_at
 from vskill_platform.client import replace_folders as module
+from vskill_platform.client.install_folders import LOCK_NAME, STAGING, InstallScope, ScopeKind
 from vskill_platform.client.replace_folders import (
     FolderChange,
     exclusive,
     needs_recovery,
     replace_folders,
 )
-from vskill_platform.client.scope import LOCK_NAME, STAGING, InstallScope, ScopeKind
 from vskill_platform.errors import ConfigError, InvalidInput, VskillError
 
 OLD, NEW = "old lock\n", "new lock\n"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.clocks import ManualClock
 from vskill_platform.cron import run_lease, schedule
-from vskill_platform.cron.ask_for_runs import ask_for_run
+from vskill_platform.cron.request_runs import ask_for_run
 from vskill_platform.cron.run_lease import LEASE
 from vskill_platform.cron.schedule import (
     JOBS,

@@ -14,7 +14,7 @@ import msgspec
 from vskill_platform.base.metrics import count_commits
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.batcher import Batcher
-from vskill_platform.engines.checks import check_operations
+from vskill_platform.engines.check_operations import check_operations
 from vskill_platform.engines.operations import (
     ABSENT,
     Acknowledge,

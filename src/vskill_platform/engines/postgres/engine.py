@@ -22,7 +22,7 @@ from vskill_platform.engines.exported import (
     StoredMessage,
     StoredRecord,
 )
-from vskill_platform.engines.loading import put_of
+from vskill_platform.engines.load_items import put_of
 from vskill_platform.engines.operations import Delete, Operation, Put, Release, Requeue, Retry, Send
 from vskill_platform.engines.ports import ChangesPage, Compacted, RecordChange
 from vskill_platform.engines.postgres.commit import Writer

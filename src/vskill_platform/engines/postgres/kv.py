@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from vskill_platform.engines.batcher import Batcher
-from vskill_platform.engines.checks import check_key, check_keys, check_limit, check_text
+from vskill_platform.engines.check_operations import check_key, check_keys, check_limit, check_text
 from vskill_platform.engines.cursors import (
     end_of_prefix,
     split_due,

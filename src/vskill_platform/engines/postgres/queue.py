@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 
 from vskill_platform.engines.batcher import Batcher
-from vskill_platform.engines.checks import check_key, check_keys, check_limit
+from vskill_platform.engines.check_operations import check_key, check_keys, check_limit
 from vskill_platform.engines.operations import Delivery
 from vskill_platform.engines.ports import (
     MAX_POSITION,

@@ -16,7 +16,7 @@ from vskill_platform.engines.exported import (
     StoredMessage,
     StoredRecord,
 )
-from vskill_platform.engines.loading import first_turn
+from vskill_platform.engines.load_items import first_turn
 from vskill_platform.engines.postgres.connection import (
     LIFT_TIMEOUTS,
     PostgresConnection,

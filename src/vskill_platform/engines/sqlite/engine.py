@@ -15,7 +15,7 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.shortage import Space, measure_space
 from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
-from vskill_platform.engines.checks import check_operations
+from vskill_platform.engines.check_operations import check_operations
 from vskill_platform.engines.exported import Export, StoredItem
 from vskill_platform.engines.operations import Operation, Release, Requeue, Retry, Send
 from vskill_platform.engines.ports import ChangesPage, Compacted, RecordChange

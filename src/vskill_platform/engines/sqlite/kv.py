@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from vskill_platform.base.clock import Clock
-from vskill_platform.engines.checks import check_keys, check_limit, check_text
+from vskill_platform.engines.check_operations import check_keys, check_limit, check_text
 from vskill_platform.engines.cursors import end_of_prefix, split_due, split_due_cursor
 from vskill_platform.engines.ports import Entry, KeyPage
 from vskill_platform.engines.sqlite.connection import SQL

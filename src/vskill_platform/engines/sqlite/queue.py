@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from vskill_platform.base.clock import Clock
-from vskill_platform.engines.checks import check_key, check_limit
+from vskill_platform.engines.check_operations import check_key, check_limit
 from vskill_platform.engines.operations import Delivery
 from vskill_platform.engines.ports import (
     MAX_POSITION,

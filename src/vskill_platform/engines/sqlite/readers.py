@@ -14,7 +14,7 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.batcher import Batcher
-from vskill_platform.engines.checks import check_key, check_keys
+from vskill_platform.engines.check_operations import check_key, check_keys
 from vskill_platform.engines.ports import Entry
 from vskill_platform.engines.sqlite.connection import SQL, open_connection
 from vskill_platform.engines.sqlite.file_watch import FileWatch

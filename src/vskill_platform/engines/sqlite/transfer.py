@@ -19,7 +19,7 @@ from vskill_platform.engines.exported import (
     StoredMessage,
     StoredRecord,
 )
-from vskill_platform.engines.loading import first_turn, put_of
+from vskill_platform.engines.load_items import first_turn, put_of
 from vskill_platform.engines.sqlite.connection import SQL, open_connection
 from vskill_platform.engines.sqlite.fair_order import lane_of
 from vskill_platform.engines.sqlite.file_watch import FileWatch

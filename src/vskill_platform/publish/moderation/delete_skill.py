@@ -20,7 +20,7 @@ from vskill_platform.model.skill import (
 )
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.versions.artifact_digests import complete_versions
-from vskill_platform.publish.versions.find_target import same_content
+from vskill_platform.publish.versions.choose_slug import same_content
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now

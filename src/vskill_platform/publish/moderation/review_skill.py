@@ -23,7 +23,7 @@ from vskill_platform.model.submission import Cause, Submission, SubmissionState,
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
 from vskill_platform.publish.moderation.check_version import check_version
 from vskill_platform.publish.moderation.hold_skill import opened_held_skill
-from vskill_platform.publish.versions.find_target import expect_publishable
+from vskill_platform.publish.versions.choose_slug import expect_publishable
 from vskill_platform.publish.versions.publish_skill import (
     prepare_publication,
     publish,

@@ -20,7 +20,7 @@ from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.artifact_digests import parent_commit, with_digests
-from vskill_platform.publish.versions.find_target import (
+from vskill_platform.publish.versions.choose_slug import (
     PublishTarget,
     check_kept,
     expect_open_namespace,

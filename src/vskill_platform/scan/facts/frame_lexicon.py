@@ -18,7 +18,7 @@ _SEPARATED = bytes(
 ADDRESS, MAILBOX = "address", "mailbox"
 
 
-class Told(NamedTuple):
+class Instruction(NamedTuple):
     """An act that a sentence expresses, and where."""
 
     act: Act

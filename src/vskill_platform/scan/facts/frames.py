@@ -15,9 +15,9 @@ from vskill_platform.scan.facts.addresses import names_address, names_mailbox
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.frame_lexicon import (
     CompiledFrame,
+    Instruction,
     Lexicon,
     Phrase,
-    Told,
     load_lexicon,
     possible_frames,
     union_of,
@@ -37,7 +37,7 @@ _NEGATED = 9
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
 
 
-def find_frames(text: str) -> Iterator[Told]:
+def find_frames(text: str) -> Iterator[Instruction]:
     """Yield the acts that the sentences of a text express."""
     lexicon = load_lexicon()
     words = words_of(text)
@@ -47,7 +47,7 @@ def find_frames(text: str) -> Iterator[Told]:
             for start, end in _sentences(paragraph):
                 sentence = paragraph[start:end]
                 for act, is_doubtful in _acts(lexicon, sentence).items():
-                    yield Told(act, shift + start, shift + end, is_doubtful)
+                    yield Instruction(act, shift + start, shift + end, is_doubtful)
         shift += len(paragraph) + 1
 
 

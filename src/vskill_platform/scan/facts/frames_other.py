@@ -15,7 +15,7 @@ import re2
 from vskill_platform.scan.facts.addresses import names_address
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.frame_lexicon import ADDRESS, Frame, Told
+from vskill_platform.scan.facts.frame_lexicon import ADDRESS, Frame, Instruction
 from vskill_platform.scan.facts.negations import is_negated
 
 #: `re` takes a fifth of the time of re2 here.
@@ -51,7 +51,7 @@ def _lexicon() -> _Lexicon:
     return _Lexicon(words, msgspec.convert(data["frame"], list[Frame]))
 
 
-def find_foreign_frames(text: str) -> Iterator[Told]:
+def find_foreign_frames(text: str) -> Iterator[Instruction]:
     """Yield the acts that the sentences in other languages express."""
     if not _FOREIGN.search(text):
         return
@@ -61,7 +61,7 @@ def find_foreign_frames(text: str) -> Iterator[Told]:
         sentence = text[start:end][:_MAX_SENTENCE]
         if _FOREIGN.search(sentence):
             for act, is_doubtful in _Sentence(sentence).acts().items():
-                yield Told(act, start, end, is_doubtful)
+                yield Instruction(act, start, end, is_doubtful)
         start = end
 
 

@@ -13,6 +13,7 @@ import re2
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.downloads_in_prose import downloads
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.find_instructions import find_instructions
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
 from vskill_platform.scan.facts.mentions import is_mention
 from vskill_platform.scan.facts.negations import is_forbidden, is_negated, is_refused
@@ -21,7 +22,6 @@ from vskill_platform.scan.facts.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet
 from vskill_platform.scan.facts.sensitive_paths import secrets_in
 from vskill_platform.scan.facts.sentences import FOR_USERS, Combination, Sentences, load_anchors
-from vskill_platform.scan.facts.told import find_told
 from vskill_platform.scan.facts.words_in_code import words_in_code
 
 #: What a pattern expresses: an act, or what its sentence may express.
@@ -198,7 +198,7 @@ def _told_in(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]
     # Without addresses first: those of links come between words that belong together.
     views = [(part.unlinked, []), (part.plain, places)] if part.unlinked else [(part.plain, places)]
     for view, known in views:
-        for act, start, end, is_doubtful in find_told(view.text, known):
+        for act, start, end, is_doubtful in find_instructions(view.text, known):
             lines = part.lines_between(view, start, end)
             host = _least_trusted(hosts_in(view.text[start:end]))
             line = part.line_at(view, start)

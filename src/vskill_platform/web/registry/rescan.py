@@ -8,7 +8,7 @@ from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_202_ACCEPTED
 
 from vskill_platform.access.namespaces import check_may_manage
-from vskill_platform.cron.ask_for_runs import ask_for_one_rescan, ask_for_rescan
+from vskill_platform.cron.request_runs import ask_for_one_rescan, ask_for_rescan
 from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.errors import InvalidInput, NotFound

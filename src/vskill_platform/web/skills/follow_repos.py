@@ -11,7 +11,7 @@ from litestar.status_codes import HTTP_202_ACCEPTED
 from vskill_platform.access.namespaces import check_may_act_in, may_manage, may_manage_in
 from vskill_platform.access.visibility import find_visible_skill, sees_skill
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.cron.ask_for_runs import ask_to_follow_repos
+from vskill_platform.cron.request_runs import ask_to_follow_repos
 from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn
 from vskill_platform.intake.follow_repo import (
     check_may_follow_more,

@@ -1,10 +1,10 @@
-"""Find what the sentences of a text are about, in all languages, next to what patterns found."""
+"""Find what the sentences of a text tell their reader to do, in any language."""
 
 import re
 from collections.abc import Iterator
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.frame_lexicon import Told
+from vskill_platform.scan.facts.frame_lexicon import Instruction
 from vskill_platform.scan.facts.frames import find_frames
 from vskill_platform.scan.facts.frames_other import find_foreign_frames
 from vskill_platform.scan.facts.mentions import is_mention
@@ -26,25 +26,25 @@ _SURER = {
 }
 
 
-def find_told(text: str, places: list[tuple[Act, int, int]]) -> Iterator[Told]:
-    """Yield what sentences are about; *places* is what the wording of the text expresses.
+def find_instructions(text: str, places: list[tuple[Act, int, int]]) -> Iterator[Instruction]:
+    """Yield the instructions in sentences; *places* are the acts that patterns found in the text.
 
-    If the wording of a sentence says the same, nothing is yielded. If the wording is only
-    mentioned, so is what the sentence is about.
+    A sentence in which a pattern found the same act is left out. If the pattern found only a
+    mention, the instruction is yielded as doubtful.
     """
-    for told in (*find_frames(text), *find_foreign_frames(text)):
-        if _is_code(text[told.start : told.end]):
+    for one in (*find_frames(text), *find_foreign_frames(text)):
+        if _is_code(text[one.start : one.end]):
             continue
         same = [
             is_mention(act, text, start, end)
             for act, start, end in places
-            if told.start <= start < told.end and act in _SURER.get(told.act, ())
+            if one.start <= start < one.end and act in _SURER.get(one.act, ())
         ]
         if all(same):
-            sentence = text[told.start : told.end]
-            start = told.end - len(sentence.lstrip())
-            is_doubtful = told.is_doubtful or bool(same)
-            yield Told(told.act, start, told.end, is_doubtful)
+            sentence = text[one.start : one.end]
+            start = one.end - len(sentence.lstrip())
+            is_doubtful = one.is_doubtful or bool(same)
+            yield Instruction(one.act, start, one.end, is_doubtful)
 
 
 def _is_code(sentence: str) -> bool:
