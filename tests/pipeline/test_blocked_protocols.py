@@ -1,4 +1,7 @@
-"""After a block, no protocol serves the content: not from a cache, and not by a signed URL."""
+"""After a block, or for strangers once it is private, no protocol serves the content of a skill.
+
+Not from a cache either, and not by a signed URL.
+"""
 
 import re
 from collections.abc import AsyncIterator
@@ -129,3 +132,28 @@ async def test_a_block_ends_every_way_to_the_content(
     assert [found.status_code for found in late] == [403] * len(late)
     named_in = {path for path, text in lists.items() if f'"{name}"' in text or f"{slug}<" in text}
     assert named_in <= {"/api/v1/rejections", "/feeds/blocked.xml"}
+
+
+@pytest.mark.slow
+async def test_a_skill_that_becomes_private_is_gone_for_strangers(
+    client: AsyncClient, bound: WorkerEnv, catalogue: Catalogue, process: Process, tmp_path: Path
+) -> None:
+    before = await ask_all(client, OPEN, {})
+    tags = {path: found.headers.get("etag", "") for path, found in before.items()}
+    lists = {path: await client.get(path, headers=CLAWHUB) for path in LISTS}
+    kept = {path: found.headers.get("etag", "") for path, found in lists.items()}
+
+    await published(process, tmp_path / OPEN, is_private=True)
+    await wait(bound, catalogue)
+    after = await ask_all(client, OPEN, tags)
+    left = {
+        path: await client.get(path, headers={**CLAWHUB, "If-None-Match": kept[path]})
+        for path in LISTS
+    }
+
+    assert sum(is_content(found) for found in before.values()) > 10
+    assert any(OPEN in found.text for found in lists.values())
+    assert [path for path, found in after.items() if is_content(found)] == []
+    assert [path for path, found in left.items() if OPEN in found.text] == []
+    stale = [path for path, found in left.items() if found.status_code == 304]
+    assert [path for path in stale if OPEN in lists[path].text] == []

@@ -13,7 +13,7 @@ from vskill_platform.access.namespaces import add_owner
 from vskill_platform.cron.index_similarity import send_missing_skills
 from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.intake.submission_request import SubmissionRequest
-from vskill_platform.intake.submit import submit
+from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import SubmissionState
@@ -92,6 +92,31 @@ async def test_handing_it_in_privately_later_hides_it(process: Process, folder: 
 
     assert await is_private() == (True, True)
     assert await get_similarity_record(SLUG) is None
+
+
+async def test_unchanged_content_that_is_submitted_privately_becomes_private(
+    process: Process, folder: Path
+) -> None:
+    await publish_upload(process, folder, is_private=False)
+
+    await publish_upload(process, folder, is_private=True)
+
+    assert await is_private() == (True, True)
+    again = await take_folder(folder, namespace="@ada")
+    offer = SubmissionRequest(source=again.source, upload=again.content, is_private=True)
+    assert (await submit(offer, submitter="ada")).kind is SubmitKind.ALREADY_VERIFIED
+
+
+async def test_a_submission_in_progress_becomes_private(
+    process: Process, bound: WorkerEnv, folder: Path
+) -> None:
+    upload = await take_folder(folder, namespace="@ada")
+    offer = SubmissionRequest(source=upload.source, upload=upload.content)
+    await submit(offer, submitter="ada", may_replace_ref=True)
+
+    await publish_upload(process, folder, is_private=True)
+
+    assert await is_private() == (True, True)
 
 
 async def test_a_copy_of_a_private_skill_reveals_nothing_about_it(

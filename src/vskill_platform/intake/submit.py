@@ -163,9 +163,13 @@ async def _answer(
     if known := await find_block(request.source, name=submission.skill_name):
         why = why_blocked(known.record)
         return _unchanged(SubmitKind.BLOCKED, submission, reason=why)
-    if submission.state in STUCK_STATES and not _has_other_files(submission, request):
+    is_hidden = request.is_private and not submission.is_private
+    if submission.state in STUCK_STATES and not (
+        is_hidden or _has_other_files(submission, request)
+    ):
         return _unchanged(SubmitKind.PENDING, submission)
-    answer = _ANSWERS.get(submission.state)
+    # A change of the visibility is no repetition: the last commit of the check makes it private.
+    answer = None if is_hidden else _ANSWERS.get(submission.state)
     if answer and not await _is_deleted(submission) and await is_unchanged(submission, request):
         return _unchanged(answer, submission)
     return await _reopen(existing, request, by)
