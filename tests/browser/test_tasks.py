@@ -238,6 +238,31 @@ def test_text_that_was_not_saved_is_still_there_when_the_admin_comes_back(cyd: P
 
 
 @pytest.mark.slow
+def test_a_form_keeps_what_was_typed_when_its_action_is_refused(cyd: Page) -> None:
+    cyd.goto("/admin/people")
+
+    cyd.get_by_label("Name", exact=True).first.fill("Not A Name")
+    cyd.get_by_label("Role").first.select_option("reviewer")
+    cyd.get_by_role("button", name="Invite").click()
+
+    expect(cyd.get_by_role("alert")).to_contain_text("cannot be a user name")
+    expect(cyd.get_by_label("Name", exact=True).first).to_have_value("Not A Name")
+    expect(cyd.get_by_label("Role").first).to_have_value("reviewer")
+
+
+@pytest.mark.slow
+def test_a_search_without_results_takes_the_whole_width(ben: Page) -> None:
+    ben.goto("/skills?q=nothing-is-called-so")
+
+    found = ben.locator("#results").bounding_box()
+    searched = ben.locator("main form[role=search]").bounding_box()
+
+    assert found
+    assert searched
+    assert found["width"] == searched["width"]
+
+
+@pytest.mark.slow
 def test_the_review_desk_is_worked_through_with_the_keyboard(
     cyd: Page, ben: Page, registry: Registry
 ) -> None:

@@ -176,6 +176,27 @@ function startDrafts() {
   } catch { /* storage may be forbidden: then nothing is kept */ }
 }
 
+/** What was typed comes back after a refused action that leads to a new page with an empty form. */
+function restoreTyped() {
+  try {
+    const sent = JSON.parse(sessionStorage.getItem("typed") ?? "null");
+    sessionStorage.removeItem("typed");
+    const form = sent && document.querySelector(".toast.bad") && [...document.forms].find((one) => one.getAttribute("action") === sent.action);
+    for (const [name, value] of form ? sent.fields : []) {
+      const field = form.elements.namedItem(name);
+      if (field instanceof HTMLElement && (!field.value || field.matches("select"))) field.value = value;
+    }
+  } catch { /* storage may be forbidden: then nothing is kept */ }
+}
+
+document.addEventListener("submit", ({ target: form }) => {
+  if (form.method !== "post") return;
+  const typed = [...form.elements].filter((one) => one.name && one.matches("select, textarea, input:not([type]), input:is([type=text], [type=url], [type=email], [type=number])"));
+  try {
+    sessionStorage.setItem("typed", JSON.stringify({ action: form.getAttribute("action"), fields: typed.map((one) => [one.name, one.value]) }));
+  } catch { /* as above */ }
+});
+
 /** A text that the page already has: a kept one is newer, unless the page is the answer to it. */
 function keepWholeText(field, key, kept) {
   const note = document.getElementById(field.dataset.draftNote);
@@ -396,6 +417,7 @@ function start() {
   startDrop();
   startSwitches();
   startDrafts();
+  restoreTyped();
   startParts();
   startToasts();
 }
