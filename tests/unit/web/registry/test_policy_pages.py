@@ -470,7 +470,8 @@ async def test_the_settings_are_shown_with_their_origin_and_without_secrets(
     rows = {
         name: (unescape(value), origin)
         for name, value, origin in re.findall(
-            r'<tr><td class="mono title">(\w+)</td><td[^>]*>(.*?)</td><td[^>]*><div><span[^>]*>(\w+)<',
+            r'<tr><td class="mono title">(\w+)</td><td[^>]*>(.*?)</td>'
+            r"<td[^>]*><div><span[^>]*>(\w+)<",
             page,
         )
     }
