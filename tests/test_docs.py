@@ -64,6 +64,20 @@ REJECTED_PHRASES = (
     "those of its namespace",
     "middling",
     "gravest",
+    "by hand",
+    "handed over",
+    "hand over",
+    "hands over",
+    "given back",
+    "in reach",
+    "with each deed",
+    "brought back",
+    "goes its way",
+    "of its own accord",
+    "so to speak",
+    "lets through",
+    "keeper",
+    "shelf",
 )
 _REJECTED = re.compile(rf"\b(?:{'|'.join(REJECTED_PHRASES)})\b", re.IGNORECASE)
 #: Everything that a user reads: documents, pages, their scripts, and commands.
