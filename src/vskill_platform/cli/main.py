@@ -28,6 +28,7 @@ SECTIONS = {
         "withdraw": f"{_USER}:withdraw",
         "yank": f"{_USER}:yank",
         "unyank": f"{_USER}:unyank",
+        "visibility": f"{_USER}:visibility",
         "deprecate": f"{_USER}:deprecate",
         "undeprecate": f"{_USER}:undeprecate",
         "delete": f"{_USER}:delete",

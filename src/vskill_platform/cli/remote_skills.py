@@ -11,7 +11,14 @@ from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape,
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.answers import add_page
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.shapes import Diff, FollowedRepos, FoundSkills, Version, Versions
+from vskill_platform.client.shapes import (
+    Diff,
+    FollowedRepos,
+    FoundSkills,
+    Version,
+    Versions,
+    Visibility,
+)
 from vskill_platform.errors import NotFound
 
 _SKILLS, _FOLLOWED = "/api/v1/skills", "/api/v1/followed-repos"
@@ -147,6 +154,23 @@ def _change(
     latest = next((one["version"] for one in answer["versions"] if one["standing"] == "latest"), "")
     then = f"The latest is {latest}." if latest else "No version can be installed by default."
     echo(f"{slug} {version} is {'yanked' if action == 'yank' else 'available'}. {then}")
+
+
+def set_visibility(
+    registry: Registry, *, slug: str, visibility: str, reason: str, as_json: bool
+) -> None:
+    body = {"private": visibility == "private", "reason": reason}
+    answer: Visibility = registry.post_json(
+        f"{_SKILLS}/{segment(slug)}/visibility", body, Visibility
+    )
+    show_visibility(answer["slug"], is_private=answer["private"], as_json=as_json)
+
+
+def show_visibility(slug: str, *, is_private: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"slug": slug, "private": is_private})
+    else:
+        echo(f"{slug} is {'private' if is_private else 'public'} now.")
 
 
 def deprecate(

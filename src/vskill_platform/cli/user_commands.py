@@ -177,6 +177,16 @@ def unyank() -> None:
     """Make a yanked version available again."""
 
 
+@click.command()
+@_slug
+@click.argument("visibility", type=click.Choice(["public", "private"]))
+@reason_option
+@json_option
+@local_or_remote("versions:set_visibility", "remote_skills:set_visibility")
+def visibility() -> None:
+    """Make a skill public, or private to the members of its namespace."""
+
+
 _one_version = click.option(
     "--version", metavar="VERSION", help="Only this version; by default the whole skill."
 )

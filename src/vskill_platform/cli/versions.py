@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from rich.table import Column, Table
 
-from vskill_platform.cli.remote_skills import show_deprecation, show_standing
+from vskill_platform.cli.remote_skills import show_deprecation, show_standing, show_visibility
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.model.skill import PublishedSkill
@@ -20,6 +20,7 @@ from vskill_platform.publish.versions.find_version import (
     diff_of_skill,
     list_versions,
 )
+from vskill_platform.publish.versions.set_visibility import set_visibility as change_visibility
 
 _COLOURS = {
     Standing.LATEST: "green",
@@ -87,6 +88,18 @@ def unyank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
         )
 
     _change("available", work, as_json=as_json)
+
+
+def set_visibility(*, slug: str, visibility: str, reason: str, as_json: bool) -> None:
+    """Make a skill public or private."""
+
+    async def work() -> PublishedSkill:
+        return await change_visibility(
+            slug, is_private=visibility == "private", actor=getpass.getuser(), reason=reason
+        )
+
+    found = run_command(work)
+    show_visibility(found.slug, is_private=found.is_private, as_json=as_json)
 
 
 def deprecate(*, slug: str, version: str | None, message: str, use: str, as_json: bool) -> None:

@@ -163,6 +163,11 @@ class MovedTo(TypedDict):
     transfer: NotRequired[TransferOffer | None]
 
 
+class Visibility(TypedDict):
+    slug: str
+    private: bool
+
+
 class Versions(TypedDict):
     versions: list[Version]
     nextCursor: NotRequired[str | None]
