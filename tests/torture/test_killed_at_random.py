@@ -7,7 +7,9 @@ import asyncio
 import os
 from collections import Counter
 from random import Random
+from typing import Any
 
+import asyncpg
 import pytest
 
 from tests.postgres_server import OwnServer
@@ -23,6 +25,12 @@ _SEED = int(os.environ.get("TORTURE_SEED", "1"))
 #: How long a process may work before it is killed; it starts in about one second.
 _LONGEST_SECONDS = 4.0
 _SHARES = {"web": 4, "worker": 4, "children": 1, "backend": 2, "postgres": 1, "restart": 1}
+
+#: How often workers have begun a submission that is not finished.
+_CLAIMS = """
+SELECT coalesce(sum((convert_from(value, 'UTF8')::jsonb->>'tries')::int), 0) FROM vskill.kv
+WHERE key >= 'sub:' AND key < 'sub;'
+"""
 
 
 @pytest.mark.timeout(3600)
@@ -82,3 +90,45 @@ def _kill(what: str, nodes: Nodes, server: OwnServer, dice: Random) -> None:
         node = dice.choice(nodes.web if what == "web" else nodes.workers)
         node.kill()
         node.restart()
+
+
+@pytest.mark.timeout(1800)
+async def test_dead_letters_after_kills_have_a_reason_and_can_be_requeued(
+    server: OwnServer, start_nodes: StartNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.torture.nodes.PATIENCE_SECONDS", 1800.0)
+    skills = make_skills(12, seed=_SEED, kind="plain")
+    nodes = await asyncio.to_thread(start_nodes, server.url, max_retries="1")
+
+    connection = await asyncpg.connect(server.admin_url)
+    async with nodes.under_load(skills) as load:
+        before = 0
+        while not await connection.fetchval("SELECT count(*) FROM vskill.dead_letter"):
+            claims = await connection.fetchval(_CLAIMS)
+            if claims > before:
+                await asyncio.to_thread(nodes.workers[0].kill)
+                nodes.workers[0].restart()
+            before = claims
+    await connection.close()
+    await nodes.settled()
+    async with nodes.platform.env() as env:
+        letters = await env.engine.queue.dead_letters()
+    dead = [await _submission(nodes, each.key) for each in letters]
+    for letter in letters:
+        await asyncio.to_thread(
+            nodes.run, "admin", "dead-letters", "requeue", str(letter.message_id)
+        )
+    await nodes.settled()
+
+    assert letters
+    assert all(letter.reason for letter in letters)
+    assert {each["state"] for each in dead} <= {"TIER1_FAILED", "REJECTED"}
+    assert all(each["reason"] for each in dead)
+    assert await find_mistakes(nodes, skills, load) == []
+    assert await nodes.stop() == []
+
+
+async def _submission(nodes: Nodes, key: str | None) -> dict[str, Any]:
+    assert key
+    found: dict[str, Any] = await nodes.get_json(f"/api/v1/submissions/{key.rpartition(':')[2]}")
+    return found
