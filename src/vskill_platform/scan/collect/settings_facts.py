@@ -1,6 +1,7 @@
 """Find commands, tool servers and texts in settings files and in fences that show settings."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 import msgspec
 import re2
@@ -136,18 +137,17 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: PartRole) -> Iter
     """Read all texts in one pass, each as its own paragraph."""
     lines, parts = [], []
     for line, text in texts:
-        part = without_namespaces(visible(text)).rstrip(
-            "\n"
-        )  # escapes hide characters from the view of the whole file
+        # Escapes hide characters from the view of the whole file.
+        part = without_namespaces(visible(text)).rstrip("\n")
         parts.append(part)
         lines += [line] * (part.count("\n") + 2)
     whole = "\n\n".join(parts)
     if _has_command_line(whole):  # most settings have none: one search instead of one per text
-        for (line, _), part in zip(texts, parts, strict=True):
-            if _has_command_line(part):
-                for fact in run_at(part, line):
-                    if fact.act is not Act.OPAQUE:
-                        yield _at(file, fact, role, 0)
+        numbered = [(line, part) for (line, _), part in zip(texts, parts, strict=True)]
+        commands = (run_at(part, line) for line, part in numbered if _has_command_line(part))
+        for fact in chain.from_iterable(commands):
+            if fact.act is not Act.OPAQUE:
+                yield _at(file, fact, role, 0)
     for line, code in zip((line for line, _ in texts), parts, strict=True):
         for fact in read_unlabelled(code) if may_be_code(code) else ():
             yield _at(file, msgspec.structs.replace(fact, line=line), role, 0)
