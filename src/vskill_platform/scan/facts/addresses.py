@@ -10,8 +10,26 @@ _ADDRESS = re.compile(
     r"(?P<box>[\w.+-]{1,60})@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,4})"
     r"|(?<![a-z0-9@./-])(?P<link>https?://|wss?://)?(?P<host>(?:[a-z0-9-]{1,60}\.){1,4}"
     r"(?P<last>[a-z]{2,13}))(?![a-z0-9(-])"
-    r"|(?<![a-z0-9.])(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?![a-z0-9.])"
+    r"|(?<![a-z0-9.])(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?!\.?[a-z0-9])"
     r"|(?P<wallet>\b0x[0-9a-f]{8,}\b)",
+    re.IGNORECASE,
+)
+
+#: How much in front of an address tells what it is for.
+_REACH = 160
+_CLAUSE = re.compile(r"[.!?;](?=\s)|\n")
+_TOWARD = re.compile(
+    r"\b(?:to|into|onto|with|at|let|reach|reaches)\s+(?:(?:the|our|a|an|my|this|its|their)\s+)?"
+    r"(?:[\w-]+\s+){0,3}?(?:at\s+)?[(<`\[\"']?$",
+    re.IGNORECASE,
+)
+#: The reader goes there, or gets something from there.
+_VISIT = re.compile(
+    r"\b(?:go|navigate|visit|head|open|browse|sign|log|login|refer|see|according|back|connect|connects|point|points"
+    r"|access|sourced?|docs?|documentation|available|found|hosted?|published|learn|create|register|registered|get|gets|fetch|obtain|read"
+    r"|details|more|install|download|clone|requests?|calls?|queries|query|proxy|proxies|resolves?|redirects?|endpoint|api|url|link|links"
+    r"|example|powered|built|made|maintained|running|runs|deployed|live|lives|used|equal|similar|moved|migrated|set|defaults?|listens?|served|check|generate|consult|manage|view|prefix"
+    r"|try|using|start|begin|ranges?|rotate|scored?|rated?)\b",
     re.IGNORECASE,
 )
 
@@ -28,6 +46,19 @@ def names_mailbox(sentence: str) -> bool:
     return "@" in sentence and any(
         found["mail"] and _is_doubtful(found) for found in _ADDRESS.finditer(sentence)
     )
+
+
+def names_destination(sentence: str) -> bool:
+    """Tell whether something is to be moved to a recipient that nobody vouches for."""
+    return any(
+        _is_doubtful(found) and _leads_to(sentence[: found.start()])
+        for found in _ADDRESS.finditer(sentence)
+    )
+
+
+def _leads_to(before: str) -> bool:
+    clause = _CLAUSE.split(before[-_REACH:])[-1]
+    return _TOWARD.search(clause) is not None and _VISIT.search(clause) is None
 
 
 def _is_doubtful(found: re.Match[str]) -> bool:

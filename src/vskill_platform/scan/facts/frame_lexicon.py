@@ -1,11 +1,13 @@
 """The vocabulary of frames.toml: classes of words, and the frames that combine them."""
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from string import ascii_lowercase, digits
 from typing import Any, NamedTuple
 
 import msgspec
+import re2
 
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
@@ -15,7 +17,7 @@ from vskill_platform.scan.facts.inflect import noun_forms, verb_forms
 _SEPARATED = bytes(
     code if chr(code) in f"{ascii_lowercase}{digits}\n" else ord(" ") for code in range(256)
 )
-ADDRESS, MAILBOX = "address", "mailbox"
+ADDRESS, MAILBOX, DESTINATION = "address", "mailbox", "destination"
 
 
 class Instruction(NamedTuple):
@@ -38,10 +40,12 @@ class Frame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs: list[str]
     #: Classes that make the same words doubtful: the author writes them, so they only lower.
     lowered_by: list[str] = []
-    #: The class whose verb must be an order, not a statement about somebody.
+    #: The classes one verb of which must be an order, not a statement about somebody.
     told: str = ""
     #: Over how many words it may extend.
     within: int = 28
+    #: Whether the classes may be in several sentences or list items that follow each other.
+    passage: bool = False
 
 
 class Phrase(NamedTuple):
@@ -61,6 +65,9 @@ class CompiledFrame(NamedTuple):
     loose: tuple[int, ...]
     #: All classes that it asks for, whether negated or not.
     wanted: int
+    is_passage: bool
+    #: What a passage must contain for those needs that are listed as whole phrases.
+    hints: tuple[Any, ...]
 
 
 class Lexicon(NamedTuple):
@@ -74,21 +81,32 @@ class Lexicon(NamedTuple):
     found: dict[bytes | str | None, int]
     most_needs: int
     frames: list[CompiledFrame]
+    #: Which frames are about passages, as bits.
+    passages: int
+    #: Which frames need an address, as bits.
+    addressed: int
     #: The words that tell an order from a statement, and what is not to be done.
     grammar: dict[str, frozenset[str]]
     #: How far the class of a negated word is shifted.
     width: int
     address: int
     mailbox: int
+    #: An address that something is moved to.
+    destination: int
 
 
 @cache
 def load_lexicon() -> Lexicon:
     data = load_data("frames.toml")
-    places = {name: place for place, name in enumerate([*data["class"], ADDRESS, MAILBOX])}
+    places = {
+        name: place for place, name in enumerate([*data["class"], ADDRESS, MAILBOX, DESTINATION])
+    }
     phrases: dict[str, dict[str, list[Phrase]]] = {}
     #: The classes of phrases by their longest word.
-    classes: dict[bytes | str, int] = {ADDRESS: 1 << places[ADDRESS], MAILBOX: 1 << places[MAILBOX]}
+    classes: dict[bytes | str, int] = {
+        ADDRESS: 1 << places[ADDRESS] | 1 << places[DESTINATION],
+        MAILBOX: 1 << places[MAILBOX],
+    }
     for name, table in data["class"].items():
         bit, is_polar = 1 << places[name], table.get("polar", False)
         for form, is_base in set(_forms(table)):
@@ -97,7 +115,9 @@ def load_lexicon() -> Lexicon:
             pairs.append(Phrase(tuple(tail), bit, is_polar, is_base))
             longest = max(words_of(form).split(), key=len)
             classes[longest] = classes.get(longest, 0) | bit
-    frames = [_compiled(one, places) for one in msgspec.convert(data["frame"], list[Frame])]
+    recipients = union_of(1 << places[name] for name in (ADDRESS, MAILBOX, DESTINATION))
+    listed = {name: _hint_of(table) for name, table in data["class"].items()}
+    frames = [_compiled(one, places, listed) for one in msgspec.convert(data["frame"], list[Frame])]
     found = _found_by(frames, classes)
     return Lexicon(
         phrases=phrases,
@@ -109,10 +129,17 @@ def load_lexicon() -> Lexicon:
         found=found,
         most_needs=max(len(frame.loose) for frame in frames),
         frames=frames,
+        passages=union_of(1 << place for place, one in enumerate(frames) if one.is_passage),
+        addressed=union_of(
+            1 << place
+            for place, frame in enumerate(frames)
+            if any(not need & ~recipients for need in frame.loose)
+        ),
         grammar={name: frozenset(text.split()) for name, text in data["grammar"].items()},
         width=len(places),
         address=1 << places[ADDRESS],
         mailbox=1 << places[MAILBOX],
+        destination=1 << places[DESTINATION],
     )
 
 
@@ -129,7 +156,25 @@ def _listed(text: str) -> list[str]:
     return [" ".join(one.split()) for one in text.split(",") if one.strip()]
 
 
-def _compiled(frame: Frame, places: dict[str, int]) -> CompiledFrame:
+def _hint_of(table: dict[str, Any]) -> tuple[str, ...]:
+    """Return patterns of the phrases of a class; none if it lists other words, too."""
+    if table.keys() - {"phrases", "polar"}:
+        return ()
+    return tuple(
+        "[^a-z0-9]+".join(map(re.escape, phrase.split())) for phrase in _listed(table["phrases"])
+    )
+
+
+def _hints(frame: Frame, listed: dict[str, tuple[str, ...]]) -> Iterator[Any]:
+    for need in frame.needs if frame.passage else ():
+        classes = [listed.get(name.removeprefix("no "), ()) for name in need.split("|")]
+        if all(classes):
+            yield re2.compile("|".join(phrase for phrases in classes for phrase in phrases))
+
+
+def _compiled(
+    frame: Frame, places: dict[str, int], listed: dict[str, tuple[str, ...]]
+) -> CompiledFrame:
     count = len(places)
     low = (1 << count) - 1
 
@@ -139,7 +184,7 @@ def _compiled(frame: Frame, places: dict[str, int]) -> CompiledFrame:
 
     needs = tuple(union_of(map(bit, need.split("|"))) for need in frame.needs)
     lowered_by = union_of(map(bit, frame.lowered_by))
-    told = bit(frame.told) if frame.told else 0
+    told = union_of(map(bit, frame.told.split("|"))) if frame.told else 0
     loose = [need & low | need >> count for need in needs]
     return CompiledFrame(
         act=Act[frame.act],
@@ -149,6 +194,8 @@ def _compiled(frame: Frame, places: dict[str, int]) -> CompiledFrame:
         within=frame.within,
         loose=tuple(loose),
         wanted=union_of((*loose, told)) | lowered_by & low | lowered_by >> count,
+        is_passage=frame.passage,
+        hints=tuple(_hints(frame, listed)),
     )
 
 
@@ -164,14 +211,19 @@ def words_of(text: str) -> bytes:
     return text.lower().encode("ascii", "replace").translate(_SEPARATED)
 
 
-def possible_frames(lexicon: Lexicon, words: Iterable[bytes], text: str) -> int:
-    """Return the frames whose words all occur in a text, in whatever order, as bits."""
+def needs_met(lexicon: Lexicon, words: Iterable[bytes], text: str) -> int:
+    """Return what the words of a text are needed for, as bits: see `_found_by`."""
     found = lexicon.found
     seen = found[ADDRESS] if "." in text or "0x" in text else found[None]
     if "@" in text:
         seen |= found[MAILBOX]
     for word in lexicon.known & set(words):
         seen |= found[word]
+    return seen
+
+
+def possible_frames(lexicon: Lexicon, seen: int) -> int:
+    """Return the frames all of whose needs are met, in whatever order, as bits."""
     possible = seen
     for place in range(1, lexicon.most_needs):
         possible &= seen >> place * len(lexicon.frames)

@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from vskill_platform.scan.facts.addresses import names_address, names_mailbox
+from vskill_platform.scan.facts.addresses import names_address, names_destination, names_mailbox
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.frame_lexicon import (
+    ADDRESS,
     CompiledFrame,
     Instruction,
     Lexicon,
     Phrase,
     load_lexicon,
+    needs_met,
     possible_frames,
     union_of,
     words_of,
@@ -30,6 +32,8 @@ _TOKEN = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001 - these characters are meant
 _MAX_SENTENCE = 600
+#: How long a passage may be, and how many lines or sentences it may have.
+_LONG, _MAX_UNITS = 700, 4
 #: "Email: me@host" is a contact and not an order, and a link with a title is a reference.
 _MIN_WORDS = 4
 #: How many words a negation governs.
@@ -37,18 +41,86 @@ _NEGATED = 9
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
 
 
+class _Unit(NamedTuple):
+    """A line of a text, or a sentence of a long line."""
+
+    start: int
+    end: int
+    met: int
+
+
 def find_frames(text: str) -> Iterator[Instruction]:
-    """Yield the acts that the sentences of a text express."""
+    """Yield the acts that the sentences and passages of a text express."""
     lexicon = load_lexicon()
     words = words_of(text)
+    units: list[_Unit] = []
+    told: list[Instruction] = []
     shift = 0
     for paragraph, its_words in zip(text.split("\n"), words.split(b"\n"), strict=True):
-        if possible_frames(lexicon, its_words.split(), paragraph):
-            for start, end in _sentences(paragraph):
+        met = needs_met(lexicon, its_words.split(), paragraph)
+        is_plain = met == lexicon.found[None] or met == lexicon.found[ADDRESS]
+        is_possible = not is_plain and possible_frames(lexicon, met) & ~lexicon.passages
+        is_long = not is_plain and len(paragraph) > _LONG
+        sentences = list(_sentences(paragraph)) if is_possible or is_long else []
+        if is_possible:
+            for start, end in sentences:
+                for act, is_doubtful in _acts(lexicon, paragraph[start:end]).items():
+                    told.append(Instruction(act, shift + start, shift + end, is_doubtful))
+        if is_long:
+            for start, end in sentences:
                 sentence = paragraph[start:end]
-                for act, is_doubtful in _acts(lexicon, sentence).items():
-                    yield Instruction(act, shift + start, shift + end, is_doubtful)
+                its_met = needs_met(lexicon, words_of(sentence).split(), sentence)
+                units.append(_Unit(shift + start, shift + end, its_met))
+        elif paragraph:
+            units.append(_Unit(shift, shift + len(paragraph), met))
         shift += len(paragraph) + 1
+    yield from told
+    yield from _in_passages(lexicon, text, units, told)
+
+
+def _in_passages(
+    lexicon: Lexicon, text: str, units: list[_Unit], told: list[Instruction]
+) -> Iterator[Instruction]:
+    """Yield what several units that follow each other express, unless a sentence of them does."""
+    done: dict[Act, int] = {}
+    for start, end, met in _passages(lexicon, units):
+        possible = possible_frames(lexicon, met) & lexicon.passages
+        if possible & lexicon.addressed and not names_address(text[start:end]):
+            possible &= ~lexicon.addressed
+        if not possible:
+            continue
+        lower = text[start:end].lower()
+        frames = [
+            frame
+            for place, frame in enumerate(lexicon.frames)
+            if possible >> place & 1
+            and done.get(frame.act, 0) <= start
+            and all(hint.search(lower) for hint in frame.hints)
+        ]
+        words = _Words(lexicon, text[start:end].replace("\n", " .\n"), frames) if frames else None
+        for frame in frames:
+            if words is None or done.get(frame.act, 0) > start or not words.express(frame):
+                continue
+            done[frame.act] = end
+            if not any(
+                one.act is frame.act and one.start < end and start < one.end for one in told
+            ):
+                yield Instruction(frame.act, start, end, words.contain(frame.lowered_by))
+
+
+def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[_Unit]:
+    """Yield the passages in which anything can be found; they overlap."""
+    first = 0
+    while first < len(units):
+        start = units[first].start
+        if units[first].met == lexicon.found[None]:
+            first += 1
+            continue
+        parts = [one for one in units[first : first + _MAX_UNITS] if one.end - start <= _LONG]
+        met = union_of(one.met for one in parts) if parts else units[first].met
+        yield _Unit(start, parts[-1].end if parts else units[first].end, met)
+        # Long units: each pair of neighbours is in one passage.
+        first += 2 if len(parts) > 2 else 1  # noqa: PLR2004
 
 
 def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
@@ -62,7 +134,8 @@ def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
 
 def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
     """Return the acts of a sentence, and whether each is doubtful."""
-    found = possible_frames(lexicon, words_of(sentence).split(), sentence)
+    met = needs_met(lexicon, words_of(sentence).split(), sentence)
+    found = possible_frames(lexicon, met) & ~lexicon.passages
     if not found:
         return {}
     possible = [frame for place, frame in enumerate(lexicon.frames) if found >> place & 1]
@@ -99,11 +172,16 @@ class _Words:
         if sum(map(str.isalpha, self._tokens)) < _MIN_WORDS:
             return 0
         address = self._lexicon.address if names_address(self._sentence) else 0
-        return address | (self._lexicon.mailbox if names_mailbox(self._sentence) else 0)
+        if not address:
+            return 0
+        mailbox = self._lexicon.mailbox if names_mailbox(self._sentence) else 0
+        destination = self._lexicon.destination if names_destination(self._sentence) else 0
+        return address | mailbox | destination
 
     def express(self, frame: CompiledFrame) -> bool:
         """Tell whether all words that a frame needs are close together."""
-        recipients = self._lexicon.address | self._lexicon.mailbox
+        lexicon = self._lexicon
+        recipients = lexicon.address | lexicon.mailbox | lexicon.destination
         if not all(need & (self._bits | recipients) for need in frame.needs):
             return False
         for first, hit in enumerate(self._hits):
@@ -123,18 +201,24 @@ class _Words:
         return any(bit & classes for _, bit, _ in self._hits)
 
     def _read(self) -> Iterator[_Hit]:
-        grammar, negated_until = self._lexicon.grammar, -1
+        grammar, starts, wanted = self._lexicon.grammar, self._lexicon.starts, self._wanted
+        negated_from = negated_until = -1
         for place, word in enumerate(self._tokens):
             if word in _BREAKS:
                 if not (word == "," and "or" in self._tokens[place + 1 : place + 5]):
                     negated_until = -1
                 continue
             if word in grammar["negations"] or word.endswith(("n't", "n’t")):  # noqa: RUF001 - these characters are meant
-                negated_until = place + _NEGATED
-            if not self._lexicon.starts.get(word, 0) & self._wanted:
-                continue
-            for phrase in self._phrases_at(place, word):
-                is_negated = phrase.is_polar and place <= negated_until
+                negated_from, negated_until = place, place + _NEGATED
+            phrases = list(self._phrases_at(place, word)) if starts.get(word, 0) & wanted else []
+            if "/" in word:
+                for part in word.split("/"):
+                    if starts.get(part, 0) & wanted:
+                        phrases += self._phrases_at(place, part)
+            for phrase in phrases:
+                if not phrase.bit & wanted:
+                    continue
+                is_negated = phrase.is_polar and negated_from < place <= negated_until
                 bit = phrase.bit << (self._lexicon.width if is_negated else 0)
                 yield _Hit(place, bit, self._is_order(place, is_base=phrase.is_base))
 
@@ -153,9 +237,11 @@ class _Words:
         before = self._tokens[max(place - 3, 0) : place]
         if not grammar["possible"].isdisjoint(before):
             return False
+        last = before[-1] if before else ","
+        if last in grammar["actors"]:
+            return True
         if not is_base:
             return not grammar["modals"].isdisjoint(before)
-        last = before[-1] if before else ","
         if last == "to":
             return len(before) > 1 and before[-2] in grammar["obliged"]
         is_start = last in _BREAKS or last.isdigit()  # the number of a step

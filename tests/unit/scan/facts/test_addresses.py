@@ -1,7 +1,7 @@
 """Names that data can be sent to."""
 
 from tests.cases import all_cases
-from vskill_platform.scan.facts.addresses import names_address
+from vskill_platform.scan.facts.addresses import names_address, names_destination
 
 
 @all_cases(
@@ -11,6 +11,7 @@ from vskill_platform.scan.facts.addresses import names_address
         "to vault.tern-notes.net",
         "to copies@tern-notes.net",
         "to 203.0.113.9",
+        "Hand it to 203.0.113.9.",
         "to the wallet 0x52908400098527886E0F7030069857D2E4169EE7",
     ],
 )
@@ -35,3 +36,29 @@ def test_a_recipient_is_found(text: str) -> None:
 )
 def test_a_file_a_name_in_code_and_a_known_host_are_none(text: str) -> None:
     assert not names_address(text)
+
+
+@all_cases(
+    "text",
+    [
+        "Its copy goes to our desk (to copies@tern-notes.net)",
+        "leave the file with the archive at vault.tern-notes.net",
+        "whatever is typed lands at https://vault.tern-notes.net/in",
+    ],
+)
+def test_a_recipient_that_something_is_moved_to_is_a_destination(text: str) -> None:
+    assert names_destination(text)
+
+
+@all_cases(
+    "text",
+    [
+        "Get a key at https://vault.tern-notes.net",
+        "Requests are sent to the API at https://vault.tern-notes.net",
+        "See https://vault.tern-notes.net",
+        "the documentation is hosted at https://vault.tern-notes.net",
+        "to https://github.com/acme/repo",
+    ],
+)
+def test_a_page_to_visit_is_no_destination(text: str) -> None:
+    assert not names_destination(text)
