@@ -33,7 +33,7 @@ _TOKEN = re.compile(
 _SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001 - these characters are meant
 _MAX_SENTENCE = 600
 #: How long a passage may be, and how many lines or sentences it may have.
-_LONG, _MAX_UNITS = 700, 4
+_LONG, _MAX_UNITS, _PAIR = 700, 4, 2
 #: "Email: me@host" is a contact and not an order, and a link with a title is a reference.
 _MIN_WORDS = 4
 #: How many words a negation governs.
@@ -120,7 +120,7 @@ def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[_Unit]:
         met = union_of(one.met for one in parts) if parts else units[first].met
         yield _Unit(start, parts[-1].end if parts else units[first].end, met)
         # Long units: each pair of neighbours is in one passage.
-        first += 2 if len(parts) > 2 else 1  # noqa: PLR2004
+        first += 2 if len(parts) > _PAIR else 1
 
 
 def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
