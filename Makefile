@@ -16,7 +16,7 @@ PARALLEL := $(BIN)/pytest --numprocesses=$$((2 * $$(nproc 2>/dev/null || echo 2)
 CLIENTS := .clients/.ready
 DEPLOY := $(VENV)/.deploy
 
-.PHONY: serve test test-slow coverage torture test-postgres test-clients test-deploy release check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots lock clean
+.PHONY: serve test test-slow coverage torture test-postgres test-clients test-deploy release check lint types layers format bench bench-quick bench-scan bench-evasion fuzz screenshots required-words lock clean
 
 serve: $(RUNTIME)  ## the platform with a few demo skills on http://127.0.0.1:8000
 	$(BIN)/vskill-platform serve --submit-all demo
@@ -89,6 +89,10 @@ fuzz: $(READY)  ## hostile input for each part of the scanner, SECONDS each; rep
 
 screenshots: $(READY)  ## the images in docs/images/; needs the system's Chromium
 	$(BIN)/python docs/screenshots.py
+
+required-words: $(READY)  ## derive the words that the patterns of prose need, after a change of them
+	$(BIN)/python -c "from vskill_platform.scan.facts import prose, required_words; \
+	    required_words.write_words(prose.prose_patterns())"
 
 lock: $(READY)  ## resolve the dependencies again; lock files carry hashes and name no host
 	$(INSTALL) uv

@@ -74,8 +74,7 @@ def main() -> None:
     rows = [
         _row("remove few files without a thread", *_removing()),
         _row("search words in pieces of 400 bytes", *_searching()),
-        _row("search several texts together", *_searching_together()),
-        _row("search a few patterns one by one", *_searching_few()),
+        _row("find the words of patterns by Aho-Corasick, not re2", *_finding_words()),
         _row("end sentences with `re`, not re2", *_ending_sentences()),
         _row("look for signs in a text before each command", *_looking_for_signs()),
         _row("keep the words of the last code", *_reading_words_twice()),
@@ -148,20 +147,24 @@ def _searching() -> tuple[float, float]:
         pattern_set._PIECE_BYTES = size
 
 
-def _searching_together() -> tuple[float, float]:
+def _finding_words() -> tuple[float, float]:
     patterns = prose._lexicon().patterns
-    texts = [Paragraphs(text, 1).plain.text for text in _TEXTS]
+    by_re2 = re2.Filter()
+    for text in patterns._texts:
+        by_re2.Add(pattern_set.loosened(text))
+    by_re2.Compile()
+    texts = [Paragraphs(text, 1).plain.text.encode() for text in _TEXTS]
+    pieces = [piece for text in texts for _, piece in pattern_set._pieces(text)]
 
-    def together() -> None:
-        for start in range(0, len(texts), 6):  # as many as a skill of average size has
-            with patterns.searched_ahead(texts[start : start + 6]):
-                pass
+    def find() -> None:
+        for piece in pieces:
+            patterns._words.possible(patterns._words.met_in(piece))
 
-    def one_by_one() -> None:
-        for text in texts:
-            patterns.finds(text)
+    def find_by_re2() -> None:
+        for piece in pieces:
+            by_re2.Match(piece, potential=True)
 
-    return _best(together), _best(one_by_one)
+    return _best(find), _best(find_by_re2)
 
 
 def _ending_sentences() -> tuple[float, float]:
@@ -173,22 +176,6 @@ def _ending_sentences() -> tuple[float, float]:
 
     by_re2 = re2.compile(sentences._SENTENCE_END.pattern.replace(r"\Z", r"\z"))
     return _swapped(end, "_SENTENCE_END", by_re2, module=sentences)
-
-
-def _searching_few() -> tuple[float, float]:
-    patterns = prose._lexicon().patterns
-    places = prose._places_of(prose.ACTS_OF_WORDS_IN_CODE)
-    possible = [(code, patterns.possible_in(code, places)) for code in _CODE]
-
-    def one_by_one() -> None:
-        for code, only in possible:
-            patterns.finds(code, only)
-
-    def together() -> None:
-        for code, _ in possible:
-            patterns.finds(code)
-
-    return _best(one_by_one), _best(together)
 
 
 def _looking_for_signs() -> tuple[float, float]:

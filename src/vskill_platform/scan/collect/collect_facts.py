@@ -26,7 +26,7 @@ from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes, without_namespaces
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
 from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.prose import read_prose, read_words_in_code, searched_ahead
+from vskill_platform.scan.facts.prose import read_prose, read_words_in_code
 from vskill_platform.scan.languages.dispatch import reader_of
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
@@ -87,9 +87,8 @@ def _facts_of_some(files: list[ScanFile]) -> list[LocatedFact]:
     # Read the words of all files first, then the code of all. Alternating between them evicts each
     # other's tables from the processor's caches, and reading words takes a third longer.
     texts = [text for file in files for text in _texts_of(file)]
-    with searched_ahead([part for text in texts for part in text.parts()]):
-        for text in texts:
-            text.read_words()
+    for text in texts:
+        text.read_words()
     found = [located for text in texts for located in text.facts()]
     for file in files:
         found += locate(modeline_facts(file.text), file)
@@ -120,9 +119,6 @@ class _AnyText:
             if "\\" in text:  # as a table writes line ends, and letters that are not ASCII
                 text = visible(without_escapes(text))
             self._parts = [Paragraphs(without_namespaces(text), 1)]
-
-    def parts(self) -> list[Paragraphs]:
-        return self._parts
 
     def read_words(self) -> None:
         if self._is_code:
@@ -159,9 +155,6 @@ class _Code:
         self._text = text
         self._words: list[Fact] = []
         self._shown: list[Fact] = []
-
-    def parts(self) -> list[Paragraphs]:
-        return []  # the words in code are few
 
     def read_words(self) -> None:
         self._words, self._shown = read_words_in_code(self._text)

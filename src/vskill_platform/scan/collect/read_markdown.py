@@ -83,10 +83,6 @@ class Markdown:
         self._told_by_code: list[Fact] = []
         self._shown_by_code: list[Fact] = []
 
-    def parts(self) -> list[Paragraphs]:
-        """Return the texts outside code whose words are read."""
-        return [self._prose, self._fenced] if self._wordy else [self._prose]
-
     def read_words(self) -> None:
         """Read the words of all regions."""
         self._words = read_prose(self._prose)

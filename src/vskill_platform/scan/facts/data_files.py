@@ -12,7 +12,7 @@ DATA_FILES = (
 )  # fmt: skip
 
 
-_FOLDER = Path(__file__).parents[1] / "data"
+DATA_FOLDER = Path(__file__).parents[1] / "data"
 
 
 @cache
@@ -31,4 +31,4 @@ def ruleset_version() -> str:
 
 
 def _read(name: str) -> bytes:
-    return (_FOLDER / name).read_bytes()
+    return (DATA_FOLDER / name).read_bytes()

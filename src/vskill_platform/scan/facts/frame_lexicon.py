@@ -245,8 +245,9 @@ def _found_by(
         for place in range(most)
     ]
     met = union_of(bit for bit, need in needs if not need)
-    found: dict[bytes | str | None, int] = {
-        word: met | union_of(bit for bit, need in needs if need & its)
-        for word, its in classes.items()
+    by_classes = {  # most words share theirs with others
+        its: met | union_of(bit for bit, need in needs if need & its)
+        for its in set(classes.values())
     }
+    found: dict[bytes | str | None, int] = {word: by_classes[its] for word, its in classes.items()}
     return {word: bits for word, bits in found.items() if bits != met} | {None: met}

@@ -2,9 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager
 from functools import cache
 from typing import NamedTuple, Protocol
 
@@ -41,21 +40,29 @@ _LONG_WORDS = ("<secret>", "<private>", "<content>", "<worse>", "<reply>", "<ope
 
 @cache
 def _lexicon() -> _Lexicon:
+    known = list(_known_patterns())
+    return _Lexicon([meaning for meaning, _ in known], PatternSet(text for _, text in known))
+
+
+def prose_patterns() -> list[str]:
+    """Return the patterns of all acts and anchors."""
+    return [text for _, text in _known_patterns()]
+
+
+def _known_patterns() -> Iterator[tuple[_Meaning, str]]:
     tables = load_data("prose.toml")
     words = tables["words"]
-    english: list[tuple[_Meaning, str]] = [
+    known: list[tuple[_Meaning, str]] = [
         (Act[name], _expand(pattern, words))
         for name, table in tables.items()
         if table is not words
         for pattern in _joined(table["patterns"])
     ]
-    anchors: list[tuple[_Meaning, str]] = []
-    others: list[tuple[_Meaning, str]] = list(_of_other_languages(words))
-    for anchor, combinations in load_anchors().items():
-        (anchors if anchor.isascii() else others).append((combinations, anchor))
-    groups = english, anchors, others  # with fewer words in each, their filters are faster
-    patterns = PatternSet(*([f"(?im){text}" for _, text in group] for group in groups))
-    return _Lexicon([meaning for group in groups for meaning, _ in group], patterns)
+    anchors = [(combinations, anchor) for anchor, combinations in load_anchors().items()]
+    known += [one for one in anchors if one[1].isascii()]
+    known += _of_other_languages(words)
+    known += [one for one in anchors if not one[1].isascii()]
+    yield from ((meaning, f"(?im){text}") for meaning, text in known)
 
 
 def _joined(patterns: list[str]) -> Iterator[str]:
@@ -148,12 +155,6 @@ class _Text(Protocol):
     def line_at(self, view: View, position: int) -> int: ...
 
     def lines_between(self, view: View, start: int, end: int) -> str: ...
-
-
-def searched_ahead(parts: Iterable[Paragraphs]) -> AbstractContextManager[None]:
-    """Search the words of several parts together, which is faster than one by one."""
-    views = (view for part in parts for view in (part.plain, part.unlinked) if view)
-    return _lexicon().patterns.searched_ahead(view.text for view in views)
 
 
 def read_prose(part: Paragraphs, *, is_for_agent: bool = True) -> list[Fact]:

@@ -7,6 +7,7 @@ import re2
 
 from tests.cases import all_cases
 from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet, Precheck, lines_with
+from vskill_platform.scan.facts.word_index import _PART_BYTES
 
 PATTERNS = ["(?i)send[^\n]{0,20}keys?", "[0-9a-f]{8,}", "(?i)k\u00f6nig"]
 
@@ -59,33 +60,9 @@ def test_only_the_patterns_that_are_asked_for_are_found() -> None:
     assert patterns.possible_in(text, {0, 2}) == {0}
 
 
-def test_texts_that_are_searched_together_match_as_alone() -> None:
-    texts = ["deadbeef, then send the key", "", "send keys\n" * 90, "K\u00d6NIG", "key " * 13_000]
-    alone = [PatternSet(PATTERNS[:1], PATTERNS[1:]).finds(text) for text in texts]
-    patterns = PatternSet(PATTERNS[:1], PATTERNS[1:])
-
-    with patterns.searched_ahead(texts):
-        together = [patterns.finds(text) for text in texts]
-
-    assert together == alone
-    assert patterns.finds("deadbeef") == [(1, 0, 8)]
-
-
-def test_a_text_that_was_searched_ahead_is_not_searched_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    patterns = PatternSet(PATTERNS)
-
-    with patterns.searched_ahead(["deadbeef"]):
-        monkeypatch.setattr(patterns, "_search_all", lambda _raws: [[]])
-
-        assert patterns.finds("deadbeef") == [(1, 0, 8)]
-    assert patterns.finds("deadbeef") == []  # it does not stay in memory
-
-
 def test_a_pattern_finds_the_same_alone_as_together_with_the_others() -> None:
     across = r"(?i)one\s+two"
-    patterns = PatternSet([*PATTERNS, across], ["(?i)drei{1,2}"])
+    patterns = PatternSet([*PATTERNS, across, "(?i)drei{1,2}"])
     text = "\n".join(["send one key", "two", "deadbeef", "Drei", "k\u00f6nig", "x" * 90] * 20)
 
     alone = [found for place in range(5) for found in patterns.finds(text, {place})]
@@ -149,8 +126,8 @@ def test_a_text_full_of_beginnings_hides_nothing() -> None:
     assert Precheck(words).possible_in(f"{hay} {words[77]}") == [77]
 
 
-def test_patterns_of_several_groups_are_counted_through() -> None:
-    patterns = PatternSet(PATTERNS[:1], PATTERNS[1:])
+def test_patterns_of_all_kinds_are_counted_through() -> None:
+    patterns = PatternSet(PATTERNS)
     text = "k\u00f6nig, deadbeef, then send the key"
 
     assert [(place, text[start:end]) for place, start, end in patterns.finds(text)] == [
@@ -178,3 +155,12 @@ def test_a_pattern_that_matches_the_end_of_a_line_gets_the_whole_text(pattern: s
     before = "c" * 399 + "a"
 
     assert PatternSet([pattern]).finds(f"{before}\nb") == [(0, 399, 402)]
+
+
+def test_a_long_line_is_searched_in_parts_that_overlap() -> None:
+    patterns = PatternSet(["(?i)send the key", "(?i)straße", "open the door"])
+    text = "é" + "x" * (_PART_BYTES - 6) + "Send the KEY" + "x" * _PART_BYTES + "STRASSE straße"
+
+    found = [text[start:end] for _, start, end in patterns.finds(text)]
+
+    assert found == ["Send the KEY", "straße"]
