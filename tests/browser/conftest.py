@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, StorageState, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, ViewportSize, expect, sync_playwright
 
 from tests.acceptance.ports import free_port
 from tests.acceptance.program import Platform
@@ -31,6 +31,8 @@ _ARGUMENTS = [
     "--renderer-process-limit=1",
 ]  # fmt: skip
 _PATIENCE_MS = 20_000
+#: On a busy machine the browser itself takes as long as many tests; without it all of them fail.
+_START_MS = 90_000
 _WINDOW = ViewportSize(width=1280, height=720)
 _HERE = str(Path(__file__).parent)
 
@@ -114,7 +116,10 @@ def _a_browser() -> Iterator[Browser]:
                 untested="the pages in a real browser",
                 get_it="`apt install chromium` or `.venv/bin/playwright install chromium`",
             )
-        browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
+        expect.set_options(timeout=_PATIENCE_MS)
+        browser = playwright.chromium.launch(
+            executable_path=program, args=_ARGUMENTS, timeout=_START_MS
+        )
         yield browser
         browser.close()
 

@@ -257,6 +257,7 @@ async def test_commits_are_counted_with_the_size_of_their_group(registry: Regist
         assert value_of(after, line) > value_of(before, line)
 
 
+@pytest.mark.usefixtures("database_file")
 async def test_the_dashboard_the_alerts_and_the_docs_name_metrics_that_exist(
     registry: Registry,
 ) -> None:
@@ -304,6 +305,7 @@ async def test_counters_of_alerts_exist_before_the_first_failure(registry: Regis
     assert missing == []
 
 
+@pytest.mark.usefixtures("database_file")
 async def test_the_space_on_disks_is_measured(registry: Registry) -> None:
     text = await read(registry)
 
@@ -311,6 +313,7 @@ async def test_the_space_on_disks_is_measured(registry: Registry) -> None:
     assert value_of(text, "vskill_database_bytes") > 0
 
 
+@pytest.mark.usefixtures("database_file")
 async def test_the_dashboard_shows_the_size_of_the_database(registry: Registry) -> None:
     page = await registry.get("/admin", headers=await browser_of(Role.ADMIN))
 
