@@ -68,6 +68,18 @@ _DECLARED = {
     Act.TELL_HISTORY: r"\b(?:brows|history|chrome|firefox|safari|cookie|bookmark|forensic|password|"
     r"login|tabs?\b)",
 }
+#: The same for what is destroyed, by the programs that do it.
+_DESTROYED = (
+    r"\b(?:delet|remov|clean|uninstall|reset|wip|eras|purg|destr|danger|drop|tear|sandbox|admin"
+)
+_DECLARED_BY_PROGRAM = {
+    "git|gh|npm": r"|git\b|git[- ]?(?:hub|lab)|repos?\b|repositor|branch|histor|publish|package)",
+    "psql|mysql|mongosh|redis-cli|sqlite3|dropdb|every": r"|\w*sql|postgres|redis|mongo|database"
+    r"|db\b|migrat|seed|fixture|cache|back-?end|full-?stack|rails|django|laravel|prisma|orm\b)",
+    "": r"|infra|cloud|deploy|provision|terraform|tofu|terragrunt|pulumi|cdk|aws|azure|gcp|google"
+    r"|firebase|heroku|kube|k8s|helm|cluster|docker|container|compose|storage|volume|bucket|devops"
+    r"|operations?\b|environments?\b|serverless|s3\b|zfs)",
+}
 #: The folder above the working folder, the home folder, the whole disk.
 _ALL_FILES = re.compile(r"(?:\.\.|~|\$HOME|\$\{HOME\})(?:/\*?)?|/\*?")
 _OFFICIAL = re.compile(
@@ -88,7 +100,7 @@ def check_claims(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[Lo
     acts = {located.fact.act for located in told}
     if Act.TELL_DEMAND in acts:
         yield from _unused_secrets(files, told)
-    if not acts.isdisjoint(_DECLARED):
+    if not acts.isdisjoint(_DECLARED) or Act.DESTROY in acts:
         yield from _undeclared(files, told)
     if any(located.fact.act is Act.INSTALL for located in facts):
         yield from _misnamed(files, facts)
@@ -101,6 +113,8 @@ def _is_done(located: LocatedFact) -> bool:
             located.role is PartRole.SCRIPT
             and _ALL_FILES.fullmatch(located.fact.detail) is not None
         )
+    if act is Act.DESTROY:
+        return located.role in {PartRole.SCRIPT, PartRole.INSTRUCTION}
     is_deleted = located.role is PartRole.SCRIPT and act is Act.TELL_DELETE
     return is_deleted or located.role is PartRole.INSTRUCTION
 
@@ -147,6 +161,17 @@ def _undeclared(files: list[ScanFile], told: list[LocatedFact]) -> Iterator[Loca
         done = next((located for located in told if located.fact.act is act), None)
         if done and not _compiled(words).search(head):
             yield _changed(done, Act.UNDECLARED, detail=act.value)
+    for located in told:
+        if located.fact.act is Act.DESTROY and not _compiled(_words_of(located.fact)).search(head):
+            yield _changed(located, Act.UNDECLARED, detail=Act.DESTROY.value)
+            return
+
+
+def _words_of(destroyed: Fact) -> str:
+    """Return what a description has to speak of if a skill runs a program that destroys."""
+    program = destroyed.detail.split()[0]
+    words = (words for names, words in _DECLARED_BY_PROGRAM.items() if program in names.split("|"))
+    return _DESTROYED + next(words, _DECLARED_BY_PROGRAM[""])
 
 
 def _head(manifest: str) -> str:

@@ -106,9 +106,9 @@ SIGNS: tuple[Sign, ...] = (
     (
         Act.REVERSE_SHELL,
         "node",
-        r"net\.(?:connect|createConnection|Socket)\(",
+        r"[\"'](?:node:)?net[\"']|net\.(?:connect|createConnection|Socket)\(",
         (
-            r"net\.(?:connect|createConnection|Socket)\(",
+            r"\.(?:connect|createConnection|Socket)\(",
             r"spawn\(\s?[\"'](?:/bin/)?(?:(?:ba|z|da)?sh|cmd(?:\.exe)?|powershell(?:\.exe)?)[\"']",
             r"\.stdin\b",
         ),

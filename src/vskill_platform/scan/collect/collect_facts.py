@@ -1,6 +1,7 @@
 """Collect all facts from a skill's texts, each with its file and the role of that file."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from itertools import islice
 
@@ -18,6 +19,7 @@ from vskill_platform.scan.collect.read_markdown import Markdown
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.collect.unlabelled_code import (
     elements,
+    page_scripts,
     read_as_settings,
     read_here_documents,
     read_unlabelled,
@@ -36,6 +38,8 @@ _RECIPES = frozenset({"makefile", "gnumakefile", "dockerfile", "containerfile", 
 _IMAGES = frozenset({"dockerfile", "containerfile"})
 #: Docker downloads a URL that is added to an image.
 _ADDED = re.compile(r"(?m)^ADD[ \t]+(?:--\S+[ \t]+)*(https?://[^\s\"]{3,500})[ \t]+(\S{1,200})")
+_EXECUTED = re.compile(r"(?m)^RUN[ \t]+\[([^\]\n]{2,2000})\][ \t]*$")
+_LISTED_WORD = re.compile(r"\"([^\"]{0,1000})\"")
 #: How many files are kept in memory in two forms.
 _AT_ONCE = 16
 #: The prefix of a command in a recipe, and readable text inside binary data such as image metadata.
@@ -99,7 +103,7 @@ def _texts_of(file: ScanFile) -> "Iterator[Markdown | _Code | _AnyText]":
     text = read_masked_hosts(visible(file.text))
     if file.language:
         yield _Code(file, text)
-    is_other_code = file.is_run and not file.language
+    is_other_code = (file.is_run and not file.language) or name_of(file.path) in _RECIPES
     if is_prose(file.path) and file.kind is FileType.TEXT and not is_other_code:
         yield Markdown(file, text)
     elif not file.language:
@@ -140,6 +144,8 @@ class _AnyText:
         found += locate(self._shown, file, role_of_words(file))
         for line, code in () if self._is_code else elements(self._text):
             found += locate(read_unlabelled(code), file, shift=line - 1)
+        for line, code in () if self._is_code else page_scripts(self._text):
+            found += locate(code_signs(code), file, Role.SCRIPT, shift=line - 1)
         return found + (locate(encoded_in(self._text, 1), file) if self._is_code else [])
 
     @property
@@ -193,10 +199,15 @@ def _recipes(path: str, text: str) -> str:
     if name_of(path) == "justfile":
         return _JUST_RECIPE.sub("", text)
     if name_of(path) in _IMAGES:
-        text = _ADDED.sub(_fetched, text)
+        text = _EXECUTED.sub(_as_command, _ADDED.sub(_fetched, text))
     else:
         text = _MAKE_INCLUDE.sub("BASH_ENV=", _with_make_variables(text) if "$" in text else text)
     return _RECIPE.sub("", _MAKE_ASSIGNED.sub("", text))
+
+
+def _as_command(executed: re.Match[str]) -> str:
+    """Return the command whose words are in a list: RUN ["/bin/sh", "/setup.sh"]."""
+    return shlex.join(_LISTED_WORD.findall(executed[1]))
 
 
 def _fetched(added: re.Match[str]) -> str:

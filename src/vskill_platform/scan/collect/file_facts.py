@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+import re2
+
 from vskill_platform.scan.collect.dependencies import dependency_facts
 from vskill_platform.scan.collect.requested_tools import tool_facts
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
 from vskill_platform.scan.facts.hidden_text import (
     bidi_lines,
     hidden_message,
@@ -14,7 +16,10 @@ from vskill_platform.scan.facts.hidden_text import (
     mixed_words,
     visible,
 )
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass
 from vskill_platform.scan.facts.leaked_secrets import find_leaked_secrets
+from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, suffix_of
 
@@ -24,6 +29,17 @@ _ACTIVE = re.compile(
     re.IGNORECASE,
 )
 _MAX_LEAKED = 50
+#: Files that are read by agents although no instruction says to follow them.
+_UNOBEYED = frozenset({Role.DOCUMENT, Role.REFERENCE, Role.SAMPLE})
+#: A download that is run, in a text that names agents as its readers.
+_ADDRESSED = re.compile(
+    r"(?i)\b(?:agents?|assistants?|LLMs?|claude|codex|copilot|gemini)\b[^\n]{0,160}?"
+    r"\b(?:run|execute|paste|start|type|call)\b[^\n]{0,60}?"
+    r"((?:curl|wget)[ \t][^\n|]{1,300}\|[ \t]{0,4}(?:sudo[ \t])?(?:ba|z|da)?sh\b)"
+)
+_ADDRESSES_AGENT = re2.compile(_ADDRESSED.pattern)
+_MAX_ADDRESSED = 5
+_DOUBTFUL = frozenset(HostClass) - VOUCHED_FOR - {HostClass.LOCAL, HostClass.PLACEHOLDER}
 
 
 def file_facts(files: list[ScanFile]) -> list[LocatedFact]:
@@ -40,6 +56,8 @@ def _facts(file: ScanFile) -> Iterator[LocatedFact]:
         return
     yield from _hidden(file)
     yield from _leaked_secrets(file)
+    if file.role in _UNOBEYED:
+        yield from _addressed_commands(file)
     yield from dependency_facts(file)
     yield from tool_facts(file)
     if file.is_cut:
@@ -48,6 +66,20 @@ def _facts(file: ScanFile) -> Iterator[LocatedFact]:
     if suffix == ".svg" and (found := _ACTIVE.search(file.text)):
         line = file.text.count("\n", 0, found.start()) + 1
         yield _at(file, Act.ACTIVE, line, found[0], "svg")
+
+
+def _addressed_commands(file: ScanFile) -> Iterator[LocatedFact]:
+    """Yield commands that a file nobody is told to follow gives to agents that read it."""
+    if not _ADDRESSES_AGENT.search(file.text.encode(errors="replace")):
+        return
+    for found in islice(_ADDRESSED.finditer(file.text), _MAX_ADDRESSED):
+        try:
+            facts = read_shell(found[1])
+        except Unparsed as error:
+            facts = error.facts
+        if any(fact.act is Act.RUN_REMOTE and fact.host_class in _DOUBTFUL for fact in facts):
+            line = file.text.count("\n", 0, found.start()) + 1
+            yield _at(file, Act.HIDDEN, line, found[0], "instruction")
 
 
 def _binary(file: ScanFile) -> Iterator[LocatedFact]:

@@ -7,8 +7,10 @@ from itertools import islice
 import msgspec
 import yaml
 
+from vskill_platform.scan.collect.commands_in_comments import mentioned_commands
 from vskill_platform.scan.collect.locate_facts import Fragments
 from vskill_platform.scan.collect.unlabelled_code import read_unlabelled
+from vskill_platform.scan.facts.commands_in_prose import may_be_command
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hidden_text import (
     bidi_lines,
@@ -40,6 +42,8 @@ def read_values(region: Region, fragments: Fragments) -> list[Fact]:
         if " " in value:
             shown = visible(value)
             facts = [*fragments.read(read_shell, shown), *read_unlabelled(shown)]
+            if may_be_command(shown):
+                facts += mentioned_commands(Paragraphs(shown, 1), is_obeyed=True)
             found += [msgspec.structs.replace(fact, line=line) for fact in facts]
         found += _hidden(line, value)
     return found

@@ -18,11 +18,11 @@ _VALUE_BETWEEN = re.compile(
     r"(?:\([^()\n\"']{0,60}\))?\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1"
 )
 _ASSIGNED = re.compile(
-    r"(?m)^\s{0,40}(?:(?:local|my|set|let|const|var|our|final|auto|val|static|mut"
+    r"(?m)(?:^|[;{])\s{0,40}(?:(?:local|my|set|let|const|var|our|final|auto|val|static|mut"
     r"|[A-Z]\w{0,20}) ){0,3}"
     r"([$@]?[A-Za-z_]\w{0,40})(?:\s?,\s?\w{1,20})?(?:\s?:\s?&?\w{1,20})?"
     r"\s{0,4}(?::?=|<-|\bto\b)\s{0,4}"
-    r"([\"'])([^\"'\n]{1,400})\2(?:\.unwrap\(\)|[?!]{1,2})?\s{0,4};?\s{0,4}$"
+    r"([\"'])([^\"'\n]{1,400})\2(?:\.unwrap\(\)|[?!]{1,2})?\s{0,4}(?:;|$)"
 )
 _NAME_AND_STRING = re.compile(
     r"([$@]?\b[A-Za-z_]\w{0,40})\s{0,4}(?:\+|\.\.?|\*|&|<>)\s{0,4}([\"'])"

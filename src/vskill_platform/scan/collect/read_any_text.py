@@ -86,6 +86,7 @@ _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
 _LEAD = re.compile(
     r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+|"
     r"[:\\]?!\s*|shell\s+|\.(?:shell|system)\s+|(?:\\immediate)?\\write18\{|Run(?:Wait)?,\s*"
+    r"|(?:Local|Proxy|Remote)Command\s+"
     r"|au(?:tocmd)?\s+\w+\s+\S+\s+(?::?silent!?\s+)?|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
 )
 _DECODE = (
@@ -140,7 +141,7 @@ _MAY_NAME_FETCHED = re2.compile(
 _ALL_VARIABLES = re.compile(
     r"ENV\.to_h|ENV\.to_a|ENV\.each|ENV\.map|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b"
     r"|\$_SERVER\b|"
-    r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|std::env::vars\(|getenv\(\)|"
+    r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|\benv::vars(?:_os)?\(|getenv\(\)|"
     r"System\.get_env\(\)|\bDict\(ENV\)|popen\(\s?[\"'](?:env|printenv|set)[\"']|`(?:env"
     r"|printenv)`|%x\(env\)|"
     r"shell_exec\(\s?[\"'](?:env|printenv)[\"']|\bsys\.env\b(?!\.get|\()|\bgetEnvironment\b|"

@@ -43,6 +43,7 @@ _PATH = r"(?P<path>[\w.*?~${}/\[\]@+-]{2,200})"
 _INTERPRETED = re2.compile(
     r"(?m)(?:^|[\s`\"'(;&|])(?P<by>bash|sh|zsh|dash|ksh|source|python3?|uv|node|bun|deno|tsx|ts-node|"
     r"pwsh|powershell|ruby|perl|php|lua|go|osascript|Rscript|java|swift|julia|awk|make|chmod|sudo|"
+    r"pytest|jest|vitest|mocha|rspec|phpunit|"
     r"nohup|cmd|\.)(?:\s*<\s*|[\"']\s*,\s*[\"']|\s+)"
     r"(?:(?:run|/c|-f|-x|-e|-u|-O|\+x|755|-jar|-ExecutionPolicy \w+|-File)\s+)*"
     rf"[\"'`]?{_PATH}"

@@ -19,11 +19,14 @@ from vskill_platform.scan.facts.sensitive_paths import Sensitive, sensitive_plac
 _MAX_LINES, _MAX_LINE, _SHORTEST_PATH = 5_000, 2_000, 3
 _STRING = re.compile(r"\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|`([^`\n]{1,300})`")
 _WORD = re.compile(r"[$@]?[A-Za-z_]\w*")
+#: Where a statement ends; a string is passed over as a whole.
+_SEPARATOR = re.compile(rf"{_STRING.pattern}|;")
 #: What a value is assigned to: everything before the sign, or after a word such as `set`.
 _ASSIGNS = re.compile(r"(?<![=!<>~])(?::?=(?![=~>])|<-|\s\bto\b\s|\|>\s)")
 _SET = re.compile(r"\b(?:set|open\s?\(\s?(?:my)?)\s+((?:-\w+\s+){0,3}[$@]?\w{1,40})")
 _FETCHES = re.compile(
-    r"(?i)\bget\w{0,12}\b|geturl|fetch|open\w{0,10}\s?\(|openstream|download|request|\bread\w{0,10}\s?\(|"
+    r"(?i)\bget\w{0,12}\b|geturl|get_contents|url-retrieve|fetch|open\w{0,10}\s?\(|openstream"
+    r"|download|request|\bread\w{0,10}\s?\(|"
     r"readtext|contentsof|\bcopy\s?\(|\bcurl\b|\bwget\b|\.text\b|responsetext|httpc|url_?session|\bload\b|\bhttp\b"
 )
 _EVALUATES = re.compile(
@@ -32,6 +35,15 @@ _EVALUATES = re.compile(
     r"instance_eval|execute(?:global)?\b|\bexec\w*|invoke-expression|\bparse\b[^\n]{0,12}\beval\b)"
     r"(?=\s?[(]|\s{1,4}[$\"'\[]|\s{1,4}[\w.]{1,60}(?:\s?;?\s?$|\())"
 )
+#: Runs its argument as code: `include(Downloads.download(…))`, `evaluate(new URL(…).text)`.
+_EVALUATES_CALL = re.compile(
+    r"(?i)(?:(?<![\w.:])(?:eval|load(?:string)?|include|source|instance_eval|assert)"
+    r"|[.:]eval(?:uate|_string)?)\s?\(|(?<![\w.:])eval\s+(?=[\w$(\[])"
+)
+#: Runs the text of the place where it stands, without a name for it.
+_EVALUATES_BUFFER = re.compile(r"\(eval-buffer\b|\(eval-region\b|\(load-file\b")
+#: What a pipe of awk gives to a shell line by line: `print line | "sh"`.
+_GIVEN_TO_SHELL = re.compile(r"\bprintf?\b[^\n|]{0,80}\|\s{0,4}[\"'](?:ba|z|da)?sh\b")
 _RUNS = re.compile(
     r"(?i)\b(?:system|popen\w*|proc_open|shell_exec|passthru|spawn\w*|exec\w*|execute|start|run|"
     r"do shell script|processbuilder|process\.\w{2,6}|command(?:::new)?|arguments|args)"
@@ -42,6 +54,7 @@ _INTERPRETERS = frozenset(
     {
         "sh", "bash", "zsh", "dash", "python", "python3", "node", "perl", "ruby", "php", "lua",
         "cmd", "cmd.exe", "powershell", "pwsh", "chmod", "env", "nohup", "sudo", "open", "-c", "-e",
+        "java", "-jar", "-File", "wscript", "cscript", "mshta", "rundll32", "/c",
     }
 )  # fmt: skip
 #: Words between a call and what it runs.
@@ -61,10 +74,12 @@ _READS = re.compile(
 )
 _SOCKET = re.compile(
     r"(?i)tcpsocket|io::socket|fsockopen|stream_socket_client|net\.dial|tcpstream|new socket\(|"
-    r"tcpclient|socket\W{0,3}\.tcp|luasocket|\bztcp\b|tcpserver|websocket|\bsocket\s?\(|gen_tcp|"
+    r"tcpclient|socket\W{0,3}\.tcp|luasocket|newsocket\s?\(|\bztcp\b|tcpserver|websocket|\bsocket\s?\(|gen_tcp|"
     r"socket\.connect|\bsocket [\d.]{7}"
 )
-_DELETES = re.compile(r"(?i)\bunlink\b|\bdelete\w*\b|\bremove\w*\b|\brm\b|\.rm\b|\btrash\w*\b")
+_DELETES = re.compile(
+    r"(?i)\bunlink\b|\bdelete\w*\b|\bremove\w*\b|\brm\b|\.rm\b|\brm_rf?\b|\brmtree\b|\btrash\w*\b"
+)
 _LISTS = re.compile(
     r"(?i)glob|walk|recurs\w*|find\s?\(|children|list_?(?:files|dir)|entries|enumerat\w+|"
     r"read_?dir"
@@ -76,6 +91,22 @@ _MAY_MATTER = re2.compile(
     rb"(?i)https?://|/dev/tcp|socket|net\.dial|tcpstream|ztcp|[\"']~|home|userprofile|/etc/|authorized_keys|launchagents|"
     rb"\.bashrc|\.zshrc|\.profile|currentversion|autostart|\.claude|\.cursor|\.codex|\.gemini|claude\.md|agents\.md"
 )
+#: A call that downloads into a path that is given after the address.
+_DOWNLOADS_TO = re.compile(
+    r"(?i)\b(?:copy|download\w{0,12}|urlretrieve|save\w{0,8}|retrieve)\s?\(|openwrite|\.pipe\("
+)
+#: Stands for what was fetched without a name for it.
+_UNNAMED = "\0"
+_LAST_ARGUMENT = re.compile(r",\s?&?([$@]?[A-Za-z_]\w{0,40})\s?\)")
+_FILE_NAME = re.compile(r"[\w.-]{1,80}\.\w{1,6}")
+#: Words before a name that is declared.
+_KEYWORDS = frozenset(
+    {
+        "let", "var", "const", "my", "our", "local", "set", "final", "auto", "val", "static", "mut",
+        "new", "try", "await", "return", "public", "private", "def", "dim", "if", "while", "for",
+        "in", "of", "do", "using", "async", "then", "and", "or", "not", "String", "string", "int",
+    }
+)  # fmt: skip
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 #: The system's own folders are named by many programs that only read them.
 _PLACES = frozenset(Sensitive) - {Sensitive.SYSTEM, Sensitive.GIT_HOOK}
@@ -114,12 +145,26 @@ def may_trace(raw: bytes) -> bool:
 def trace_program(text: str) -> list[Fact]:
     """Return what a program does with what it fetches, and with the folders of its user."""
     names = _Names()
-    lines = islice(enumerate(text.split("\n"), start=1), _MAX_LINES)
+    lines = islice(_statements(text), _MAX_LINES)
     found = [fact for number, line in lines for fact in _facts(_read(number, line), names)]
     if _HIDDEN_PROGRAM.search(text):
         starts = (fact for fact in found if fact.detail in _STARTS)
         found += [msgspec.structs.replace(fact, act=Act.HIDDEN_START) for fact in starts]
     return list({(fact.act, fact.detail): fact for fact in reversed(found)}.values())[::-1]
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines, and each statement of a line that has several."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if ";" not in line[:-1] or len(line) > _MAX_LINE:
+            yield number, line
+            continue
+        start = 0
+        for found in _SEPARATOR.finditer(line):
+            if found[0] == ";":
+                yield number, line[start : found.start()]
+                start = found.end()
+        yield number, line[start:]
 
 
 def _read(number: int, text: str) -> _Line:
@@ -131,6 +176,7 @@ def _read(number: int, text: str) -> _Line:
     targets = _WORD.findall(left.rpartition("(")[2] if left.count("(") > left.count(")") else left)
     targets += [_WORD.findall(name)[-1] for name in _SET.findall(text)]
     targets = [name.lstrip("$@") for name in targets]
+    targets = [name for name in targets if name not in _KEYWORDS]
     return _Line(number, text, strings, words, targets)
 
 
@@ -153,9 +199,12 @@ def _follow(line: _Line, names: _Names, known: set[str]) -> None:
     elif host:
         names.addresses.update(dict.fromkeys(line.targets, host))
     if fetched:
-        names.fetched.update(dict.fromkeys(line.targets, fetched))
+        names.fetched.update(dict.fromkeys(line.targets or [_UNNAMED], fetched))
         if _WRITES.search(line.text) or _FETCHES.search(line.text):
             paths = [path for path in line.strings if _is_path(path)]
+            if _DOWNLOADS_TO.search(line.text):
+                paths += [name for name in line.strings if _FILE_NAME.fullmatch(name)]
+                paths += _LAST_ARGUMENT.findall(line.text)
             names.fetched.update(dict.fromkeys(paths, fetched))
     if _SOCKET.search(line.text) or known & names.sockets:
         names.sockets.update(line.targets)
@@ -173,6 +222,11 @@ def _is_path(text: str) -> bool:
 
 def _run(line: _Line, names: _Names) -> Iterator[Fact]:
     """Yield a fact if the line runs something that was fetched, or that came from a socket."""
+    host = _run_at_once(line, names)
+    if host:
+        kind = classify_host(host)
+        yield _fact(Act.RUN_REMOTE, line, detail="program", host=host, host_class=kind)
+        return
     if not (names.fetched or names.sockets):
         return
     found = _EVALUATES.search(line.text) or _RUNS.search(line.text)
@@ -188,6 +242,21 @@ def _run(line: _Line, names: _Names) -> Iterator[Fact]:
         yield _fact(Act.REVERSE_SHELL, line, detail="socket")
 
 
+def _run_at_once(line: _Line, names: _Names) -> str:
+    """Return the host of what a line evaluates, or else an empty text."""
+    if found := _EVALUATES_CALL.search(line.text):
+        rest = line.text[found.end() :]
+        host = _host(rest)
+        if host and _FETCHES.search(rest):
+            return host
+        words = (word.lstrip("$@") for word in _WORD.findall(rest))
+        return next((names.fetched[word] for word in words if word in names.fetched), "")
+    known = next(iter({**names.addresses, **names.fetched}.values()), "")
+    if known and _EVALUATES_BUFFER.search(line.text):
+        return known
+    return known if _GIVEN_TO_SHELL.search(line.text) else ""
+
+
 def _values(text: str) -> list[str]:
     """Return the strings and names of a call in their order."""
     found = re.findall(rf"{_STRING.pattern}|({_WORD.pattern})", text)
@@ -199,6 +268,11 @@ def _run_among(values: list[str], wanted: set[str]) -> str:
     for place, value in enumerate(values[:8]):
         if value in wanted:
             return value
+        first, _, rest = value.partition(" ")
+        if rest and first.rpartition("/")[2].lower() in _INTERPRETERS:  # "sh /tmp/x" in one string
+            named = next((word for word in rest.split() if word in wanted), "")
+            if named:
+                return named
         is_program = value.rpartition("/")[2].lower() in _INTERPRETERS
         if not (is_program or (place == 0 and value.isidentifier()) or value in _FILLERS):
             return ""

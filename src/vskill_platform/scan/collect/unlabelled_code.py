@@ -75,6 +75,16 @@ _RUNS_OR_CONNECTS = re2.compile(
 )
 #: A here document: a file that a command writes, or a program that it runs.
 _HERE = re.compile(r"<<-?[ \t]*['\"\\]?(\w{1,40})")
+#: A text that is written into a file by a command, and what makes it worth reading.
+_WRITTEN = re.compile(
+    r"\b(?:echo|printf)\s{1,4}(?:-\w{1,3}\s{1,4}|['\"]?%s[\\n'\"]{0,4}\s{1,4}){0,3}"
+    r"(?:\"((?:[^\"\\]|\\.){12,4000})\"|'([^']{12,4000})')"
+    r"[^|;&\n>]{0,80}(?:>>?\s{0,4}[~/.$\w\"'-]|\|\s{0,4}(?:sudo\s{1,4})?tee\b)"
+)
+_MAY_BE_WRITTEN = re2.compile(
+    r"\b(?:echo|printf)\s[^\n]*(?:>|tee)|\b(?:echo|printf)\s+[^\n]*[\"'][^\"']*\n"
+)
+_MAY_MATTER = re2.compile(r"(?i)https?://|/dev/tcp|\bnc\b|base64|mshta|\bcurl\b|\bwget\b")
 _QUOTE_MARK = re.compile(r"(?m)^[ \t]*>[ \t]?")
 _QUOTED_FENCE = re.compile(
     r"(?m)^[ \t]*>[ \t]*(?:```|~~~)[^\n]{0,80}\n"
@@ -83,6 +93,8 @@ _QUOTED_FENCE = re.compile(
 _ELEMENT = re.compile(
     r"<(?:pre|code)\b[^>\n]{0,80}>\s{0,9}(?:<code[^>\n]{0,80}>)?([^<]{4,8000})</(?:pre|code)"
 )
+_SCRIPT = re.compile(r"(?i)<script\b[^>\n]{0,300}>([^\0]{8,40000}?)</script")
+_MAY_BE_SCRIPT = re2.compile(r"(?i)<script\b")
 #: Code blocks, each with a pattern that quickly tells whether a text may contain any.
 _MAY_BE_QUOTED = re2.compile(r">[ \t]*(?:```|~~~)")
 _MAY_BE_ELEMENT = re2.compile("<(?:pre|code)")
@@ -138,10 +150,10 @@ def may_be_code(text: str) -> bool:
 
 def read_here_documents(code: str) -> list[Fact]:
     """Return what the programs and settings inside shell code do."""
-    if "<<" not in code:
+    if "<<" not in code and ">" not in code and "tee" not in code:
         return []
     facts = []
-    for count, (before, body) in enumerate(_here_documents(code)):
+    for count, (before, body) in enumerate((*_here_documents(code), *_written_strings(code))):
         if count == _MAX_DOCUMENTS:
             text = "more here documents than can be analysed"
             facts.append(Fact(act=Act.OPAQUE, line=before, text=text, detail="cut"))
@@ -149,6 +161,15 @@ def read_here_documents(code: str) -> list[Fact]:
         found = (*_in_any_language(body), *read_as_settings(body))
         facts += [msgspec.structs.replace(fact, line=fact.line + before) for fact in found]
     return [fact for fact in facts if not _is_noise(fact)]
+
+
+def _written_strings(code: str) -> Iterator[tuple[int, str]]:
+    """Yield the texts that echo and printf write into files, if they may be programs."""
+    for found in _WRITTEN.finditer(code) if _MAY_BE_WRITTEN.search(_raw(code)) else ():
+        text = found[1] or found[2] or ""
+        if _MAY_MATTER.search(_raw(text)):
+            plain = text.replace("\\n", "\n").replace("\\$", "$").replace('\\"', '"')
+            yield code.count("\n", 0, found.start()), plain
 
 
 def _here_documents(code: str) -> Iterator[tuple[int, str]]:
@@ -210,6 +231,13 @@ def elements(text: str) -> Iterator[CodeBlock]:
     if _MAY_BE_ELEMENT.search(_raw(text)):
         for line, code in _found(_ELEMENT, text):
             yield CodeBlock(line, html.unescape(code))
+
+
+def page_scripts(text: str) -> Iterator[CodeBlock]:
+    """Yield the scripts of a page, which run where it is shown."""
+    if _MAY_BE_SCRIPT.search(_raw(text)):
+        for line, code in _found(_SCRIPT, text):
+            yield CodeBlock(line, code)
 
 
 def _found(pattern: re.Pattern[str], text: str) -> Iterator[CodeBlock]:

@@ -27,6 +27,7 @@ class Act(StrEnum):
     LEAK = "sends credentials"  #: a secret flows into something that is sent
     WRITE = "writes to a sensitive path"
     DELETE = "deletes files in bulk"
+    DESTROY = "destroys data or resources"  #: of a database, a cluster, a cloud account
     REVERSE_SHELL = "opens a reverse shell"
     DISARM = "disables security controls"
     ELEVATE = "raises its privileges"

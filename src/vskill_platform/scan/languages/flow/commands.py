@@ -4,6 +4,8 @@ import re
 import shlex
 
 from vskill_platform.scan.facts.facts import Act, Fact
+from vskill_platform.scan.facts.sensitive_paths import SecretKind
+from vskill_platform.scan.facts.token_printers import prints_token
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.flow.files import keep
 from vskill_platform.scan.languages.flow.own_code import (
@@ -130,6 +132,8 @@ def _read_by_shell(flow: Flow, call: Call, text: str, taints: Taints, line: int)
         if fact.act in _NETWORK:
             report_leak(flow, call.line, fact.host, _secrets(taints), NO_TAINTS)
     words = text.split()
+    if words and prints_token(words[0].rpartition("/")[2], words[1:]):
+        found.add(Taint(Source.SECRET, SecretKind.TOKENS))
     is_open = _runs_its_input(Value(items=tuple(Value(text=word) for word in words[:4])))
     name = INTERPRETER if is_open else "child process"
     if is_open and words[0].rpartition("/")[2] in _SHELLS:

@@ -8,6 +8,7 @@ from vskill_platform.scan.languages.flow.state import Flow
 from vskill_platform.scan.languages.flow.values import NO_TAINTS, UNKNOWN, Value, tainted
 
 _MAX_ITEMS = 20_000
+_MAX_TEXTS = 64
 
 
 def sequence(flow: Flow, node: ast.List) -> Value:
@@ -54,7 +55,7 @@ def comprehension(flow: Flow, node: ast.ListComp) -> Value:
             flow.evaluate(test)
     generator = node.generators[0]
     is_listed = len(node.generators) == 1 and not generator.ifs and source.items is not None
-    if is_listed and all(item.number is not None for item in source.items or ()):
+    if is_listed and _are_known(source.items or ()):
         items = []
         for item in source.items or ():
             assign(flow, generator.target, item)
@@ -62,6 +63,13 @@ def comprehension(flow: Flow, node: ast.ListComp) -> Value:
         return Value(items=tuple(items), taints=tainted(*items))
     element = flow.evaluate(node.elt)
     return Value(text=element.text, taints=element.taints | source.taints)
+
+
+def _are_known(items: tuple[Value, ...]) -> bool:
+    """Tell whether a list is evaluated item by item: numbers, or a few texts."""
+    if all(item.number is not None for item in items):
+        return True
+    return len(items) <= _MAX_TEXTS and all(item.text is not None for item in items)
 
 
 def dictionary_comprehension(flow: Flow, node: ast.DictComp) -> Value:

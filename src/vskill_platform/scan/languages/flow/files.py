@@ -9,7 +9,7 @@ from vskill_platform.scan.facts.sensitive_paths import (
     secret_in,
     sensitive_place_in,
 )
-from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.languages.dispatch import read_python, read_shell
 from vskill_platform.scan.languages.flow.secrets import path_key, read_path
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import (
@@ -138,6 +138,10 @@ def pack_folder(flow: Flow, call: Call) -> Value | None:
     return Value(text=made.text, taints=taints)
 
 
+#: They list the names in a folder without the folder.
+_NAME_LISTERS = frozenset({"listdir", "readdir", "readdirSync"})
+
+
 def list_folder(flow: Flow, call: Call) -> Value | None:
     """glob, walk, iterdir: paths below a known one."""
     given = next((arg for arg in call.args if arg.text), UNKNOWN)
@@ -149,6 +153,8 @@ def list_folder(flow: Flow, call: Call) -> Value | None:
     kind = secret_in(found.text or "")
     if kind is SecretKind.WALLET:
         flow.add(Act.READ_SECRET, call.line, detail=kind)
+    if call.method in _NAME_LISTERS:
+        return Value(text="*", taints=base.taints)
     if call.method == "walk":
         item = Value(text="*")
         return Value(text=found.text, items=(Value(items=(found, item, item)),))
@@ -184,8 +190,9 @@ def _read_stored(flow: Flow, line: int, path: Value, content: Value) -> None:
     if not content.text or not places & _STARTED:
         return
     code = _MARKUP.sub(" ", content.text.replace(HOLE, "\n"))
+    is_python = any(text.endswith((".py", ".pth")) for text in options(path.text or ""))
     try:
-        facts = read_shell(code)
+        facts = read_python(code) if is_python else read_shell(code)
     except Unparsed as error:
         facts = error.facts
     for fact in facts:

@@ -29,6 +29,10 @@ _MAX_PIECES = 400
 _PACKING = frozenset({"dumps", "stringify", "dump"})
 
 
+#: A list of more texts than these is not evaluated item by item.
+_MAX_TEXTS = 64
+
+
 def same_argument(_flow: Flow, call: Call) -> Value | None:
     """str(x), Path(x), expanduser(x): still x."""
     if len(call.args) > 1 and call.method in _PATHS:
@@ -142,7 +146,7 @@ def map_items(flow: Flow, call: Call) -> Value | None:
     """map(chr, numbers), numbers.map(String.fromCharCode)."""
     function, items = call.arg(0), call.arg(1) if call.name == "map" else call.receiver
     if isinstance(function.function, Function) and items.items:
-        return _map_numbers(flow, function.function, items.items)
+        return _map_known(flow, function.function, items.items)
     decoder = flow.calls.get(function.name) if function.name else None
     if function.name not in {"chr", "String.fromCharCode"} or decoder is None or not items.items:
         return None
@@ -153,11 +157,13 @@ def map_items(flow: Flow, call: Call) -> Value | None:
     return Value(items=tuple(made), taints=tainted(*made))
 
 
-def _map_numbers(flow: Flow, function: Function, items: tuple[Value, ...]) -> Value | None:
-    """numbers.map(n => String.fromCharCode(n ^ 7)): evaluated per item if it is that simple."""
+def _map_known(flow: Flow, function: Function, items: tuple[Value, ...]) -> Value | None:
+    """numbers.map(n => String.fromCharCode(n ^ 7)), names.map(n => path.join(home, n))."""
     body = function.body[0] if len(function.body) == 1 else None
     is_simple = isinstance(body, ast.Return) and body.value is not None and function.params
-    if not is_simple or any(item.number is None for item in items):
+    if not is_simple or not all(map(_is_known, items)):
+        return None
+    if len(items) > _MAX_TEXTS and any(item.number is None for item in items):
         return None
     outer, flow.scope = flow.scope, LexicalScope(function.scope)
     made: list[Value] = []
@@ -166,6 +172,10 @@ def _map_numbers(flow: Flow, function: Function, items: tuple[Value, ...]) -> Va
         made.append(flow.evaluate(cast("ast.expr", cast("ast.Return", body).value)))
     flow.scope = outer
     return Value(items=tuple(made), taints=tainted(*made))
+
+
+def _is_known(item: Value) -> bool:
+    return item.number is not None or (item.text is not None and item.items is None)
 
 
 def numbers(_flow: Flow, call: Call) -> Value | None:

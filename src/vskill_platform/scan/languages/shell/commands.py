@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from vskill_platform.scan.languages.shell.containers import CONTAINERS
 from vskill_platform.scan.languages.shell.deleting import DELETERS
+from vskill_platform.scan.languages.shell.destroying import DESTROYERS
 from vskill_platform.scan.languages.shell.files import FILES, filter_text
 from vskill_platform.scan.languages.shell.given_code import GIVEN_CODE
 from vskill_platform.scan.languages.shell.network import FETCHERS
@@ -21,6 +22,7 @@ from vskill_platform.scan.languages.shell.wrappers import WRAPPERS
 #: Later tables win: sed, for example, is a filter and more.
 PROGRAMS: dict[str, Callable[[State, Command], str]] = with_sources(
     {
+        **dict.fromkeys(DESTROYERS, filter_text),
         **FILES, **GIVEN_CODE, **SYSTEM, **PACKAGES, **RUNNERS, **TEXTS, **TALKERS, **FETCHERS,
         **DELETERS, **WRAPPERS, **CONTAINERS, **SURVEILLANCE, **TOOL_SERVERS,
     },

@@ -35,6 +35,8 @@ _GIT_COMMAND = re.compile(
 )
 #: Names of the folder that the user works in, and of all in it.
 _PROJECT = frozenset({".", "./", "*", "./*", "$PWD", "${PWD}", "$(pwd)", ".git", "./.git"})
+#: Git then accepts any certificate.
+_NO_CHECK = re.compile(r"http\.sslverify[ =](?:false|0|no)\b", re.IGNORECASE)
 _LOOKS_LIKE_FILE = re.compile(r"[~/.$]|^\w[\w.-]{0,80}$")
 
 
@@ -199,8 +201,16 @@ def run_cd(state: State, command: Command) -> str:
     return ""
 
 
+def run_mktemp(state: State, _command: Command) -> str:
+    """Print the path of a new file, so that what is written there is known again."""
+    state.temporary += 1
+    return f"/tmp/mktemp.{state.temporary}"  # noqa: S108 - a name in the analysis, no file
+
+
 def run_git(state: State, command: Command) -> str:
     _run_git_settings(state, command.args)
+    if "--global" in command.args and _NO_CHECK.search(" ".join(command.args)):
+        state.emit(Act.DISARM, "certificate checks of git")
     args = [arg for arg in command.args if arg != "--global"]
     if args[:1] == ["submodule"] and "add" in args[:3]:
         args = ["clone", *args[args.index("add") + 1 :]]
@@ -268,7 +278,7 @@ FILES = {
     "tee": run_tee, "cp": run_cp, "mv": run_cp, "ln": run_cp, "install": run_cp, "tar": run_tar,
     "zip": run_zip, "7z": run_zip,
     "7za": run_zip, "rar": run_zip, "unzip": run_unzip, "unrar": run_unzip, "ditto": run_cp,
-    "cd": run_cd, "pushd": run_cd, "git": run_git,
+    "mktemp": run_mktemp, "cd": run_cd, "pushd": run_cd, "git": run_git,
     "security": run_security, **dict.fromkeys(("nano", "vim", "vi", "ed", "ex"), run_in_place),
     **dict.fromkeys(READERS | PICKERS, filter_text),
 }  # fmt: skip

@@ -117,26 +117,3 @@ def program_name(path: str) -> str:
     if name[-1:].isdigit() and (versioned := VERSIONED.match(name)):
         name = versioned[1]
     return ALIASES.get(name, name)
-
-
-#: By program, the arguments with which it prints a token or a password that it keeps.
-_TOKEN_PRINTERS = {
-    "aws": r"configure (?:export-credentials|get aws_secret)|sts get-session-token"
-    r"|ecr get-login-password|secretsmanager get-secret-value"
-    r"|ssm get-parameters? .*--with-decryption",
-    "az": r"account get-access-token|keyvault secret (?:show|download)|acr login .*--expose-token",
-    "bw": r"get (?:password|item|totp)|export", "doctl": r"auth token", "flyctl": r"auth token",
-    "fly": r"auth token", "gcloud": r"auth (?:application-default )?print-\w+-token"
-    r"|secrets versions access", "gh": r"auth (?:token|status .*(?:-t|--show-token))",
-    "glab": r"auth status .*(?:-t|--show-token)", "heroku": r"auth:token",
-    "keepassxc-cli": r"(?:show|export)", "kubectl": r"get secrets?\b|config view .*--raw",
-    "lpass": r"(?:show|export)", "oc": r"whoami (?:-t|--show-token)",
-    "op": r"(?:read|item get|document get)\b", "pass": r"(?:show\b|[\w/-]+$)",
-    "secret-tool": r"(?:lookup|search)", "vault": r"(?:kv get|read|print token)\b",
-}  # fmt: skip
-
-
-def prints_token(name: str, args: list[str]) -> bool:
-    """Tell whether a command prints a token or a password that the program keeps."""
-    pattern = _TOKEN_PRINTERS.get(name)
-    return pattern is not None and re.match(pattern, " ".join(args)[:400]) is not None

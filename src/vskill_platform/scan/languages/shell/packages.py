@@ -71,6 +71,8 @@ _LETTERS = {
     "gem": "vi",
     "uv": "pri",
 }
+#: With these, a package manager accepts any certificate.
+_NO_CHECKS = (["config", "set", "strict-ssl", "false"], ["set", "strict-ssl", "false"])
 _RUNS_FOLDER = frozenset(
     {"npm", "pnpm", "yarn", "bun", "cargo", "poetry", "uv", "go", "composer", "dotnet"}
 )
@@ -79,6 +81,8 @@ _RUNS_FOLDER = frozenset(
 def run_manager(state: State, command: Command) -> str:
     if command.name == "uv" and command.args[:1] == ["run"]:
         return run_uv(state, command)
+    if command.args[:4] in _NO_CHECKS:
+        state.emit(Act.DISARM, "certificate checks of npm")
     verbs = _MANAGERS[command.name]
     at = next((index for index, arg in enumerate(command.args[:4]) if arg in verbs), -1)
     if verbs and at < 0:

@@ -141,6 +141,8 @@ class State(msgspec.Struct):
     #: Downloaded files that are already recorded as run.
     ran: set[str] = set()
     has_moved: bool = False
+    #: How many temporary files have been made.
+    temporary: int = 0
     flows: list[Origin] = []
     line: int = 1
     base_line: int = 0

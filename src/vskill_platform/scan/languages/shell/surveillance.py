@@ -28,6 +28,11 @@ MINERS = (
     "ethminer",
 )
 _CLIPBOARD = ("pbpaste", "xclip", "xsel", "wl-paste")
+#: Input formats of ffmpeg that are devices.
+_DEVICE = re.compile(
+    r"-f (?:avfoundation|x11grab|gdigrab|dshow|pulse|alsa|v4l2|video4linux2|kmsgrab|oss)\b"
+)
+_RECORDERS = ("ffmpeg", "arecord", "parecord", "rec", "imagesnap", "fswebcam")
 _SCREEN = ("screencapture", "scrot", "gnome-screenshot", "grim")
 
 
@@ -53,6 +58,17 @@ def run_screen(state: State, command: Command) -> str:
     for path in paths[:4]:
         state.remember(path, state.mark(Origin(secrets=frozenset({"the screen"}))))
     return state.mark(Origin(secrets=frozenset({"the screen"})))
+
+
+def run_recorder(state: State, command: Command) -> str:
+    """A recording of the microphone, the camera or the screen, kept under the last argument."""
+    is_device = _DEVICE.search(" ".join(command.args)) is not None
+    if command.name == "ffmpeg" and not is_device:
+        return state.derive(command.stdin)
+    recording = state.mark(Flow(private=frozenset({"a recording of the user"})))
+    if command.args:
+        state.remember(command.args[-1], recording)
+    return recording
 
 
 def run_payment(state: State, command: Command) -> str:
@@ -97,6 +113,7 @@ def run_nsenter(state: State, command: Command) -> str:
 SURVEILLANCE = {
     **dict.fromkeys(_CLIPBOARD, run_clipboard),
     **dict.fromkeys(_SCREEN, run_screen),
+    **dict.fromkeys(_RECORDERS, run_recorder),
     **dict.fromkeys(_PAYS, run_payment),
     **dict.fromkeys(MINERS, run_miner),
     "xinput": run_keys,

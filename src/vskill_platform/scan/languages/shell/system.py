@@ -12,7 +12,11 @@ from vskill_platform.scan.languages.shell.run import execute, run_file, run_tree
 from vskill_platform.scan.languages.shell.sending import host_of
 from vskill_platform.scan.languages.shell.state import Command, Host, Origin, State
 from vskill_platform.scan.languages.shell.tool_servers import add_server
-from vskill_platform.scan.languages.shell.writing import note_place, read_later
+from vskill_platform.scan.languages.shell.writing import (
+    note_place,
+    note_standing_requests,
+    read_later,
+)
 
 #: Commands that disable protection: program, pattern of its arguments, what is disabled.
 _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
@@ -48,6 +52,9 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
 }
 _CHMOD_SET = re.compile(r"^(?:[2467]\d{3}|[ug]*\+[rwx]*s)")
 _CHMOD_OPEN = re.compile(r"^0?777$|^a\+rwx$|^o\+w$")
+#: Nobody may read or write any longer.
+_CHMOD_NONE = re.compile(r"^0{1,4}$|^[augo]*-\w*[rwx]")
+_ALL = re.compile(r"(?:/|~|\$HOME|\$\{HOME\}|/home|/Users|/etc|/usr|/var)/?\*?$")
 #: Whoever may write to these files is root.
 _CHMOD_ACCOUNTS = re.compile(r"^0?[0-7]{2}[2367]$|^[augo]*[oa]\+\w*w|^\+\w*w")
 _ACCOUNTS_FILE = re.compile(r"/etc/(?:shadow|passwd|sudoers|gshadow)\b")
@@ -145,7 +152,9 @@ def run_crontab(state: State, command: Command) -> str:
     if options.rest or options.has("e", "r") or content:
         state.emit(Act.WRITE, str(Sensitive.AUTOSTART), hosts[0] if hosts else None)
     if content:
+        known = len(state.facts)
         read_later(state, content)
+        note_standing_requests(state, known)
     return ""
 
 
@@ -163,6 +172,8 @@ def run_chmod(state: State, command: Command) -> str:
     is_recursive = options.has("R", "recursive")
     if _CHMOD_OPEN.match(mode) and any(is_recursive or _FOLDER.fullmatch(t) for t in targets):
         state.emit(Act.OPEN_ACCESS, f"chmod {mode}")
+    if is_recursive and _CHMOD_NONE.match(mode) and any(map(_ALL.match, targets)):
+        state.emit(Act.OVERLOAD, "takes away access to everything")
     if _CHMOD_ACCOUNTS.match(mode) and any(map(_ACCOUNTS_FILE.match, targets)):
         state.emit(Act.ROOT, f"chmod {mode}")
     if (_CHMOD_SET.match(mode) and targets and mode[:1] != "7") or (

@@ -6,16 +6,13 @@ from fnmatch import fnmatchcase
 from itertools import islice
 
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.token_printers import prints_token
 from vskill_platform.scan.languages.shell.commands import PROGRAMS
+from vskill_platform.scan.languages.shell.destroying import destroys
 from vskill_platform.scan.languages.shell.files import filter_text
 from vskill_platform.scan.languages.shell.given_code import run_given, run_nested
 from vskill_platform.scan.languages.shell.loops import LOOPS, is_endless, note_requests
-from vskill_platform.scan.languages.shell.names import (
-    SHELLS,
-    TAKING_COMMANDS,
-    prints_token,
-    program_name,
-)
+from vskill_platform.scan.languages.shell.names import SHELLS, TAKING_COMMANDS, program_name
 from vskill_platform.scan.languages.shell.parser import Parser
 from vskill_platform.scan.languages.shell.redirects import read_input, write_output
 from vskill_platform.scan.languages.shell.run import execute, run_path, run_unknown
@@ -266,6 +263,8 @@ def run_command(state: State, command: Command) -> str:
         if state.flows:
             run_given(state, command)
         printed = _dispatch(state, command)
+        if destroys(command.name, command.args):
+            state.emit(Act.DESTROY, command.name)
         if prints_token(command.name, command.args):
             return state.derive(printed, private=frozenset({PRINTED_TOKENS}))
         return printed

@@ -2,8 +2,10 @@
 
 import re
 from html import unescape
+from itertools import islice
 
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
 from vskill_platform.scan.facts.sensitive_paths import (
     SecretKind,
     Sensitive,
@@ -12,7 +14,13 @@ from vskill_platform.scan.facts.sensitive_paths import (
 )
 from vskill_platform.scan.languages.shell.programs import read_program
 from vskill_platform.scan.languages.shell.remote_sources import note_index
-from vskill_platform.scan.languages.shell.state import DOWNLOADED, MAX_PATH, MAX_VALUE, State
+from vskill_platform.scan.languages.shell.state import (
+    DOWNLOADED,
+    MAX_PATH,
+    MAX_VALUE,
+    Host,
+    State,
+)
 
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d)")
 _SCHEDULE = re.compile(r"(?m)^\s{0,8}(?:(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)")
@@ -28,6 +36,15 @@ _STARTED = re.compile(
 )
 _SUDOERS = re.compile(r"/etc/sudoers(?:\.d/|$)")
 _ROOT_LOGIN = re.compile(r"(?m)^\s{0,8}PermitRootLogin\s{1,8}yes\b")
+#: An address and the names that a hosts file gives it; those of the own machine do not matter.
+_HOSTS_LINE = re.compile(
+    r"(?m)^\s{0,8}(?!127\.|0\.0\.0\.0|10\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.)"
+    r"\d{1,3}(?:\.\d{1,3}){3}((?:[ \t]{1,8}[\w.-]{3,80}){1,20})"
+)
+#: Folders of the certificates that a system trusts.
+_AUTHORITIES = re.compile(
+    r"/usr/(?:local/)?share/ca-certificates/|/etc/(?:pki/)?ca-(?:trust|certificates)|/etc/ssl/certs/"
+)
 _CODE_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
 _LOGIN_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE})
 #: A program with a hidden name, or one among temporary files, that runs on in the background.
@@ -69,6 +86,20 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
         state.emit(Act.DELETE, path)
         return
     place = note_place(state, path, content)
+    _note_content(state, path, content)
+    if place in _LOGIN_PLACES and _HIDDEN_START.search(content):
+        state.emit(Act.HIDDEN_START, str(place))
+    before = (state.recall(path) or "") + "\n" if appends else ""
+    state.remember(path, (before + content)[:MAX_VALUE])
+    if content.strip() and not state.is_mark(content):
+        known = len(state.facts)
+        _read_written(state, path, content, is_code_place=place in _CODE_PLACES)
+        if place in _CODE_PLACES:
+            note_standing_requests(state, known)
+
+
+def _note_content(state: State, path: str, content: str) -> None:
+    """Record protection that is lost, and rights that are given, by what is in the file."""
     if not content.strip() and secret_in(path) is SecretKind.HISTORY:
         state.emit(Act.DISARM, "shell history")
     if "NOPASSWD" in content:
@@ -78,14 +109,19 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
         state.emit(Act.ROOT, "a file of rules for sudo")
     if path.rstrip("/").endswith("etc/passwd") and ("::0:" in content or ":0:0:" in content):
         state.emit(Act.ROOT, "an account without a password")
+    if path.endswith("/etc/hosts") and _replaces_known_host(content):
+        state.emit(Act.DISARM, "the address of a known host is replaced")
     if _ROOT_LOGIN.search(content):
         state.emit(Act.DISARM, "root login enabled")
-    if place in _LOGIN_PLACES and _HIDDEN_START.search(content):
-        state.emit(Act.HIDDEN_START, str(place))
-    before = (state.recall(path) or "") + "\n" if appends else ""
-    state.remember(path, (before + content)[:MAX_VALUE])
-    if content.strip() and not state.is_mark(content):
-        _read_written(state, path, content, is_code_place=place in _CODE_PLACES)
+
+
+def note_standing_requests(state: State, known: int) -> None:
+    """Record that what was stored since *known* facts makes requests again and again."""
+    stored = list(islice(state.facts.values(), known, None))
+    for fact in stored:
+        is_request = fact.act in {Act.FETCH, Act.SEND} and fact.host is not None
+        if is_request and fact.host_class not in VOUCHED_FOR:
+            state.emit(Act.TELL_PERSIST, fact.act, Host(fact.host))
 
 
 def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
@@ -94,11 +130,18 @@ def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
     hosts = state.flow(content).hosts if content else ()
     if place is not None:
         state.emit(Act.WRITE, str(place), hosts[0] if hosts else None)
+    if hosts and _AUTHORITIES.search(path[:MAX_PATH]):
+        state.emit(Act.DISARM, "a downloaded certificate authority is trusted", hosts[0])
     if _PACKAGE_SOURCES.search(path[:MAX_PATH]):
         note_index(state, content)
     if hosts and _PROGRAM_FOLDER.fullmatch(path[:MAX_PATH]) and is_system_program(path):
         state.emit_all(Act.RUN_REMOTE, hosts, DOWNLOADED)
     return place
+
+
+def _replaces_known_host(content: str) -> bool:
+    names = (name for names in _HOSTS_LINE.findall(content) for name in names.split())
+    return any(classify_host(name) in VOUCHED_FOR for name in names)
 
 
 def is_system_program(path: str) -> bool:
