@@ -38,6 +38,7 @@ _COMMAND_STRING = re2.compile(
 )
 _RUNNER = re2.compile(
     rb"(?i)\.(?:local|run|sudo|execute|exec_command|shell|sh|cmd|bash|raw|invoke)\(\s*[frb]?[\"']"
+    rb"|[\"'](?:actions|cmds?|commands?)[\"']\s*:\s*\["
     rb"|\b\w*(?:execute|run_|_run|exec_|_exec|shell)\w*\(\s*\w+\s*[,)]"
 )
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){12,2000})\"|'((?:[^'\\\n]|\\.){12,2000})'")

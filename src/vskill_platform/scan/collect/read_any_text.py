@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import re2
 
+from vskill_platform.scan.collect.computed_execution import computed_execution
 from vskill_platform.scan.collect.program_values import is_list, with_values
 from vskill_platform.scan.collect.trace_program import may_trace, trace_program
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
@@ -57,6 +58,7 @@ _STRING = re.compile(
     r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'((?:[^'\\\n]|\\.){0,2000})'|`([^`\n]{0,2000})`"
     r"|%[xqQ]?[\[({]([^\])}\n]{0,2000})[\])}]|<\w{1,20}>([^<\n]{8,2000})</\w"
     r"|(?<=-c )\{([^\n]{8,2000})\}"
+    r"|\[\[([^\]\n]{8,2000})\]\]"
     r"|<!\[CDATA\[([^\n]{8,2000}?)\]\]|\bqx\s?[\[({/!]([^\])}\n]{8,2000})[\])}/!]"
 )
 _LONG_STRING = re.compile(
@@ -81,10 +83,12 @@ _TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>")
 _INJECTED = re.compile(r"!\{([^{}\n]{8,2000})\}")
 #: Commands that a call connects with a pipe, as in Julia.
 _PIPELINE, _NEXT_COMMAND = "pipeline(", re.compile(r"`\s{0,9},\s{0,9}`")
+_WRITE18 = "write18{"
 _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
 #: Prefixes of a command in a task file or markup.
 _LEAD = re.compile(
-    r"^\s*(?:[-*>@+]\s*|<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+|"
+    r"^\s*(?:[-*>@+]\s*|\d{0,4}(?:,\d{1,4})?e\s+(?=curl|wget|sh\b|bash)|"
+    r"<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+|"
     r"[:\\]?!\s*|shell\s+|\.(?:shell|system)\s+|(?:\\immediate)?\\write18\{|Run(?:Wait)?,\s*"
     r"|(?:Local|Proxy|Remote)Command\s+"
     r"|au(?:tocmd)?\s+\w+\s+\S+\s+(?::?silent!?\s+)?|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
@@ -213,6 +217,7 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
         facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
         facts += _written_and_deleted(program) if _MAY_WRITE_OR_DELETE.search(raw) else ()
         facts += trace_program(program) if is_traced else ()
+        facts += computed_execution(text, facts)
         facts += _looked_up(text) if _ALL_VARIABLES.search(text) or secrets_in(text) else ()
     return list(dict.fromkeys(facts))
 
@@ -270,7 +275,10 @@ def _candidates(line: str) -> Iterator[str]:
             yield _ESCAPE.sub(_unescaped, inside)
     is_whole = joined.count("(") == joined.count(")")  # otherwise it continues in another line
     if is_whole and not joined.lstrip().startswith(("#", "//", "--", ";", "REM ")):
-        yield _LEAD.sub("", _TAG.sub(" ", joined))
+        command = _LEAD.sub("", _TAG.sub(" ", joined))
+        yield command.rstrip("} ") if _WRITE18 in joined else command
+        if '""' in joined:  # as Basic writes a quotation mark in a string
+            yield from (part[1] for part in _STRING.finditer(joined.replace('""', "'")) if part[1])
 
 
 def _unescaped(found: re.Match[str]) -> str:

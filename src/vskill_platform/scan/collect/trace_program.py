@@ -74,7 +74,7 @@ _READS = re.compile(
 )
 _SOCKET = re.compile(
     r"(?i)tcpsocket|io::socket|fsockopen|stream_socket_client|net\.dial|tcpstream|new socket\(|"
-    r"tcpclient|socket\W{0,3}\.tcp|luasocket|newsocket\s?\(|\bztcp\b|tcpserver|websocket|\bsocket\s?\(|gen_tcp|"
+    r"tcpclient|socket\W{0,3}\.tcp|luasocket|newsocket\s?\(|\bztcp\b|tcpserver|websocket|\bsocket\s?\(|gen_tcp|socketconnection\s?\(|"
     r"socket\.connect|\bsocket [\d.]{7}"
 )
 _DELETES = re.compile(

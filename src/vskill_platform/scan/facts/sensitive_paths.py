@@ -17,6 +17,7 @@ class SecretKind(StrEnum):
     KEYCHAIN = "a password store"
     HISTORY = "shell history"
     TOKENS = "saved tokens"
+    MESSAGES = "private messages"
     SKILL = "what a skill has saved"
     AGENT = "the agent's own secrets"
     SYSTEM = "system accounts"

@@ -11,7 +11,7 @@ _DESTROYS = {
     for name, pattern in {
         "aws": r"s3 rb .*--force|s3 rm s3://[^/\s]+/? .*--recursive|ec2 terminate-instances"
         r"|rds delete-db-\w+ .*--skip-final-snapshot|dynamodb delete-table"
-        r"|cloudformation delete-stack|kms schedule-key-deletion",
+        r"|cloudformation delete-stack|iam delete-(?:user|role|group)\b|kms schedule-key-deletion",
         "az": r"(?:group|storage account|sql db|aks) delete .*(?:--yes|-y)\b",
         "cdk": r"destroy .*--force",
         "docker": r"volume (?:rm|prune)|system prune .*--volumes",

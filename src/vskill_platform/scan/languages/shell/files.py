@@ -35,6 +35,8 @@ _GIT_COMMAND = re.compile(
 )
 #: Names of the folder that the user works in, and of all in it.
 _PROJECT = frozenset({".", "./", "*", "./*", "$PWD", "${PWD}", "$(pwd)", ".git", "./.git"})
+_HOME_FILES = re.compile(r"(?:~|\$\{?HOME\}?)/\*?$|~$")
+_COMPILERS = ("gcc", "cc", "g++", "clang", "clang++", "rustc", "tcc")
 #: Git then accepts any certificate.
 _NO_CHECK = re.compile(r"http\.sslverify[ =](?:false|0|no)\b", re.IGNORECASE)
 _LOOKS_LIKE_FILE = re.compile(r"[~/.$]|^\w[\w.-]{0,80}$")
@@ -94,6 +96,8 @@ def run_cp(state: State, command: Command) -> str:
     target = target or (options.rest[-1] if len(options.rest) > 1 else "")
     if command.name in {"cp", "mv", "install"} and sources and not target:
         return ""
+    if target == "/dev/null" and command.name == "mv" and any(map(_HOME_FILES.match, sources)):
+        state.emit(Act.DELETE, sources[0])
     if target == "/dev/null" or (command.name == "ln" and "/dev/null" in sources):
         if secret_in(" ".join([*sources, target])) is SecretKind.HISTORY:
             state.emit(Act.DISARM, "shell history")
@@ -201,6 +205,15 @@ def run_cd(state: State, command: Command) -> str:
     return ""
 
 
+def run_compiler(state: State, command: Command) -> str:
+    """What is compiled is from where its source is from."""
+    options = read_options(command.args, "oxIlLD")
+    sources = [state.content(path) for path in options.rest[:20] if _is_file(state, path)]
+    made = state.derive(command.stdin, *sources)
+    state.remember(options.first("o") or "a.out", made)
+    return ""
+
+
 def run_mktemp(state: State, _command: Command) -> str:
     """Print the path of a new file, so that what is written there is known again."""
     state.temporary += 1
@@ -278,7 +291,8 @@ FILES = {
     "tee": run_tee, "cp": run_cp, "mv": run_cp, "ln": run_cp, "install": run_cp, "tar": run_tar,
     "zip": run_zip, "7z": run_zip,
     "7za": run_zip, "rar": run_zip, "unzip": run_unzip, "unrar": run_unzip, "ditto": run_cp,
-    "mktemp": run_mktemp, "cd": run_cd, "pushd": run_cd, "git": run_git,
+    **dict.fromkeys(_COMPILERS, run_compiler), "mktemp": run_mktemp,
+    "cd": run_cd, "pushd": run_cd, "git": run_git,
     "security": run_security, **dict.fromkeys(("nano", "vim", "vi", "ed", "ex"), run_in_place),
     **dict.fromkeys(READERS | PICKERS, filter_text),
 }  # fmt: skip

@@ -23,7 +23,7 @@ from vskill_platform.scan.languages.shell.state import (
 )
 
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d)")
-_SCHEDULE = re.compile(r"(?m)^\s{0,8}(?:(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)")
+_SCHEDULE = re.compile(r"(?m)^\s{0,8}(?:(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)(?:root\s+)?")
 #: The command of a launchd job: its words are in the file one by one.
 _ARGUMENTS = re.compile(
     r"<key>ProgramArguments</key>\s{0,99}<array>(.{1,4000}?)</array>", re.DOTALL
