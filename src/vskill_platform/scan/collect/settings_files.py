@@ -77,6 +77,8 @@ _INI = re.compile(r"^[^\S\n]*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
 _INI_ESCAPE = re.compile(r"\\([nt\"\\])")
 _YAML_LINE = re.compile(r"^[^\S\n]*(?:-\s+)?(?:([\w.-]+)\s*:\s+)?(\S.*)$", re.MULTILINE)
 _RUN_MAGIC = re.compile(r"\s*%(?:run|load|pycat)\s+(?:-\w+\s+)*(\S{1,500})")
+#: A line of a notebook that a shell or a package manager runs.
+_LINE_MAGIC = re.compile(r"\s*%(?:(?:sx|sc|system)\s+|(?=(?:pip|conda|mamba)\s))(\S.{0,1000})")
 _MAGIC = re.compile(r"^%%(?:bash|sh|script\s+(?:ba)?sh)[^\n]*\n")
 
 
@@ -291,6 +293,7 @@ class _Walk:
         else:
             lines = code.replace("\\\n", " ").split("\n")  # a command may go on
             shell = [one.lstrip()[1:] for one in lines if one.lstrip().startswith("!")]
+            shell += [found[1] for one in lines if (found := _LINE_MAGIC.match(one))]
             shell += [f"python {found[1]}" for one in lines if (found := _RUN_MAGIC.match(one))]
             self._found.commands += [(line, one) for one in shell]
             python = [one for one in lines if not one.lstrip().startswith(("!", "%"))]

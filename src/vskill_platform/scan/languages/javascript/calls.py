@@ -284,6 +284,7 @@ JAVASCRIPT_METHODS: dict[str, Handler] = {
     **_each(network.unknown_client, "post", "put", "patch"),
     **_each(network.send_on_connection, "send", "sendText"),
     **_each(web.write, "write", "end"),
+    "doShellScript": commands.run_shell,
     "pipe": web.pipe,
     "connect": web.connect_socket,
     "open": web.open_old_request,

@@ -165,6 +165,8 @@ def _expand_unknown(state: State, name: str, rest: str, expression: str) -> str:
     for operator in (":-", ":=", "-", "="):
         if rest.startswith(operator):
             return fold_string(state, rest[len(operator) :])
+    if rest.startswith((":?", "?")):  # the shell stops if it is empty
+        return f"${name}"
     if _KEY_NAME.search(name):
         state.emit(Act.READ_ENV, name)
         return state.mark(Origin(names=frozenset({name})))
