@@ -10,8 +10,9 @@ from typing import Any
 
 import re2
 
+from vskill_platform.scan.collect.damage_signs import Sign
 from vskill_platform.scan.collect.endless_requests import endless_requests
-from vskill_platform.scan.collect.malware_signs import MORE_SIGNS, Sign
+from vskill_platform.scan.collect.malware_signs import MORE_SIGNS
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.sensitive_paths import Sensitive
 

@@ -1,0 +1,137 @@
+"""Signs of lost money, power and data: payments, miners, deletion, in any language.
+
+The table has the form of the one in code_signs.py.
+"""
+
+from vskill_platform.scan.facts.facts import Act
+
+Sign = tuple[Act, str, str, tuple[str, ...]]
+
+_POOL = (
+    r"stratum\d?\+\w{2,4}://|(?:supportxmr|hashvault|nanopool|minexmr|moneroocean|2miners"
+    r"|c3pool|herominers|"
+    r"ethermine|f2pool|nicehash|unmineable|xmrpool|monerohash)\.\w{2,6}"
+)
+_MINES = (
+    r"(?<![\w/])4[0-9AB][1-9A-HJ-NP-Za-km-z]{16,104}\b|rx/0|--algo\b|--coin\b|--donate-level"
+    r"|--user\b|\s-u\s|"
+    r"[\"']user[\"']|POOL_USER|0x[0-9a-fA-F]{40}"
+)
+
+DAMAGE_SIGNS: tuple[Sign, ...] = (
+    (
+        Act.PAY,
+        "puts an address into the clipboard",
+        (
+            r"(?i)clip\w{0,12}\.(?:copy|write|set)|set the clipboard|setString\(|set_text\("
+            r"|setContents\("
+        ),
+        (
+            (
+                r"(?i)(?:clip\w{0,12}\.(?:copy|write|set)\w{0,10}|set the clipboard to|setString"
+                r"|\b\w{1,12}\.(?:set_text|setContents))[\s(]"
+            ),
+            r"\b0x[0-9a-fA-F]{40}\b|\bbc1[a-z0-9]{25,60}\b|[\"'\s=]T[1-9A-HJ-NP-Za-km-z]{33}\b",
+            (
+                r"(?i)readSync|readText|readAll|get_?Text|getData|paste|clipboard as text"
+                r"|string\(forType|bc1"
+                r"|\[13\]"
+            ),
+        ),
+    ),
+    (Act.MINE, "mining pool", _POOL, (_POOL, _MINES)),
+    (
+        Act.DELETE,
+        "files of the user",
+        r"xargs|Recurse",
+        (
+            (
+                r"\bfind\s+[\"']?(?:/(?=\s)|~|\$HOME|\$\{HOME\})(?:/(?:Documents|Desktop|Pictures"
+                r"|Downloads))?[\"']?\s[^\n;|]{0,200}\|"
+                r"\s?xargs[^\n|]{0,40}\b(?:rm|shred)\b"
+                r"|(?i:Get-ChildItem)\b[^\n|]{0,60}(?:USERPROFILE|\$HOME|~)[\"']?\s[^\n"
+                r"|]{0,80}-Recurse[^\n|]{0,60}\|\s?"
+                r"(?:Remove-Item|ri|rm|del)\b"
+            ),
+        ),
+    ),
+    (
+        Act.DELETE,
+        "everything in the cloud",
+        r"kubectl delete|s3 rb|dropdb|DROP DATABASE",
+        (
+            (
+                r"kubectl delete (?:ns|namespaces?)\b[^\n]{0,60}--all\b"
+                r"|s3 ls\b[^\n]{0,80}xargs[^\n]{0,60}s3 rb"
+                r"|datname(?s:.){0,120}?(?:dropdb|DROP DATABASE)"
+            ),
+        ),
+    ),
+    (
+        Act.MINE,
+        "a miner in a package or image",
+        r"(?i)xmrig|nicehash|minerstat|minergate|unmineable|ethminer|c3pool|moneroocean|metal3d",
+        (
+            r"(?i)\b(?:xmrig|nicehash|minerstat|minergate|unmineable|ethminer|c3pool|moneroocean|metal3d)\b",
+            r"(?i)--wallet\b|\bWALLET\w{0,10}=|\bPOOL_\w+=|--algo\b|--donate-level",
+        ),
+    ),
+    (
+        Act.PAY,
+        "allows an address to take every token",
+        r"(?i)approve",
+        (
+            r"(?i)function approve\b|\.approve\(|setApprovalForAll",
+            r"MaxUint256|2\s?\*\*\s?256|0x[fF]{64}|setApprovalForAll",
+            r"0x[0-9a-fA-F]{40}\b",
+        ),
+    ),
+    (
+        Act.PAY,
+        "transfers to a fixed account",
+        r"(?i)transfers?\.create",
+        (r"(?i)transfers?\.create\(", r"destination[\"']?\s?[:=]\s?[\"']acct_\w{8,}"),
+    ),
+    (
+        Act.DELETE,
+        "files of the user",
+        r"unlink|reg(?:\.exe)? delete",
+        (
+            (
+                r"\bunlink\s*\(?\s*glob[^\n]{0,20}(?:\$ENV\{HOME\}|~)/\*"
+                r"|\breg(?:\.exe)? delete [\"']?HK(?:LM|CU|CR)(?:\\(?:SOFTWARE|SYSTEM))?[\"']?\s+/f"
+            ),
+        ),
+    ),
+    (
+        Act.TELL_DELETE,
+        "the content of every file",
+        r"-exec (?:ba)?sh",
+        (r"\bfind\b[^\n]{0,120}-exec (?:ba)?sh -c [\"']\s?:?\s?>\s?[\"']?\$",),
+    ),
+    (
+        Act.OVERLOAD,
+        "starts many processes that never end",
+        r"\byes\b[^\n]{0,10}/dev/null",
+        (r"\bseq (?:1 )?\d{2,}\b[^\n]{0,60}\byes\s?>\s?/dev/null\s?&",),
+    ),
+    (
+        Act.DESTROY,
+        "every table of a database",
+        r"(?i)pg_tables|information_schema|sqlite_master|show tables",
+        (
+            r"(?i)pg_tables|information_schema\.tables|sqlite_master|show tables",
+            r"(?i)\bdrop\s+table\b|\bexecute\b[^\n]{0,20}drop table",
+        ),
+    ),
+    (
+        Act.TELL_LOCK,
+        "encrypts files in place",
+        r"encrypt\(",
+        (
+            r"write_?(?:bytes|File(?:Sync)?)?\([^\n]{0,60}encrypt\(",
+            r"Path\.home\(\)|expanduser|homedir\(\)|~/(?:Documents|Desktop|Pictures)",
+            r"rglob\(|os\.walk\(|glob\(|readdir",
+        ),
+    ),
+)
