@@ -145,7 +145,7 @@ class _AnyText:
         for line, code in () if self._is_code else elements(self._text):
             found += locate(read_unlabelled(code), file, shift=line - 1)
         for line, code in () if self._is_code else page_scripts(self._text):
-            found += locate(code_signs(code), file, Role.SCRIPT, shift=line - 1)
+            found += locate(code_signs(code), file, PartRole.SCRIPT, shift=line - 1)
         return found + (locate(encoded_in(self._text, 1), file) if self._is_code else [])
 
     @property

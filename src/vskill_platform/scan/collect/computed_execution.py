@@ -20,7 +20,7 @@ _SHELL = r"[\"'](?:/bin/)?(?:ba|z|da)?sh[\"']"
 #: loads a library that it may just have written.
 _EXECUTES = re.compile(
     r"(?<![\w.$>\-])(?:eval|EVAL|loadstring|load-string|include_string|create_function"
-    r"|ExecuteGlobal)\b[\s(]{1,3}(?![\"'\d{)\s]|parse\(text = \"|-)"
+    r"|ExecuteGlobal)\b(?:\s?\(\s?|\s(?=[$@\[(]|join\b))(?![\"'\d{)\s]|parse\(text = \"|-)"
     r"|\bsend\(:eval\b|\b(?:instance|class|module)_eval[\s(]|Code\.eval_\w+|\brun script\b"
     r"|\bassert\s?\(\s?load(?:string)?\("
     r"|Assembly\.Load(?:From|File)?\(|\bURLClassLoader\(|\bdefineClass\(|\bdlopen\("

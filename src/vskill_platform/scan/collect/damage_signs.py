@@ -77,22 +77,6 @@ DAMAGE_SIGNS: tuple[Sign, ...] = (
         ),
     ),
     (
-        Act.PAY,
-        "allows an address to take every token",
-        r"(?i)approve",
-        (
-            r"(?i)function approve\b|\.approve\(|setApprovalForAll",
-            r"MaxUint256|2\s?\*\*\s?256|0x[fF]{64}|setApprovalForAll",
-            r"0x[0-9a-fA-F]{40}\b",
-        ),
-    ),
-    (
-        Act.PAY,
-        "transfers to a fixed account",
-        r"(?i)transfers?\.create",
-        (r"(?i)transfers?\.create\(", r"destination[\"']?\s?[:=]\s?[\"']acct_\w{8,}"),
-    ),
-    (
         Act.DELETE,
         "files of the user",
         r"unlink|reg(?:\.exe)? delete",

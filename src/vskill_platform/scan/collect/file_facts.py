@@ -8,7 +8,7 @@ import re2
 
 from vskill_platform.scan.collect.dependencies import dependency_facts
 from vskill_platform.scan.collect.requested_tools import tool_facts
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, Role, shorten
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole, shorten
 from vskill_platform.scan.facts.hidden_text import (
     bidi_lines,
     hidden_message,
@@ -30,7 +30,7 @@ _ACTIVE = re.compile(
 )
 _MAX_LEAKED = 50
 #: Files that are read by agents although no instruction says to follow them.
-_UNOBEYED = frozenset({Role.DOCUMENT, Role.REFERENCE, Role.SAMPLE})
+_UNOBEYED = frozenset({PartRole.DOCUMENT, PartRole.REFERENCE, PartRole.SAMPLE})
 #: A download that is run, in a text that names agents as its readers.
 _ADDRESSED = re.compile(
     r"(?i)\b(?:agents?|assistants?|LLMs?|claude|codex|copilot|gemini)\b[^\n]{0,160}?"

@@ -65,7 +65,7 @@ def run_recorder(state: State, command: Command) -> str:
     is_device = _DEVICE.search(" ".join(command.args)) is not None
     if command.name == "ffmpeg" and not is_device:
         return state.derive(command.stdin)
-    recording = state.mark(Flow(private=frozenset({"a recording of the user"})))
+    recording = state.mark(Origin(private=frozenset({"a recording of the user"})))
     if command.args:
         state.remember(command.args[-1], recording)
     return recording

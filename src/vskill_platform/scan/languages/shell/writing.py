@@ -120,6 +120,7 @@ def note_standing_requests(state: State, known: int) -> None:
     stored = list(islice(state.facts.values(), known, None))
     for fact in stored:
         is_request = fact.act in {Act.FETCH, Act.SEND} and fact.host is not None
+        is_request = is_request and "://" in fact.text  # a report by mail is none
         if is_request and fact.host_class not in VOUCHED_FOR:
             state.emit(Act.TELL_PERSIST, fact.act, Host(fact.host))
 
