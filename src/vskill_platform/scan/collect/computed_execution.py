@@ -31,11 +31,12 @@ _EXECUTES = re.compile(
     r"|launchPath = \"/bin/(?:ba|z)?sh\"|#\|\s?\"(?:ba|z)?sh\"|\^(?:ba|z)?sh\s"
     r"|(?i:chmod)\w{0,3}[( ][^\n]{0,40}[\"'](?:/tmp|/var/tmp|/dev/shm)/[^\"'\n]+"
     r"|\b(?:require|include)(?:_once)?\s?\(?\s?[\"'](?:/tmp|/var/tmp|/dev/shm)/"
+    r"|[\"'](?:cmd(?:\.exe)?|powershell(?:\.exe)?|/bin/\w{0,3}sh)[\"'],\s?\$\"[^\"\n]*\{"
     r"|\$\w+\(\)\s?;|system2?\s?\(\s?[\"'](?:/tmp|/var/tmp)/"
 )
 _MAY_EXECUTE = re2.compile(
     rb"eval|EVAL|load|include|create_function|ExecuteGlobal|run script|dlopen|defineClass|"
-    rb"os[:.](?:cmd|execute)|sh[\"' ]|chmod|Chmod|require|\(\);|system"
+    rb"os[:.](?:cmd|execute)|cmd|powershell|sh[\"' ]|chmod|Chmod|require|\(\);|system"
 )
 _ASKS = re2.compile(rb"https?://|\bcurl\b|\bwget\b")
 
