@@ -6,8 +6,7 @@ import click
 from rich.table import Column, Table
 
 from vskill_platform.cli.run_command import current_settings, run_command
-from vskill_platform.cli.terminal import Console, echo, escape, print_json
-from vskill_platform.errors import InvalidInput
+from vskill_platform.cli.terminal import Console, echo, escape, print_json, wrong_usage
 from vskill_platform.model.block import Block, BlockSubject, subjects_of
 from vskill_platform.publish.moderation.block_skill import Blocked, block
 from vskill_platform.publish.moderation.block_subject import read_blocked_source, read_subject
@@ -102,10 +101,8 @@ def check(*, as_json: bool, **about: str | None) -> None:
 
 
 def _read_subject(**about: str | None) -> BlockSubject:
-    try:
+    with wrong_usage():
         return read_subject(**about, default_host=current_settings().default_host)
-    except InvalidInput as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _show(blocks: list[Block]) -> None:

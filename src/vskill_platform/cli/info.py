@@ -7,7 +7,7 @@ import click
 from vskill_platform.cli.install_options import chosen_target
 from vskill_platform.cli.local_or_remote import json_option, registry_option
 from vskill_platform.cli.show_installed import capability_lines, warn
-from vskill_platform.cli.terminal import echo, print_json
+from vskill_platform.cli.terminal import echo, print_json, wrong_usage
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.find_release import (
     API,
@@ -29,7 +29,8 @@ _MAX_VERSIONS = 10
 @json_option
 def info(*, name: str, registry: str | None, as_json: bool) -> None:
     """Show a skill: publisher, versions, verdict and capabilities."""
-    wanted, span = split_wanted(name)
+    with wrong_usage():
+        wanted, span = split_wanted(name)
     with chosen_target(registry).open() as opened:
         release = find_release(opened, wanted, span, with_files=False)
         versions = list_versions(opened, release.slug)

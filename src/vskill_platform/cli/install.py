@@ -26,11 +26,11 @@ from vskill_platform.cli.show_installed import (
     waiting,
     warn,
 )
-from vskill_platform.cli.terminal import echo, print_json, yes_option
+from vskill_platform.cli.terminal import echo, print_json, wrong_usage, yes_option
 from vskill_platform.client.install_folders import InstallScope
 from vskill_platform.client.install_skills import Planned, remove_skills
 from vskill_platform.client.version_range import split_wanted
-from vskill_platform.errors import InvalidInput, VskillError
+from vskill_platform.errors import VskillError
 
 _names = click.argument("names", metavar="[NAME[@RANGE]]…", nargs=-1)
 
@@ -56,12 +56,15 @@ def install(  # noqa: PLR0913 - each is an option
     are installed.
     """
     if frozen and (names or agents):
-        raise InvalidInput("--frozen installs exactly the lock file; give no names and no agents")
+        raise click.UsageError(
+            "--frozen installs exactly the lock file; give no names and no agents"
+        )
+    with wrong_usage():
+        wanted = [split_wanted(name) for name in names]
     scope = chosen_scope(**where)
     with ExitStack() as stack:
         run = InstallRun(scope, stack, registry, is_offline=offline, force=force, quiet=as_json)
         if names:
-            wanted = [split_wanted(name) for name in names]
             with waiting("asking the registry", quiet=as_json):
                 plans = run.plan_named(wanted, agents)
             confirm_plans(scope, plans, yes=yes, as_json=as_json)

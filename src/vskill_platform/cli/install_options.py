@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import click
 
 from vskill_platform.cli.lazy import load
+from vskill_platform.cli.terminal import wrong_usage
+from vskill_platform.client.agents import Agents
 from vskill_platform.client.install_folders import (
     InstallScope,
     SkillsFolder,
@@ -27,6 +29,16 @@ ClickCommand = TypeVar("ClickCommand", bound=Callable[..., Any])
 #: The user's environment at the moment of access.
 ENVIRON: Mapping[str, str] = os.environ
 
+
+def _known_agents(
+    _ctx: click.Context, _option: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Refuse the name of an agent that is not in the table."""
+    with wrong_usage():
+        Agents(ENVIRON, Path.home()).named(names)
+    return names
+
+
 force_option = click.option(
     "--force", is_flag=True, help="Replace or delete local changes and skills of other publishers."
 )
@@ -34,13 +46,13 @@ offline_option = click.option(
     "--offline", is_flag=True, help="Do not contact the registry; use what is on this machine."
 )
 agent_option = click.option(
-    "--agent", "agents", multiple=True, metavar="NAME",
+    "--agent", "agents", multiple=True, metavar="NAME", callback=_known_agents,
     help="Install for this agent, such as claude-code (default: all that are found).",
 )  # fmt: skip
 
 
 removed_agent_option = click.option(
-    "--agent", "agents", multiple=True, metavar="NAME",
+    "--agent", "agents", multiple=True, metavar="NAME", callback=_known_agents,
     help="Remove it for this agent only (default: for all).",
 )  # fmt: skip
 

@@ -24,6 +24,7 @@ from vskill_platform.cli.terminal import (
     escape,
     is_interactive,
     print_json,
+    wrong_usage,
     yes_option,
 )
 from vskill_platform.cli.transfer_bar import item_bar
@@ -314,11 +315,9 @@ _OUTCOMES = {"publish": "published", "review": "in review", "reject": "rejected"
 
 def _load(file: Path) -> Policy:
     """Read a policy as at start-up, with the scanners that it names."""
-    try:
+    with wrong_usage(ConfigError):
         found = load_policy(file)
         current_scanners(current_settings(), found)
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from error
     return found
 
 

@@ -110,6 +110,10 @@ def _publish_remote(registry: Any, options: PublishOptions) -> None:
         namespace = options.namespace or (f"@{who['name']}" if who["name"] else "@local")
         if not options.as_json:
             _show_plan(packed, f"{registry.url} as {namespace}/{packed.name}", options)
+            if not who["name"]:
+                load(f"{_CLI}.terminal:echo")(
+                    "You are not signed in, so the submission is anonymous.", err=True
+                )
         bar = load(f"{_CLI}.transfer_bar:transfer_bar")
         try:
             with bar("uploading", quiet=options.as_json) as on_progress:

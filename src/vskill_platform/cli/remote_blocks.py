@@ -3,11 +3,11 @@
 import click
 
 from vskill_platform.cli.tables import show_table
-from vskill_platform.cli.terminal import echo, print_json
+from vskill_platform.cli.terminal import echo, print_json, wrong_usage
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.moderation_shapes import BlockAdded, BlockEntry, Blocklist, BlockRemoved
 from vskill_platform.client.registry import Registry
-from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.errors import NotFound
 from vskill_platform.model.block import BlockSubject, subjects_of
 from vskill_platform.publish.moderation.block_subject import read_blocked_source, read_subject
 
@@ -83,10 +83,8 @@ def _subject(about: dict[str, str | None]) -> dict[str, str]:
 
 
 def _read(about: dict[str, str | None]) -> BlockSubject:
-    try:
+    with wrong_usage():
         return read_subject(**about, default_host=_DEFAULT_HOST)
-    except InvalidInput as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _entries(registry: Registry) -> dict[str, BlockEntry]:

@@ -18,8 +18,8 @@ from vskill_platform.base.clock import SystemClock
 from vskill_platform.base.process_limits import check_memory_limit
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.scan_targets import find_targets, scan_in_place
-from vskill_platform.cli.terminal import Console
-from vskill_platform.errors import ConfigError, InvalidInput, OutOfResources
+from vskill_platform.cli.terminal import Console, wrong_usage
+from vskill_platform.errors import ConfigError, OutOfResources
 from vskill_platform.fetch.private_folder import make_workspace
 from vskill_platform.scan.scan_many import Scanned, ScanTarget, scan_many
 
@@ -137,10 +137,8 @@ def _explain(rule: str) -> None:
 
 
 def _policy(file: Path) -> Callable[[Iterable[Scanned]], Iterator[Scanned]]:
-    try:
+    with wrong_usage(ConfigError):
         policy = load("vskill_platform.scan.apply_policy:load_policy")(file)
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from error
     apply = load("vskill_platform.scan.apply_policy:apply_policy_to_each")
     return partial(apply, policy=policy, today=SystemClock().now().date())
 
@@ -148,10 +146,8 @@ def _policy(file: Path) -> Callable[[Iterable[Scanned]], Iterator[Scanned]]:
 def _targets(
     paths: tuple[str, ...], *, recursive: bool, workspace: Path, jobs: int
 ) -> list[ScanTarget]:
-    try:
+    with wrong_usage():
         return find_targets(paths, recursive=recursive, workspace=workspace, jobs=jobs)
-    except InvalidInput as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _open(path: Path) -> TextIO:

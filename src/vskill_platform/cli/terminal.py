@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vskill_platform.base.show_text import quiet_json, show, show_lines
-from vskill_platform.errors import OutOfResources
+from vskill_platform.errors import InvalidInput, OutOfResources, VskillError
 
 _STDOUT = 1
 
@@ -32,6 +32,15 @@ def output_errors() -> Iterator[None]:
     except OSError as error:
         _discard_output()
         raise OutOfResources(f"the output could not be written: {error.strerror}") from error
+
+
+@contextmanager
+def wrong_usage(kind: type[VskillError] = InvalidInput) -> Iterator[None]:
+    """Report arguments that cannot be understood as wrong usage: exit code 2."""
+    try:
+        yield
+    except kind as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _discard_output() -> None:

@@ -1,6 +1,6 @@
 """The agents that load skills: their folders, and which of them are on this machine.
 
-`agents.toml` lists them; scope.py chooses among them.
+`agents.toml` lists them; install_folders.py chooses among them.
 """
 
 import difflib

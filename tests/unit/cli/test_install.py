@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cases import all_cases
 from tests.clocks import NOON
 from tests.unit.client.in_process import URL, Wire, in_thread, wired
 from tests.unit.web.api_cast import Registry as Served
@@ -230,7 +231,7 @@ async def test_frozen_refuses_everything_but_the_lock_file(
     changed = await run("install", "--frozen")
     forced = await run("install", "--frozen", "--force")
 
-    assert [one.exit_code for one in (without, named, changed, forced)] == [1, 1, 1, 0]
+    assert [one.exit_code for one in (without, named, changed, forced)] == [1, 2, 1, 0]
     assert "does not exist" in said(without)
     assert "give no names" in said(named)
     assert "local changes" in said(changed)
@@ -439,7 +440,7 @@ async def test_a_skill_is_removed_for_one_agent_and_stays_for_the_others(
     listed = await run("list", "--json")
     rest = await run("remove", "tidy")
 
-    assert (shared.exit_code, unknown.exit_code) == (1, 1)
+    assert (shared.exit_code, unknown.exit_code) == (1, 2)
     assert "use the same folder" in said(shared)
     assert removed.exit_code == 0, said(removed)
     assert not skill_folder(project).exists()
@@ -568,3 +569,24 @@ def _delete(folder: Path) -> None:
     for path in sorted(folder.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     folder.rmdir()
+
+
+@all_cases(
+    "arguments",
+    [
+        ("install", f"{SLUG}@^one"),
+        ("install", "@"),
+        ("install", SLUG, "--frozen"),
+        ("install", SLUG, "--agent", "clod"),
+        ("info", f"{SLUG}@>>1"),
+        ("remove", "tidy", "--agent", "clod"),
+    ],
+)
+async def test_arguments_that_cannot_be_understood_are_wrong_usage(
+    run: Run, project: Path, arguments: tuple[str, ...]
+) -> None:
+    refused = await run(*arguments)
+
+    assert refused.exit_code == 2, said(refused)
+    assert "Usage: " in refused.output
+    assert await in_thread(lambda: list(project.iterdir())) == []
