@@ -14,7 +14,7 @@ SHORT_HELP = {
     f"{_HERE}.user_commands:withdraw": "Withdraw a submission; it can be submitted again.",
     f"{_HERE}.user_commands:yank": "Yank a version.",
     f"{_HERE}.user_commands:unyank": "Make a yanked version available again.",
-    f"{_HERE}.user_commands:visibility": "Make a skill public, or private to the members of its namespace.",
+    f"{_HERE}.user_commands:visibility": "Make a skill public, or private to its namespace.",
     f"{_HERE}.user_commands:deprecate": "Deprecate a skill or a version.",
     f"{_HERE}.user_commands:undeprecate": "End the deprecation of a skill or a version.",
     f"{_HERE}.user_commands:delete": "Delete a skill, a version or a namespace.",

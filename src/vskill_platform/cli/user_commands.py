@@ -184,7 +184,7 @@ def unyank() -> None:
 @json_option
 @local_or_remote("versions:set_visibility", "remote_skills:set_visibility")
 def visibility() -> None:
-    """Make a skill public, or private to the members of its namespace."""
+    """Make a skill public, or private to its namespace."""
 
 
 _one_version = click.option(

@@ -91,7 +91,7 @@ def unyank(*, slug: str, version: str, reason: str, as_json: bool) -> None:
 
 
 def set_visibility(*, slug: str, visibility: str, reason: str, as_json: bool) -> None:
-    """Make a skill public or private."""
+    """Make a skill public, or private to its namespace."""
 
     async def work() -> PublishedSkill:
         return await change_visibility(
