@@ -126,8 +126,10 @@ def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[_Unit]:
 def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
     start = 0
     while start < len(paragraph):
-        found = _SENTENCE_END.search(paragraph, start)
-        end = min(found.end() if found else len(paragraph), start + _MAX_SENTENCE)
+        # No further, or a line without sentences is read to its end for each part of it.
+        limit = min(start + _MAX_SENTENCE, len(paragraph))
+        found = _SENTENCE_END.search(paragraph, start, limit)
+        end = found.end() if found else limit
         yield start, end
         start = end
 

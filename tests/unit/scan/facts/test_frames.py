@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
+from vskill_platform.scan.facts import frames
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.find_instructions import find_instructions
 from vskill_platform.scan.facts.frame_lexicon import load_lexicon
@@ -250,3 +251,13 @@ def test_every_class_is_used_by_a_frame() -> None:
     unused = [bit for bit in range(lexicon.width) if not used >> bit & 1]
 
     assert unused == []
+
+
+def test_a_sentence_ends_at_a_mark_or_where_it_is_too_long() -> None:
+    text = "One. Two? v1.2 is a" + "b" * 590 + ". " + "c" * 1300 + "."
+    ends = [end for _, end in frames._sentences(text)]
+
+    assert text[: ends[0]] == "One."
+    assert text[ends[0] : ends[1]] == " Two?"
+    assert ends[2:] == [609, 610, 1210, 1810, len(text)]
+    assert list(frames._sentences("x." + "y" * 598)) == [(0, 600)]
