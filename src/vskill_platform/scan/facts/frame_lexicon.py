@@ -91,6 +91,8 @@ class Lexicon(NamedTuple):
     width: int
     address: int
     mailbox: int
+    #: The classes of what is moved, as bits: after `to` it is the target instead.
+    objects: int
     #: An address that something is moved to.
     destination: int
 
@@ -139,6 +141,9 @@ def load_lexicon() -> Lexicon:
         width=len(places),
         address=1 << places[ADDRESS],
         mailbox=1 << places[MAILBOX],
+        objects=union_of(
+            1 << places[name] for name, table in data["class"].items() if "object" in table
+        ),
         destination=1 << places[DESTINATION],
     )
 

@@ -218,7 +218,7 @@ class _Words:
                     if starts.get(part, 0) & wanted:
                         phrases += self._phrases_at(place, part)
             for phrase in phrases:
-                if not phrase.bit & wanted:
+                if not phrase.bit & wanted or self._is_target(place, phrase):
                     continue
                 is_negated = phrase.is_polar and negated_from < place <= negated_until
                 bit = phrase.bit << (self._lexicon.width if is_negated else 0)
@@ -232,6 +232,11 @@ class _Words:
             end = place + 1 + len(phrase.tail)
             if tuple(self._tokens[place + 1 : end]) == phrase.tail:
                 yield phrase
+
+    def _is_target(self, place: int, phrase: Phrase) -> bool:
+        if not phrase.bit & self._lexicon.objects or not place:
+            return False
+        return self._tokens[place - 1] in self._lexicon.grammar["targets"]
 
     def _is_order(self, place: int, *, is_base: bool) -> bool:
         """Tell whether a verb is an order, and not a statement or a possibility."""
