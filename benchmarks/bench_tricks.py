@@ -67,7 +67,7 @@ _TEXTS = [path.read_text() for path in sorted(_ROOT.glob("d[eo][mc]*/**/*.md"))]
 _INDEXED = 10_000
 _MATERIALIZED, _BY_INDEX = " AS MATERIALIZED", " INDEXED BY {index}"
 _CODE = [path.read_text() for path in sorted(_ROOT.glob("src/vskill_platform/web/**/*.py"))]
-_IMPORTS = "import vskill_platform.cli.submissions, vskill_platform.cli.run_command"
+_IMPORTS = "import vskill_platform.cli.local.submissions, vskill_platform.cli.run_command"
 
 
 def main() -> None:

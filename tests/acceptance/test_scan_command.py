@@ -263,7 +263,9 @@ def test_rules_are_explained(platform: Platform) -> None:
 
 @pytest.mark.slow
 def test_scanning_loads_nothing_that_only_a_server_needs() -> None:
-    code = "import sys, vskill_platform.cli.main, vskill_platform.cli.scan; print(*sys.modules)"
+    code = (
+        "import sys, vskill_platform.cli.main, vskill_platform.cli.scan.scan; print(*sys.modules)"
+    )
 
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -274,7 +276,9 @@ def test_scanning_loads_nothing_that_only_a_server_needs() -> None:
 
 @pytest.mark.slow
 def test_scanning_a_folder_loads_nothing_that_only_other_things_need() -> None:
-    code = "import sys, vskill_platform.cli.main, vskill_platform.cli.scan; print(*sys.modules)"
+    code = (
+        "import sys, vskill_platform.cli.main, vskill_platform.cli.scan.scan; print(*sys.modules)"
+    )
 
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -286,7 +290,8 @@ def test_scanning_a_folder_loads_nothing_that_only_other_things_need() -> None:
 def test_garbage_is_looked_for_while_a_command_runs_but_not_while_it_is_loaded() -> None:
     code = """
 import gc, sys
-from vskill_platform.cli import config, main
+from vskill_platform.cli import main
+from vskill_platform.cli.admin import config
 config.config.callback = lambda **_: print(gc.isenabled(), gc.get_freeze_count() > 0)
 sys.argv = ["vskill-platform", "config"]
 main.main()

@@ -6,7 +6,7 @@ import click
 
 from vskill_platform.cli.local_or_remote import json_option, registry_option, run_remote
 
-_HERE = "remote_appeals"
+_HERE = "remote.appeals"
 _id = click.argument("appeal_id", metavar="ID")
 _text = click.option("--text", required=True, metavar="TEXT", help="Your message.")
 

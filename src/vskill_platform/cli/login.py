@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from vskill_platform.cli.local_or_remote import find_registry, json_option, registry_option
-from vskill_platform.cli.tables import show_table
-from vskill_platform.cli.terminal import Console, echo, escape, print_json
+from vskill_platform.cli.output.tables import show_table
+from vskill_platform.cli.output.terminal import Console, echo, escape, print_json
 from vskill_platform.client.addresses import is_confidential
 from vskill_platform.client.credentials import (
     checked_name,

@@ -9,7 +9,7 @@ import click
 
 from vskill_platform import __version__
 from vskill_platform.base.safe_stderr import guard_stderr
-from vskill_platform.cli.admin import ALIASES
+from vskill_platform.cli.admin.group import ALIASES
 from vskill_platform.cli.lazy import LazyGroup, load
 from vskill_platform.cli.local_or_remote import uses_named_database
 from vskill_platform.errors import VskillError
@@ -20,7 +20,7 @@ _USER, _MODERATION = f"{_HERE}.user_commands", f"{_HERE}.moderation_commands"
 SECTIONS = {
     "Publish": {
         "publish": f"{_HERE}.publish:publish",
-        "scan": f"{_HERE}.scan:scan",
+        "scan": f"{_HERE}.scan.scan:scan",
         "submit": f"{_USER}:submit",
         "status": f"{_USER}:status",
         "submissions": f"{_USER}:submissions",
@@ -41,21 +41,21 @@ SECTIONS = {
         "trusted-publishers": f"{_HERE}.trusted_publishers:trusted_publishers",
         "ci-token": f"{_HERE}.trusted_publishers:ci_token",
         "discover": f"{_USER}:discover",
-        "judge": f"{_HERE}.judge:judge",
+        "judge": f"{_HERE}.scan.judge:judge",
     },
     "Find": {
         "search": f"{_USER}:search",
         "versions": f"{_USER}:versions",
         "diff": f"{_USER}:diff",
-        "info": f"{_HERE}.info:info",
+        "info": f"{_HERE}.install.info:info",
     },
     "Install": {
-        "install": f"{_HERE}.install:install",
-        "update": f"{_HERE}.install:update",
-        "outdated": f"{_HERE}.installed:outdated",
-        "list": f"{_HERE}.installed:list_installed",
-        "verify": f"{_HERE}.installed:verify",
-        "remove": f"{_HERE}.install:remove",
+        "install": f"{_HERE}.install.install:install",
+        "update": f"{_HERE}.install.install:update",
+        "outdated": f"{_HERE}.install.installed:outdated",
+        "list": f"{_HERE}.install.installed:list_installed",
+        "verify": f"{_HERE}.install.installed:verify",
+        "remove": f"{_HERE}.install.install:remove",
     },
     "Sign in": {
         "login": f"{_HERE}.login:login",
@@ -70,8 +70,8 @@ SECTIONS = {
         "reports": f"{_HERE}.reports:reports",
     },
     "Run a registry": {
-        "serve": f"{_HERE}.serve:serve",
-        "admin": f"{_HERE}.admin:admin",
+        "serve": f"{_HERE}.node.serve:serve",
+        "admin": f"{_HERE}.admin.group:admin",
     },
 }
 COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
@@ -106,7 +106,7 @@ def print_crash(
 ) -> None:
     """Print the traceback of a bug in our code, with control characters escaped."""
     lines = "".join(traceback.format_exception(kind, error, trace)).rstrip("\n").split("\n")
-    load("vskill_platform.cli.terminal:echo")(*lines, err=True)
+    load("vskill_platform.cli.output.terminal:echo")(*lines, err=True)
 
 
 def main() -> None:
@@ -117,7 +117,7 @@ def main() -> None:
     try:
         cli()
     except VskillError as error:
-        load("vskill_platform.cli.terminal:echo")(f"vskill-platform: {error}", err=True)
+        load("vskill_platform.cli.output.terminal:echo")(f"vskill-platform: {error}", err=True)
         sys.exit(1)
     finally:
         gc.freeze()  # otherwise Python searches all remaining objects before it exits

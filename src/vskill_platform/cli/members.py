@@ -49,8 +49,8 @@ def remove(*, namespace: str, user: str, as_json: bool, registry: str | None) ->
 
 
 def show_all(registry: Any, *, as_json: bool) -> None:
-    from vskill_platform.cli.tables import show_table  # noqa: PLC0415 - after --help
-    from vskill_platform.cli.terminal import print_json  # noqa: PLC0415 - as above
+    from vskill_platform.cli.output.tables import show_table  # noqa: PLC0415 - after --help
+    from vskill_platform.cli.output.terminal import print_json  # noqa: PLC0415 - as above
     from vskill_platform.client.answers import add_page  # noqa: PLC0415 - as above
     from vskill_platform.client.shapes import Namespaces  # noqa: PLC0415 - as above
 
@@ -88,7 +88,7 @@ def remove_one(registry: Any, *, namespace: str, user: str, as_json: bool) -> No
 
 
 def _show(changed: Any, *, as_json: bool) -> None:
-    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
+    from vskill_platform.cli.output.terminal import echo, print_json  # noqa: PLC0415 - after --help
 
     if as_json:
         print_json(changed)

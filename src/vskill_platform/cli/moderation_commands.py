@@ -21,7 +21,7 @@ _reason = click.option(
 _yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
-@local_or_remote("reviews:list_all", "remote_reviews:list_all")
+@local_or_remote("local.reviews:list_all", "remote.reviews:list_all")
 def _list_reviews() -> None:
     """List submissions that need review."""
 
@@ -38,7 +38,7 @@ def reviews(context: click.Context, *, registry: str | None, as_json: bool) -> N
 
 @reviews.command("list")
 @json_option
-@local_or_remote("reviews:list_all", "remote_reviews:list_all")
+@local_or_remote("local.reviews:list_all", "remote.reviews:list_all")
 def list_reviews() -> None:
     """List submissions that need review, longest waiting first."""
 
@@ -46,7 +46,7 @@ def list_reviews() -> None:
 @reviews.command()
 @_id
 @json_option
-@local_or_remote("reviews:show", "remote_reviews:show")
+@local_or_remote("local.reviews:show", "remote.reviews:show")
 def show() -> None:
     """Show a submission that needs review.
 
@@ -60,7 +60,7 @@ def show() -> None:
 @_digest
 @_yes
 @json_option
-@local_or_remote("reviews:approve_one", "remote_reviews:approve_one")
+@local_or_remote("local.reviews:approve_one", "remote.reviews:approve_one")
 def approve() -> None:
     """Publish exactly the checked files.
 
@@ -74,7 +74,7 @@ def approve() -> None:
 @_digest
 @_yes
 @json_option
-@local_or_remote("reviews:reject_one", "remote_reviews:reject_one")
+@local_or_remote("local.reviews:reject_one", "remote.reviews:reject_one")
 def reject() -> None:
     """Reject it; the submitter sees the reason."""
 
@@ -85,7 +85,7 @@ def reject() -> None:
     "--reason", default="check again", metavar="TEXT", help="Reason, kept in the history."
 )
 @json_option
-@local_or_remote("reviews:recheck_one", "remote_reviews:recheck_one")
+@local_or_remote("local.reviews:recheck_one", "remote.reviews:recheck_one")
 def recheck() -> None:
     """Run the whole pipeline again.
 
@@ -116,7 +116,7 @@ def _subject_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_subject_options
 @reason_option
 @json_option
-@local_or_remote("blocklist:add", "remote_blocks:add")
+@local_or_remote("local.blocklist:add", "remote.blocks:add")
 def add() -> None:
     """Block content, a source or a publisher.
 
@@ -128,7 +128,7 @@ def add() -> None:
 @_subject_options
 @reason_option
 @json_option
-@local_or_remote("blocklist:remove", "remote_blocks:remove")
+@local_or_remote("local.blocklist:remove", "remote.blocks:remove")
 def remove() -> None:
     """Remove a block.
 
@@ -138,7 +138,7 @@ def remove() -> None:
 
 @block.command("list")
 @json_option
-@local_or_remote("blocklist:list_all", "remote_blocks:list_all")
+@local_or_remote("local.blocklist:list_all", "remote.blocks:list_all")
 def list_blocks() -> None:
     """List all blocks, newest first."""
 
@@ -146,7 +146,7 @@ def list_blocks() -> None:
 @block.command()
 @_subject_options
 @json_option
-@local_or_remote("blocklist:check", "remote_blocks:check")
+@local_or_remote("local.blocklist:check", "remote.blocks:check")
 def check() -> None:
     """Tell whether something is blocked.
 

@@ -16,6 +16,7 @@ from vskill_platform.cli.local_or_remote import (
 from vskill_platform.errors import NotFound, RegistryError
 
 _CLI = "vskill_platform.cli"
+_TERMINAL = f"{_CLI}.output.terminal"
 _MAX_FILES = 40
 #: The verdict of a local scan with which nothing is sent.
 _BLOCK = "block"
@@ -74,7 +75,7 @@ def _from_ci(target: Any, options: PublishOptions) -> Any:
     if not has_ci_token():
         return target
     if not options.namespace:
-        load(f"{_CLI}.terminal:echo")(
+        load(f"{_TERMINAL}:echo")(
             "This CI job could sign in by itself, but no namespace is named; continuing without "
             "signing in. Use --namespace to publish as a trusted publisher.",
             err=True,
@@ -111,10 +112,10 @@ def _publish_remote(registry: Any, options: PublishOptions) -> None:
         if not options.as_json:
             _show_plan(packed, f"{registry.url} as {namespace}/{packed.name}", options)
             if not who["name"]:
-                load(f"{_CLI}.terminal:echo")(
+                load(f"{_TERMINAL}:echo")(
                     "You are not signed in, so the submission is anonymous.", err=True
                 )
-        bar = load(f"{_CLI}.transfer_bar:transfer_bar")
+        bar = load(f"{_CLI}.output.transfer_bar:transfer_bar")
         try:
             with bar("uploading", quiet=options.as_json) as on_progress:
                 answer = upload(
@@ -176,7 +177,7 @@ def _scan(packed: Any, folder: Path, options: PublishOptions) -> str:
         return str(one.result.verdict)
     findings = one.result.findings if one.result else ()
     _print_json(options, {"sent": False, "reason": reason, "findings": findings})
-    load(f"{_CLI}.terminal:echo")(
+    load(f"{_TERMINAL}:echo")(
         f"Nothing was sent: {reason}. Fix it, or send it anyway with --no-scan.", err=True
     )
     raise click.exceptions.Exit(1)
@@ -194,7 +195,7 @@ def _plan(packed: Any, namespace: str) -> dict[str, Any]:
 
 
 def _show_plan(packed: Any, where: str, options: PublishOptions) -> None:
-    echo = load(f"{_CLI}.terminal:echo")
+    echo = load(f"{_TERMINAL}:echo")
     count = load("vskill_platform.base.show_text:count_of")
     verb = "Would send" if options.dry_run else "Sending"
     what = count(len(packed.files), "file") if packed.files else packed.filename
@@ -212,7 +213,7 @@ def _follow(registry: Any, answer: Any, options: PublishOptions, folder: Path) -
     from vskill_platform.client.answers import check_shape  # noqa: PLC0415 - after --help
     from vskill_platform.client.shapes import SubmittedSet  # noqa: PLC0415 - as above
 
-    remote = f"{_CLI}.remote_submissions"
+    remote = f"{_CLI}.remote.submissions"
     watch, exit_code = load(f"{remote}:watch_one"), load(f"{remote}:exit_code")
     check_shape(answer, SubmittedSet)
     ended = [
@@ -225,20 +226,20 @@ def _follow(registry: Any, answer: Any, options: PublishOptions, folder: Path) -
         for one in ended:
             _show_end(registry, one, folder)
         for one in answer["skipped"]:
-            load(f"{_CLI}.terminal:echo")(f"not accepted: {one['path']}: {one['error']}", err=True)
+            load(f"{_TERMINAL}:echo")(f"not accepted: {one['path']}: {one['error']}", err=True)
     code: int = load(f"{remote}:worst")(exit_code(one["state"]) for one in ended)
     return code or int(bool(answer["skipped"]))
 
 
 def _show_end(registry: Any, found: Any, folder: Path) -> None:
     segment = load("vskill_platform.client.addresses:segment")
-    echo = load(f"{_CLI}.terminal:echo")
+    echo = load(f"{_TERMINAL}:echo")
     page = registry.page(f"/submissions/{segment(found['id'])}")
     slug = found["publishedSkillName"]
     if found["state"] == "PUBLISHED":
         echo(f"Published as {slug}: {registry.page(f'/skills/{slug}')}")
         return
-    show_scan = load(f"{_CLI}.show_scan_report:show_scan")
+    show_scan = load(f"{_CLI}.output.show_scan_report:show_scan")
     show_scan(found.get("scanResult"), found["skillName"], folder=folder)
     if found["state"] == "NEEDS_REVIEW":
         reason = found["reason"].removeprefix("needs review: ")
@@ -260,11 +261,11 @@ def _publish_local(options: PublishOptions) -> None:
             _scan(packed, folder, options)
     if not options.as_json:
         _show_plan(packed, "the database of this machine", options)
-    load(f"{_CLI}.submit:submit")(
+    load(f"{_CLI}.local.submit:submit")(
         source=str(options.path), path="", ref="", every=False, watch=True, as_json=options.as_json
     )
 
 
 def _print_json(options: PublishOptions, value: Any) -> None:
     if options.as_json:
-        load(f"{_CLI}.terminal:print_json")(value)
+        load(f"{_TERMINAL}:print_json")(value)

@@ -14,7 +14,7 @@ def reports() -> None:
 @click.argument("skill", metavar="SLUG[@VERSION]")
 @click.option("--reason", required=True, metavar="TEXT", help="The problem, and in which file.")
 @json_option
-@local_or_remote("local_reports:add", "remote_reports:add")
+@local_or_remote("local.reports:add", "remote.reports:add")
 def add() -> None:
     """Report a skill, or one version of it; no account is needed."""
 
@@ -24,7 +24,7 @@ def add() -> None:
               show_default=True, help="For reviewers: open ones, or all.")  # fmt: skip
 @click.option("--problems", is_flag=True, help="With `open`: those about the registry itself.")
 @json_option
-@local_or_remote("local_reports:list_all", "remote_reports:list_all")
+@local_or_remote("local.reports:list_all", "remote.reports:list_all")
 def list_reports() -> None:
     """List reports, newest first."""
 
@@ -33,6 +33,6 @@ def list_reports() -> None:
 @click.argument("report_id", metavar="ID")
 @click.option("--answer", required=True, metavar="TEXT", help="Its author sees it.")
 @json_option
-@local_or_remote("local_reports:close", "remote_reports:close")
+@local_or_remote("local.reports:close", "remote.reports:close")
 def close() -> None:
     """Close a report with an answer; for reviewers."""

@@ -69,7 +69,7 @@ def ci_token(*, namespace: str, as_json: bool, registry: str | None) -> None:
 
     `publish` gets one by itself. Use this for other commands, and for several in one job.
     """
-    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
+    from vskill_platform.cli.output.terminal import echo, print_json  # noqa: PLC0415 - after --help
     from vskill_platform.client.ci_token import sign_in_from_ci  # noqa: PLC0415 - as above
     from vskill_platform.client.credentials import resolve_registry  # noqa: PLC0415 - as above
     from vskill_platform.errors import ConfigError  # noqa: PLC0415 - as above
@@ -92,8 +92,8 @@ def show_all(registry: Any, *, namespace: str, as_json: bool) -> None:
 
 
 def show_publishers(answer: Any, *, namespace: str, as_json: bool) -> None:
-    from vskill_platform.cli.tables import show_table  # noqa: PLC0415 - after --help
-    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - as above
+    from vskill_platform.cli.output.tables import show_table  # noqa: PLC0415 - after --help
+    from vskill_platform.cli.output.terminal import echo, print_json  # noqa: PLC0415 - as above
 
     if as_json:
         print_json(answer)
@@ -125,7 +125,7 @@ def issuer_of(ci: str) -> str:
 
 
 def show_added(made: Any, *, as_json: bool) -> None:
-    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
+    from vskill_platform.cli.output.terminal import echo, print_json  # noqa: PLC0415 - after --help
 
     if as_json:
         print_json(made)
@@ -134,7 +134,7 @@ def show_added(made: Any, *, as_json: bool) -> None:
 
 
 def remove_one(registry: Any, *, publisher_id: str, as_json: bool) -> None:
-    from vskill_platform.cli.terminal import echo, print_json  # noqa: PLC0415 - after --help
+    from vskill_platform.cli.output.terminal import echo, print_json  # noqa: PLC0415 - after --help
     from vskill_platform.client.addresses import segment  # noqa: PLC0415 - as above
     from vskill_platform.client.registry import ANY_OBJECT  # noqa: PLC0415 - as above
 

@@ -29,7 +29,7 @@ reason_option = click.option(
 @click.option("--all", "every", is_flag=True, help="Submit every skill in the source.")
 @click.option("--watch", is_flag=True, help="Wait until it is published or rejected.")
 @json_option
-@local_or_remote("submit:submit", "remote_submissions:submit")
+@local_or_remote("local.submit:submit", "remote.submissions:submit")
 def submit() -> None:
     """Submit a skill, or all skills of a repo.
 
@@ -42,7 +42,7 @@ def submit() -> None:
 @_id
 @click.option("--watch", is_flag=True, help="Follow it until it is finished.")
 @json_option
-@local_or_remote("submissions:status", "remote_submissions:status")
+@local_or_remote("local.submissions:status", "remote.submissions:status")
 def status() -> None:
     """Show a submission, its history and findings."""
 
@@ -58,7 +58,7 @@ def status() -> None:
 @click.option("--after", help="Continue after this cursor (printed below a full page).")
 @click.option("--set", "set_id", metavar="ID", help="Only the submissions of this set.")
 @json_option
-@local_or_remote("submissions:list_submissions", "remote_submissions:list_submissions")
+@local_or_remote("local.submissions:list_submissions", "remote.submissions:list_submissions")
 def submissions() -> None:
     """List submissions, newest first."""
 
@@ -66,7 +66,7 @@ def submissions() -> None:
 @click.command()
 @_id
 @json_option
-@local_or_remote("retry_commands:retry", "remote_submissions:retry")
+@local_or_remote("local.retry_commands:retry", "remote.submissions:retry")
 def retry() -> None:
     """Retry a finished submission.
 
@@ -78,7 +78,7 @@ def retry() -> None:
 @_id
 @click.option("--reason", required=True, metavar="TEXT", help="Reason, kept in the history.")
 @json_option
-@local_or_remote("retry_commands:withdraw", "remote_submissions:withdraw")
+@local_or_remote("local.retry_commands:withdraw", "remote.submissions:withdraw")
 def withdraw() -> None:
     """Withdraw a submission; it can be submitted again."""
 
@@ -89,7 +89,7 @@ def withdraw() -> None:
 @click.option("--list", "is_list", is_flag=True, help="List the repositories that you follow.")
 @click.option("--stop", is_flag=True, help="Stop following it.")
 @json_option
-@local_or_remote("follow:follow", "remote_skills:follow")
+@local_or_remote("local.follow:follow", "remote.skills:follow")
 def follow() -> None:
     """Submit new commits and version tags of a repo automatically.
 
@@ -119,7 +119,7 @@ def follow() -> None:
     help="List this many at most.",
 )
 @json_option
-@local_or_remote("search:search", "remote_skills:search")
+@local_or_remote("local.search:search", "remote.skills:search")
 def search() -> None:
     """Search for published skills.
 
@@ -132,7 +132,7 @@ def search() -> None:
 @click.command()
 @_slug
 @json_option
-@local_or_remote("versions:versions", "remote_skills:versions")
+@local_or_remote("local.versions:versions", "remote.skills:versions")
 def versions() -> None:
     """List the versions of a skill.
 
@@ -145,7 +145,7 @@ def versions() -> None:
 @click.argument("old", metavar="[A]", required=False)
 @click.argument("new", metavar="[B]", required=False)
 @json_option
-@local_or_remote("versions:diff", "remote_skills:diff")
+@local_or_remote("local.versions:diff", "remote.skills:diff")
 def diff() -> None:
     """Show the changes between two versions.
 
@@ -159,7 +159,7 @@ def diff() -> None:
 @_version
 @reason_option
 @json_option
-@local_or_remote("versions:yank", "remote_skills:yank")
+@local_or_remote("local.versions:yank", "remote.skills:yank")
 def yank() -> None:
     """Yank a version.
 
@@ -172,7 +172,7 @@ def yank() -> None:
 @_version
 @reason_option
 @json_option
-@local_or_remote("versions:unyank", "remote_skills:unyank")
+@local_or_remote("local.versions:unyank", "remote.skills:unyank")
 def unyank() -> None:
     """Make a yanked version available again."""
 
@@ -182,7 +182,7 @@ def unyank() -> None:
 @click.argument("visibility", type=click.Choice(["public", "private"]))
 @reason_option
 @json_option
-@local_or_remote("versions:set_visibility", "remote_skills:set_visibility")
+@local_or_remote("local.versions:set_visibility", "remote.skills:set_visibility")
 def visibility() -> None:
     """Make a skill public, or private to its namespace."""
 
@@ -198,7 +198,7 @@ _one_version = click.option(
 @click.option("--message", required=True, metavar="TEXT", help="Shown to everybody who finds it.")
 @click.option("--use", default="", metavar="SLUG", help="The skill to use instead.")
 @json_option
-@local_or_remote("versions:deprecate", "remote_skills:deprecate")
+@local_or_remote("local.versions:deprecate", "remote.skills:deprecate")
 def deprecate() -> None:
     """Deprecate a skill or a version.
 
@@ -210,7 +210,7 @@ def deprecate() -> None:
 @_slug
 @_one_version
 @json_option
-@local_or_remote("versions:undeprecate", "remote_skills:undeprecate")
+@local_or_remote("local.versions:undeprecate", "remote.skills:undeprecate")
 def undeprecate() -> None:
     """End the deprecation of a skill or a version."""
 
@@ -223,7 +223,7 @@ def undeprecate() -> None:
 @click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
-@local_or_remote("delete_skill:delete", "remote_delete:delete")
+@local_or_remote("local.delete_skill:delete", "remote.delete:delete")
 def delete() -> None:
     """Delete a skill, a version or a namespace.
 
@@ -240,7 +240,7 @@ _why = click.option("--reason", default="", metavar="TEXT", help="Reason, kept i
 @click.argument("name")
 @_why
 @json_option
-@local_or_remote("transfers:rename", "remote_transfers:rename")
+@local_or_remote("local.transfers:rename", "remote.transfers:rename")
 def rename() -> None:
     """Give a skill another name in its namespace.
 
@@ -254,7 +254,7 @@ def rename() -> None:
 @click.option("--namespace", "is_namespace", is_flag=True, help="SUBJECT is a namespace.")
 @_why
 @json_option
-@local_or_remote("transfers:transfer", "remote_transfers:transfer")
+@local_or_remote("local.transfers:transfer", "remote.transfers:transfer")
 def transfer() -> None:
     """Transfer a skill to a namespace, or a namespace to a user.
 
@@ -266,7 +266,7 @@ def transfer() -> None:
 @click.option("--accept", metavar="ID", help="Accept this transfer.")
 @click.option("--end", metavar="ID", help="Decline it, or withdraw your own.")
 @json_option
-@local_or_remote("transfers:transfers", "remote_transfers:transfers")
+@local_or_remote("local.transfers:transfers", "remote.transfers:transfers")
 def transfers() -> None:
     """List, accept or end transfers."""
 
@@ -286,6 +286,6 @@ def discover(*, source: str, registry: str | None, **options: Any) -> None:
     """
     is_here = "://" not in source and Path(source).expanduser().exists()
     if names_registry(registry) and not is_here:
-        run_remote("remote_submissions:discover", registry, source=source, **options)
+        run_remote("remote.submissions:discover", registry, source=source, **options)
     else:
-        load("vskill_platform.cli.discover:discover")(source=source, **options)
+        load("vskill_platform.cli.local.discover:discover")(source=source, **options)

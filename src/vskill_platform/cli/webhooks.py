@@ -7,7 +7,7 @@ import click
 
 from vskill_platform.cli.local_or_remote import json_option, registry_option, run_remote
 
-_HERE = "remote_webhooks"
+_HERE = "remote.webhooks"
 _id = click.argument("webhook_id", metavar="ID")
 _SHAPES = click.Choice(["standard", "slack", "teams"])
 _CHANGES = (

@@ -8,8 +8,7 @@ from click import unstyle
 from click.testing import CliRunner
 
 from tests.cases import all_cases
-from vskill_platform.cli import tables
-from vskill_platform.cli.admin import ADMIN
+from vskill_platform.cli.admin.group import ADMIN
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.local_or_remote import (
     DATABASE_VARIABLE,
@@ -18,6 +17,7 @@ from vskill_platform.cli.local_or_remote import (
     find_registry,
 )
 from vskill_platform.cli.main import SECTIONS, cli
+from vskill_platform.cli.output import tables
 from vskill_platform.cli.short_help import SHORT_HELP
 from vskill_platform.client import credentials
 from vskill_platform.client.credentials import Target, remember_registry

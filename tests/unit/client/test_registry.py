@@ -11,7 +11,7 @@ import pytest
 
 from tests.cases import all_cases
 from tests.unit.client.conftest import Reply, ScriptedServer
-from vskill_platform.cli.remote_skills import versions
+from vskill_platform.cli.remote.skills import versions
 from vskill_platform.client import registry as registry_module
 from vskill_platform.client.addresses import checked_url, connect_hint, segment
 from vskill_platform.client.registry import Registry

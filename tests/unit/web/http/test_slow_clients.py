@@ -16,7 +16,7 @@ import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from vskill_platform.cli.serve import _Server
+from vskill_platform.cli.node.serve import _Server
 from vskill_platform.web.http import slow_clients
 from vskill_platform.web.http.slow_clients import (
     ConnectionQuota,

@@ -1,0 +1,247 @@
+"""`search`, `versions`, `diff`, `(un)yank`, `(un)deprecate` and `follow` on a registry."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from vskill_platform.cli.output.tables import Cell, show_table
+from vskill_platform.cli.output.terminal import Console, echo, echo_patch_line, escape, print_json
+from vskill_platform.cli.search_filters import FilterValue, check_search
+from vskill_platform.client.addresses import segment
+from vskill_platform.client.answers import add_page
+from vskill_platform.client.registry import Registry
+from vskill_platform.client.shapes import (
+    Diff,
+    FollowedRepos,
+    FoundSkills,
+    Version,
+    Versions,
+    Visibility,
+)
+from vskill_platform.errors import NotFound
+
+_SKILLS, _FOLLOWED = "/api/v1/skills", "/api/v1/followed-repos"
+_COLOURS = {"latest": "green", "yanked": "yellow", "blocked": "red", "taken down": "red"}
+LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def search(
+    registry: Registry, *, words: tuple[str, ...], limit: int, as_json: bool, **filters: FilterValue
+) -> None:
+    query = check_search(words, filters)
+    answer: FoundSkills = registry.get_json(
+        _SKILLS, FoundSkills, q=" ".join(words), limit=limit, **query
+    )
+    if as_json:
+        print_json(answer)
+        return
+    if not answer["skills"]:
+        echo("Nothing found.", err=True)
+        return
+    if instead := answer.get("searchedFor"):
+        echo(f"No exact match. Showing results for: {instead}", err=True)
+    show_table(
+        ("skill", "version", "trust", "description"),
+        [
+            (one["slug"],
+             (one["currentVersion"] or "yanked") + (" (deprecated)" * bool(one.get("deprecated"))),
+             Cell(f"{one['trustTier']} {one['trustScore']}"), one["description"])
+            for one in answer["skills"]
+        ],
+        keys=("skill", "version"),
+    )  # fmt: skip
+    total, shown = answer["pagination"]["total"], len(answer["skills"])
+    if total > shown:
+        echo(f"{shown} of {total}; use more words or --limit", err=True)
+
+
+def versions(registry: Registry, *, slug: str, as_json: bool) -> None:
+    path = f"{_SKILLS}/{segment(slug)}/versions"
+    answer: Versions = registry.get_json(path, Versions)
+    while cursor := answer.get("nextCursor"):
+        more = registry.get_json(path, Versions, cursor=cursor)
+        add_page(answer, more, "versions")
+    if as_json:
+        print_json(answer)
+    else:
+        show_versions(answer)
+
+
+def show_versions(answer: Versions) -> None:
+    show_table(
+        ("version", "", "published (UTC)", "digest", "changes", "reason"),
+        [
+            (
+                one["version"],
+                _standing(one),
+                one["createdAt"][:16].replace("T", " "),
+                one["contentHash"][:12],
+                one["diffSummary"],
+                one["reason"] or (f"approved by {one['approvedBy']}" if one["approvedBy"] else ""),
+            )
+            for one in answer["versions"]
+        ],
+        keys=("version", "digest"),
+    )
+
+
+def _standing(one: Version) -> Cell:
+    shown = show_standing(one["standing"])
+    if one.get("deprecated") and one["standing"] in {"latest", "offered"}:
+        return Cell(f"{shown}, deprecated", "yellow")
+    return Cell(shown, _COLOURS.get(one["standing"], ""))
+
+
+def show_standing(standing: str) -> str:
+    """Return the word of tables; the API says "offered" since its first release."""
+    return "available" if standing == "offered" else standing
+
+
+def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_json: bool) -> None:
+    path = f"{_SKILLS}/{segment(slug)}/versions"
+    if old is None or new is None:
+        old, new = _default_versions(registry.get_json(path, Versions), slug, old)
+    answer: Diff = registry.get_json(f"{path}/diff", Diff, **{"from": old, "to": new})
+    if as_json:
+        print_json(answer)
+        return
+    console = Console()
+    console.print(
+        f"[bold]{escape(slug)} {escape(answer['from'])} → {escape(answer['to'])}[/]: "
+        f"{escape(answer['diffSummary'])}",
+        highlight=False,
+    )
+    for line in answer["contentDiff"].split("\n")[:-1]:
+        echo_patch_line(line, colour=LINE_COLOURS.get(line[:1]), dim=line[:1] == " ")
+    if answer["gained"] is None:
+        console.print("Their capabilities are unknown: an older release published them.")
+    elif answer["gained"]:
+        console.print("[bold red]New capabilities:[/]")
+        for kind, values in answer["gained"].items():
+            console.print(f"  {escape(kind)}: {escape(', '.join(values))}", highlight=False)
+    else:
+        console.print("No new capabilities.")
+
+
+def _default_versions(listed: Versions, slug: str, old: str | None) -> tuple[str, str]:
+    """Return the latest version and, unless it is given, the one before."""
+    names = [one["version"] for one in listed["versions"]]
+    latest = next((one["version"] for one in listed["versions"] if one["standing"] == "latest"), "")
+    latest = latest or (names[0] if names else "")
+    before = names[names.index(latest) + 1 :] if latest else []
+    if not latest or not (old or before):
+        raise NotFound(f"{slug} has no two versions to compare")
+    return old or before[0], latest
+
+
+def yank(registry: Registry, *, slug: str, version: str, reason: str, as_json: bool) -> None:
+    _change(registry, "yank", slug, version, reason, as_json=as_json)
+
+
+def unyank(registry: Registry, *, slug: str, version: str, reason: str, as_json: bool) -> None:
+    _change(registry, "unyank", slug, version, reason, as_json=as_json)
+
+
+def _change(
+    registry: Registry, action: str, slug: str, version: str, reason: str, *, as_json: bool
+) -> None:
+    body = {"version": version, "reason": reason}
+    answer: Versions = registry.post_json(f"{_SKILLS}/{segment(slug)}/{action}", body, Versions)
+    if as_json:
+        print_json(answer)
+        return
+    latest = next((one["version"] for one in answer["versions"] if one["standing"] == "latest"), "")
+    then = f"The latest is {latest}." if latest else "No version can be installed by default."
+    echo(f"{slug} {version} is {'yanked' if action == 'yank' else 'available'}. {then}")
+
+
+def set_visibility(
+    registry: Registry, *, slug: str, visibility: str, reason: str, as_json: bool
+) -> None:
+    body = {"private": visibility == "private", "reason": reason}
+    answer: Visibility = registry.post_json(
+        f"{_SKILLS}/{segment(slug)}/visibility", body, Visibility
+    )
+    show_visibility(answer["slug"], is_private=answer["private"], as_json=as_json)
+
+
+def show_visibility(slug: str, *, is_private: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"slug": slug, "private": is_private})
+    else:
+        echo(f"{slug} is {'private' if is_private else 'public'} now.")
+
+
+def deprecate(
+    registry: Registry, *, slug: str, version: str | None, message: str, use: str, as_json: bool
+) -> None:
+    body = {"version": version, "message": message, "useInstead": use}
+    answer: Versions = registry.post_json(f"{_SKILLS}/{segment(slug)}/deprecate", body, Versions)
+    show_deprecation(answer, slug, version, is_on=True, as_json=as_json)
+
+
+def undeprecate(registry: Registry, *, slug: str, version: str | None, as_json: bool) -> None:
+    path = f"{_SKILLS}/{segment(slug)}/undeprecate"
+    answer: Versions = registry.post_json(path, {"version": version}, Versions)
+    show_deprecation(answer, slug, version, is_on=False, as_json=as_json)
+
+
+def show_deprecation(
+    answer: Any, slug: str, version: str | None, *, is_on: bool, as_json: bool
+) -> None:
+    if as_json:
+        print_json(answer)
+        return
+    what = f"{slug} {version}" if version else slug
+    echo(f"{what} is {'deprecated; it stays available' if is_on else 'no longer deprecated'}.")
+
+
+def follow(
+    registry: Registry, *, repo: str, ref: str, is_list: bool, stop: bool, as_json: bool
+) -> None:
+    check_follow_options(repo, ref=ref, is_list=is_list, stop=stop)
+    answer: FollowedRepos
+    if stop:
+        answer = registry.delete_json(_FOLLOWED, FollowedRepos, repoUrl=repo)
+    elif is_list:
+        answer = registry.get_json(_FOLLOWED, FollowedRepos, limit=100)
+        while cursor := answer.get("nextCursor"):
+            more = registry.get_json(_FOLLOWED, FollowedRepos, limit=100, cursor=cursor)
+            add_page(answer, more, "followed")
+    else:
+        body = {"repoUrl": repo, "branch": ref or None}
+        answer = registry.post_json(_FOLLOWED, body, FollowedRepos)
+    if as_json:
+        print_json(answer)
+        return
+    show_followed(
+        [
+            (one["slug"], one["repoUrl"], one["branch"] or "", one["status"], one["problem"])
+            for one in answer["followed"]
+        ]
+    )
+
+
+def check_follow_options(repo: str, *, ref: str, is_list: bool, stop: bool) -> None:
+    """Refuse options that contradict each other."""
+    if is_list and (repo or ref or stop):
+        raise click.UsageError("--list cannot be combined with a repo, --ref or --stop")
+    if not is_list and not repo:
+        raise click.UsageError("name a repo such as owner/repo, or use --list")
+    if stop and ref:
+        raise click.UsageError(
+            "--stop cannot be combined with --ref: it stops following every branch"
+        )
+
+
+def show_followed(rows: Sequence[tuple[str, str, str, str, str]]) -> None:
+    """Print what is followed: skill, repo, branch or tag, status and problem of each."""
+    if not rows:
+        echo("You follow no repository.", err=True)
+        return
+    shown = [
+        (slug or "(all, and new ones)", repo, ref or "commits and version tags", *rest)
+        for slug, repo, ref, *rest in rows
+    ]
+    show_table(("skill", "repo", "follows", "status", "problem"), shown, keys=("skill",))
