@@ -17,7 +17,7 @@ from tests.browser.registry import own_words
 from tests.clients.registry import Finished, Home, Registry, make_tree, npm_file, read_tree
 from tests.people import csrf_in
 from tests.repos import a_repo
-from vskill_platform.web.protocols.clawhub_fingerprint import locale_key
+from vskill_platform.web.protocols.clawhub.fingerprint import locale_key
 
 NEW, OLD = "clawhub", "clawhub-old"
 THEFT = """

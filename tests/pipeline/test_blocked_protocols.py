@@ -24,7 +24,7 @@ from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.user import Role
 from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.protocols.git_protocol import packet
+from vskill_platform.web.protocols.git.protocol import packet
 
 #: In a file of the skill; no page about a blocked skill may contain it.
 TEXT = "Sort the lilac envelopes."

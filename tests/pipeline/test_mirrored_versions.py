@@ -28,7 +28,7 @@ from vskill_platform.stores.db import commit
 from vskill_platform.stores.mirror_store import MirrorStatus, get_mirrored, write_mirrored
 from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.submission_store import get_submission
-from vskill_platform.web.protocols.git_repo_state import find_state
+from vskill_platform.web.protocols.git.repo_state import find_state
 
 _S = SubmissionState
 SLUG = "@hub_acme/demo"

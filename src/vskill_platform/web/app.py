@@ -32,8 +32,8 @@ from vskill_platform.web.http.search_index import warn_if_stale
 from vskill_platform.web.live.broadcast import Broadcast
 from vskill_platform.web.live.wait_for_end import wait_seconds
 from vskill_platform.web.openapi import api_router, describe_api
-from vskill_platform.web.protocols.clawhub_paths import ClawHubPaths
-from vskill_platform.web.protocols.git_repos import GitRepos
+from vskill_platform.web.protocols.clawhub.paths import ClawHubPaths
+from vskill_platform.web.protocols.git.repos import GitRepos
 from vskill_platform.web.protocols.listings import Listings
 from vskill_platform.web.registry.probes import CachedHealth, CachedReadiness
 from vskill_platform.web.routes import PAGES, PROTOCOLS

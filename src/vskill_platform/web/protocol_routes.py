@@ -6,21 +6,21 @@ from vskill_platform.web.people import github_sign_in
 from vskill_platform.web.protocols import (
     apm,
     claude_marketplace,
-    clawhub_install,
-    clawhub_manage,
-    clawhub_publish,
-    clawhub_scans,
-    clawhub_skills,
-    clawhub_uploads,
     discovery,
-    git_http,
-    mcp,
     scoped_paths,
     skills_find,
-    vskill,
-    vskill_streams,
-    vskill_submissions,
 )
+from vskill_platform.web.protocols.clawhub import install as clawhub_install
+from vskill_platform.web.protocols.clawhub import manage as clawhub_manage
+from vskill_platform.web.protocols.clawhub import publish as clawhub_publish
+from vskill_platform.web.protocols.clawhub import scans as clawhub_scans
+from vskill_platform.web.protocols.clawhub import skills as clawhub_skills
+from vskill_platform.web.protocols.clawhub import uploads as clawhub_uploads
+from vskill_platform.web.protocols.git import http as git_http
+from vskill_platform.web.protocols.mcp import messages as mcp
+from vskill_platform.web.protocols.vskill import requests as vskill
+from vskill_platform.web.protocols.vskill import streams as vskill_streams
+from vskill_platform.web.protocols.vskill import submissions as vskill_submissions
 from vskill_platform.web.registry import queue_health_api
 from vskill_platform.web.skills import search_api
 

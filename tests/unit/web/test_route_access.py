@@ -23,7 +23,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.web.http.problems import ERROR_CODE_HEADER
 from vskill_platform.web.http.visitor import SESSION_COOKIE, VISIT_COOKIE, csrf_token_for
-from vskill_platform.web.protocols import clawhub_manage
+from vskill_platform.web.protocols.clawhub import manage as clawhub_manage
 
 #: What the guard says to whom it does not let through.
 _REFUSALS = {"not_signed_in", "right_missing"}

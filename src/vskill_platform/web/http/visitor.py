@@ -44,7 +44,7 @@ _BEARER, _BASIC = "bearer", "basic"
 #: Starts the path of a client that cannot send headers: `/t/vsk_…/s/@acme/demo`.
 _TOKEN_PATH = "/t/"  # noqa: S105 - not a token
 #: The token in such a path, also in one that was put together with too many slashes; and the
-#: signature of a repository, see `web/protocols/git_http.py`.
+#: signature of a repository, see `web/protocols/git/http.py`.
 _SECRET_IN_PATH = re.compile(r"(^/+t/+|/git/+signed/+)[^/]+", re.IGNORECASE)
 #: A token anywhere else, for example where a user has pasted it. Names of skills are shorter.
 _TOKEN_IN_PATH = re.compile(rf"{TOKEN_PREFIX}\w{{20,}}", re.IGNORECASE)

@@ -13,7 +13,7 @@ from vskill_platform.publish.versions.find_version import find_version
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.protocols.discovery import describe, parse_reference
-from vskill_platform.web.protocols.git_http import git_url
+from vskill_platform.web.protocols.git.http import git_url
 from vskill_platform.web.protocols.listings import (
     answer_body,
     answer_list,

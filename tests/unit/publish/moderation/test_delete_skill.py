@@ -29,7 +29,7 @@ from vskill_platform.stores.scan_store import get_report, get_report_on
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.stores.version_store import get_archive, get_versions
-from vskill_platform.web.protocols.git_repo_state import find_state
+from vskill_platform.web.protocols.git.repo_state import find_state
 
 _S = SubmissionState
 SLUG, UPLOAD = "ada/notes/tidy", "@ada/tidy"

@@ -32,8 +32,9 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.stores.upload_store import count_staged
-from vskill_platform.web.protocols import clawhub_publish, clawhub_uploads
-from vskill_platform.web.protocols.clawhub_fingerprint import fingerprint
+from vskill_platform.web.protocols.clawhub import publish as clawhub_publish
+from vskill_platform.web.protocols.clawhub import uploads as clawhub_uploads
+from vskill_platform.web.protocols.clawhub.fingerprint import fingerprint
 
 SKILLS = "/api/v1/skills"
 TIDY = {"ownerHandle": "ada.notes"}

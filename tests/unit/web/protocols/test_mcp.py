@@ -18,8 +18,8 @@ from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.web.protocols import mcp_skills
-from vskill_platform.web.protocols.mcp import LEGACY, MODERN
+from vskill_platform.web.protocols.mcp import skills as mcp_skills
+from vskill_platform.web.protocols.mcp.messages import LEGACY, MODERN
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 MODERN_META = {"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN[0]}}

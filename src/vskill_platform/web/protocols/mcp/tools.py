@@ -26,7 +26,7 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.protocols.mcp_results import LIST_TTL_MS, complete
+from vskill_platform.web.protocols.mcp.results import LIST_TTL_MS, complete
 from vskill_platform.web.skills.client_names import path_of_uri, skill_uri
 from vskill_platform.web.skills.readme_page import public_address
 from vskill_platform.web.skills.slugs import find_skill

@@ -16,8 +16,8 @@ from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.api_types import MAX_REASON
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.protocols.clawhub_find import find_owned_skill
-from vskill_platform.web.protocols.clawhub_json import Object
+from vskill_platform.web.protocols.clawhub.find import find_owned_skill
+from vskill_platform.web.protocols.clawhub.shapes import Object
 from vskill_platform.web.skills.installs import count_installs
 
 #: Marks what a delete has yanked, so that an undelete leaves other yanked versions alone.

@@ -30,7 +30,7 @@ from vskill_platform.web.http.concurrency_quota import hold_until_answered
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.protocols.clawhub_json import Object
+from vskill_platform.web.protocols.clawhub.shapes import Object
 from vskill_platform.web.skills.readme_page import public_address
 
 #: The largest file that clients send.

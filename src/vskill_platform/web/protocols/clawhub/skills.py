@@ -20,14 +20,14 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.artifacts import artifact_path, send_artifact
-from vskill_platform.web.protocols.clawhub_find import (
+from vskill_platform.web.protocols.clawhub.find import (
     NoSkill,
     find_owned_skill,
     find_refused,
     owner_json,
 )
-from vskill_platform.web.protocols.clawhub_fingerprint import find_match
-from vskill_platform.web.protocols.clawhub_json import (
+from vskill_platform.web.protocols.clawhub.fingerprint import find_match
+from vskill_platform.web.protocols.clawhub.shapes import (
     LATEST,
     Object,
     listed_json,
@@ -36,7 +36,7 @@ from vskill_platform.web.protocols.clawhub_json import (
     skill_json,
     version_json,
 )
-from vskill_platform.web.protocols.clawhub_trust import (
+from vskill_platform.web.protocols.clawhub.trust import (
     assess_skill,
     assess_version,
     moderation_json,

@@ -25,7 +25,7 @@ from vskill_platform.web.http.api_types import offset_cursor, read_offset
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.protocols.mcp_results import LIST_TTL_MS, complete
+from vskill_platform.web.protocols.mcp.results import LIST_TTL_MS, complete
 from vskill_platform.web.skills.client_names import path_of_uri, skill_uri
 from vskill_platform.web.skills.installs import count_download
 from vskill_platform.web.skills.pull_through import find_or_mirror

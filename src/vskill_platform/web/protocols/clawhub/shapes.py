@@ -7,8 +7,8 @@ from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.install_store import get_installs
 from vskill_platform.web.http.requests import WebRequest
-from vskill_platform.web.protocols.clawhub_find import owner_json, page_url, reference
-from vskill_platform.web.protocols.clawhub_trust import assess_refused, millis, moderation_json
+from vskill_platform.web.protocols.clawhub.find import owner_json, page_url, reference
+from vskill_platform.web.protocols.clawhub.trust import assess_refused, millis, moderation_json
 from vskill_platform.web.skills.clawhub_names import split_slug
 
 Object = dict[str, Any]

@@ -3,7 +3,7 @@
 import pytest
 
 from vskill_platform.model.skill import SkillFile
-from vskill_platform.web.protocols.clawhub_fingerprint import (
+from vskill_platform.web.protocols.clawhub.fingerprint import (
     fingerprint,
     fingerprints_of,
     locale_key,

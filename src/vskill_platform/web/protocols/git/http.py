@@ -33,7 +33,7 @@ from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.protocols.git_protocol import (
+from vskill_platform.web.protocols.git.protocol import (
     GitCommand,
     advertise_abilities,
     list_matching_refs,
@@ -42,8 +42,8 @@ from vskill_platform.web.protocols.git_protocol import (
     parse_command,
     write_pack,
 )
-from vskill_platform.web.protocols.git_repo_state import RepoState, find_state
-from vskill_platform.web.protocols.git_repos import PACK, GitRepos
+from vskill_platform.web.protocols.git.repo_state import RepoState, find_state
+from vskill_platform.web.protocols.git.repos import PACK, GitRepos
 from vskill_platform.web.protocols.signed_urls import Signer, is_signed
 from vskill_platform.web.skills.downloads import Download, Loaded
 from vskill_platform.web.skills.installs import count_download

@@ -6,7 +6,7 @@ import pytest
 from litestar.types import Scope
 
 from tests.cases import all_cases
-from vskill_platform.web.protocols.clawhub_paths import is_clawhub
+from vskill_platform.web.protocols.clawhub.paths import is_clawhub
 
 NODE, VSKILL, CURL = "node", "vskill-cli", "curl/8.5.0"
 

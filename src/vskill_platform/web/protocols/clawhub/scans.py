@@ -13,11 +13,11 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
-from vskill_platform.web.protocols.clawhub_find import find_owned_skill
-from vskill_platform.web.protocols.clawhub_install import version_named
-from vskill_platform.web.protocols.clawhub_json import Object
-from vskill_platform.web.protocols.clawhub_skills import Owner, Tag
-from vskill_platform.web.protocols.clawhub_trust import assess_version, evidence_json, millis
+from vskill_platform.web.protocols.clawhub.find import find_owned_skill
+from vskill_platform.web.protocols.clawhub.install import version_named
+from vskill_platform.web.protocols.clawhub.shapes import Object
+from vskill_platform.web.protocols.clawhub.skills import Owner, Tag
+from vskill_platform.web.protocols.clawhub.trust import assess_version, evidence_json, millis
 from vskill_platform.web.skills.clawhub_names import split_slug
 
 _Text = Annotated[str, msgspec.Meta(max_length=300)]

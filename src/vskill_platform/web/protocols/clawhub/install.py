@@ -20,7 +20,7 @@ from vskill_platform.publish.versions.find_version import find_version
 from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
-from vskill_platform.web.protocols.clawhub_find import (
+from vskill_platform.web.protocols.clawhub.find import (
     SKILL_NOT_FOUND,
     AmbiguousName,
     NoSkill,
@@ -29,9 +29,9 @@ from vskill_platform.web.protocols.clawhub_find import (
     find_refused,
     page_url,
 )
-from vskill_platform.web.protocols.clawhub_json import Object
-from vskill_platform.web.protocols.clawhub_skills import Owner, Tag, chosen_version
-from vskill_platform.web.protocols.clawhub_trust import (
+from vskill_platform.web.protocols.clawhub.shapes import Object
+from vskill_platform.web.protocols.clawhub.skills import Owner, Tag, chosen_version
+from vskill_platform.web.protocols.clawhub.trust import (
     Assessment,
     assess_refused,
     assess_skill,

@@ -40,11 +40,11 @@ from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.protocols.clawhub_find import NoSkill, find_owned_skill
-from vskill_platform.web.protocols.clawhub_fingerprint import find_match, fingerprint
-from vskill_platform.web.protocols.clawhub_json import Object
-from vskill_platform.web.protocols.clawhub_trust import assess_refused, millis
-from vskill_platform.web.protocols.clawhub_uploads import (
+from vskill_platform.web.protocols.clawhub.find import NoSkill, find_owned_skill
+from vskill_platform.web.protocols.clawhub.fingerprint import find_match, fingerprint
+from vskill_platform.web.protocols.clawhub.shapes import Object
+from vskill_platform.web.protocols.clawhub.trust import assess_refused, millis
+from vskill_platform.web.protocols.clawhub.uploads import (
     PublishedFile,
     sha256_of,
     signed_in_publisher,

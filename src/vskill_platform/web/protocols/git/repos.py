@@ -29,7 +29,7 @@ from vskill_platform.publish.versions.git_objects import GitObject, PackWriter, 
 from vskill_platform.runtime.cache_folder import cache_path
 from vskill_platform.settings import Settings
 from vskill_platform.stores.version_store import get_archive
-from vskill_platform.web.protocols.git_repo_state import BRANCH, RepoState, digest_of, find_state
+from vskill_platform.web.protocols.git.repo_state import BRANCH, RepoState, digest_of, find_state
 
 log = get_logger(__name__)
 

@@ -10,7 +10,7 @@ from typing import IO
 import msgspec
 
 from vskill_platform.errors import InvalidInput
-from vskill_platform.web.protocols.git_repo_state import BRANCH, RepoState
+from vskill_platform.web.protocols.git.repo_state import BRANCH, RepoState
 
 _FLUSH, _DELIMITER, _RESPONSE_END = 0, 1, 2
 _HEADER = 4

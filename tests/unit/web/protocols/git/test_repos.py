@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.settings import Settings
-from vskill_platform.web.protocols.git_repos import PACK, _prune, _rename, cache_folder
+from vskill_platform.web.protocols.git.repos import PACK, _prune, _rename, cache_folder
 
 LONG_AGO = 1_000_000_000
 

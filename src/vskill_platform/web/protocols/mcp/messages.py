@@ -25,8 +25,9 @@ from vskill_platform.web.http.problem_kinds import kind_of
 from vskill_platform.web.http.problems import RETRY_AFTER_SECONDS
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
-from vskill_platform.web.protocols import mcp_skills, mcp_tools
-from vskill_platform.web.protocols.mcp_results import LIST_TTL_MS, complete
+from vskill_platform.web.protocols.mcp import skills as mcp_skills
+from vskill_platform.web.protocols.mcp import tools as mcp_tools
+from vskill_platform.web.protocols.mcp.results import LIST_TTL_MS, complete
 
 log = get_logger(__name__)
 

@@ -33,7 +33,7 @@ from vskill_platform.web.live.events import (
     pace,
     queue_topics,
 )
-from vskill_platform.web.protocols.vskill_changes import (
+from vskill_platform.web.protocols.vskill.changes import (
     Changes,
     Message,
     Position,

@@ -17,8 +17,8 @@ from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.stores.db import get_now
-from vskill_platform.web.protocols.git_protocol import packet
-from vskill_platform.web.protocols.git_repos import PACK, cache_folder
+from vskill_platform.web.protocols.git.protocol import packet
+from vskill_platform.web.protocols.git.repos import PACK, cache_folder
 from vskill_platform.web.skills.client_names import market_name, plugin_name
 
 SLUG = "@acme/demo"
