@@ -80,29 +80,28 @@ REJECTED_PHRASES = (
     "shelf",
 )
 _REJECTED = re.compile(rf"\b(?:{'|'.join(REJECTED_PHRASES)})\b", re.IGNORECASE)
-#: Everything that a user reads: documents, pages, their scripts, and commands.
+#: Everything that a user reads: documents, pages, their scripts, emails, reports, and commands.
 READ_BY_USERS = [
     *WRITTEN,
-    *sorted((ROOT / "src/vskill_platform/web/templates").rglob("*.html")),
+    *sorted((ROOT / "src").rglob("*.html")),
+    *sorted((ROOT / "src/vskill_platform/events/templates").glob("*.txt")),
     *sorted((ROOT / "src/vskill_platform/web/static").glob("*.js")),
-    *sorted((ROOT / "src/vskill_platform/cli").glob("*.py")),
+    *sorted((ROOT / "src/vskill_platform/cli").rglob("*.py")),
 ]
-#: Packages with messages that users read: errors, reasons, notes, fixes.
+#: Modules with messages that users read: errors, reasons, notes, fixes.
 WITH_MESSAGES = [
-    *(ROOT / "src/vskill_platform" / name for name in ("errors.py", "settings.py")),
-    *(
-        path
-        for name in ("access", "cron", "fetch", "intake", "model", "publish", "queue", "stores")
-        for path in sorted((ROOT / "src/vskill_platform" / name).rglob("*.py"))
-    ),
+    path
+    for path in SOURCES
+    # The scanner's vocabulary has the words that skills use.
+    if not {"languages", "facts", "collect"} & set(path.parts)
 ]
 #: Rejected in messages only: documents may use these words with their usual meaning.
 _REJECTED_IN_MESSAGES = re.compile(
     rf"\b(?:{'|'.join(REJECTED_PHRASES)}|a person|revived?|mend|stood still|moved on)\b",
     re.IGNORECASE,
 )
-#: The name of a command and of its events, which stays.
-_NAMES_IN_MESSAGES = {"revive", "dead-letters revive"}
+#: An old name of a command, of events in stored histories, and of a path of the API.
+_NAMES_IN_MESSAGES = {"revive", "/api/v1/queue/dead-letters/{message_id:int}/revive"}
 _LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 _ANCHOR = re.compile(r"\]\(([^)#]*)#([^)]+)\)")
 #: A path with at least one folder, which is below the root, the package or the unit tests.

@@ -107,7 +107,7 @@ def test_a_namespace_gets_owners_and_members(platform: Platform) -> None:
 
     assert last.out == "team: owned by ben; members: ben.\n"
     assert (listed["name"], listed["owners"], listed["members"]) == ("team", ["ben"], ["ben"])
-    assert left.out == "@local: nobody owns it; members: none.\n"
+    assert left.out == "@local: no owners; members: none.\n"
     assert own.out == "@ada: owned by its user only; members: none.\n"
     assert gone.out == "team: deleted; add an owner to open it again; members: ben.\n"
     assert "team (deleted)" in platform.run("namespaces", "list").out

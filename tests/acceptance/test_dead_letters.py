@@ -58,16 +58,16 @@ def test_a_source_that_never_answers_is_dead_letter_after_its_retries(
 
 
 @pytest.mark.slow
-def test_a_revived_letter_is_tried_again_from_the_start(platform: Platform, url: str) -> None:
+def test_a_requeued_letter_is_tried_again_from_the_start(platform: Platform, url: str) -> None:
     platform.run("submit", url, "--watch")
     (letter,) = _letters(platform)
     platform.end_everything()
 
-    revived = platform.run("dead-letters", "requeue", str(letter["id"]))
+    requeued = platform.run("dead-letters", "requeue", str(letter["id"]))
     platform.start("work")  # a new one, that does not leave the host alone yet
     platform.run("status", str(letter["submission"]), "--watch")
 
-    assert revived.out == f"Requeued: {letter['submission']}\n"
+    assert requeued.out == f"Requeued: {letter['submission']}\n"
     status = platform.status(str(letter["submission"]))
     assert status.submission.reason.startswith("failed after 2 attempts: the host 127.0.0.1")
     assert status.steps.count("retry RECEIVED") == 2

@@ -38,7 +38,7 @@ async def test_an_operator_tries_the_judge_on_a_folder(
     done = await asyncio.to_thread(platform.run, "judge", skill, **setup)
 
     assert done.code == 0
-    assert "review, 95% sure" in done.out
+    assert "review, confidence 95%" in done.out
     assert "0.002 (1,000 in, 100 out tokens)" in done.out
     assert "review (tier 1 alone: pass)" in done.out
     assert "SKILL.md:6 The judge has doubts: It never says where. JUDGE-002" in done.out
@@ -116,4 +116,4 @@ async def test_a_submitted_skill_is_judged_and_its_status_says_so(
     shown = await asyncio.to_thread(platform.run, "status", submission_id)
 
     assert "NEEDS_REVIEW" in shown.out
-    assert "m-1: review (95% sure): It tidies notes. Cost 0." in shown.out
+    assert "m-1: review (confidence 95%): It tidies notes. Cost 0." in shown.out

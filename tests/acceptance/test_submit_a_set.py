@@ -157,7 +157,7 @@ def test_uploaded_files_need_not_stay_where_they_were(
     platform.run("work", "--drain")
 
     assert submitted.out.startswith("Submitted: sub_")
-    assert "number 1 in the queue" in submitted.out
+    assert "position 1 in the queue" in submitted.out
     listed = msgspec.json.decode(platform.run("list", "--json").out)["submissions"]
     assert [item["state"] for item in listed] == [SubmissionState.PUBLISHED]
     assert listed[0]["slug"] == "@local/word-count"

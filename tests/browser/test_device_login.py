@@ -36,7 +36,7 @@ def test_a_program_is_signed_in_by_a_user_who_signs_in_first(
     ben.get_by_label("Name").fill("cyd")
     ben.get_by_label("Password").fill(PASSWORD)
     ben.get_by_role("button", name="Sign in").click()
-    expect(ben.locator("main")).to_contain_text("asks for access to your account cyd")
+    expect(ben.locator("main")).to_contain_text("is asking for access to your account cyd")
     expect(ben.locator("main")).to_contain_text(code)
     ben.get_by_role("button", name="Approve").click()
 

@@ -158,7 +158,7 @@ async def test_background_messages_are_counted_apart_in_every_state(
     assert await engine.queue.count_group(BACKGROUND) == 1
 
 
-async def test_a_background_message_is_buried_and_revived_in_its_line(engine: Engine) -> None:
+async def test_a_background_message_is_buried_and_requeued_in_its_line(engine: Engine) -> None:
     await send_background(engine, b"a")
     (delivery,) = await receive_background(engine)
     await engine.commit([Bury(delivery, "broken")])
@@ -166,10 +166,10 @@ async def test_a_background_message_is_buried_and_revived_in_its_line(engine: En
     await engine.commit([Requeue(delivery.message_id)])
 
     assert await engine.queue.receive(10, lease=LEASE) == []
-    (revived,) = await receive_background(engine)
+    (requeued,) = await receive_background(engine)
 
     assert (buried.dead, buried.background) == (1, BackgroundStats())
-    assert (revived.body, revived.attempt) == (b"a", 1)
+    assert (requeued.body, requeued.attempt) == (b"a", 1)
 
 
 async def test_a_submission_is_not_told_to_wait_for_the_background(

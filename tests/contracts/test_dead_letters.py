@@ -1,4 +1,4 @@
-"""Dead letters: kept with their reason, revived or dropped by an operator."""
+"""Dead letters: kept with their reason, requeued or dropped by an operator."""
 
 from datetime import timedelta
 
@@ -77,7 +77,7 @@ async def test_a_page_of_dead_letters_holds_at_least_one(engine: Engine, limit: 
         await engine.queue.dead_letters(limit=limit)
 
 
-async def test_a_revived_message_is_a_new_one_with_all_its_attempts_before_it(
+async def test_a_requeued_message_is_a_new_one_with_all_its_attempts_before_it(
     engine: Engine,
 ) -> None:
     (dead,) = await buried(engine, Send(b"job", key="sub:1"))

@@ -132,15 +132,15 @@ async def test_many_retries_of_one_group_take_turns_with_new_messages(engine: En
     assert "b1" in await receive_in_turn(engine, 2)
 
 
-async def test_a_revived_dead_letter_is_of_its_old_group(engine: Engine) -> None:
+async def test_a_requeued_dead_letter_is_of_its_old_group(engine: Engine) -> None:
     await engine.commit(of("ada", "a1", resource="git.example"))
     dead = await receive_one(engine)
     await engine.commit([Bury(dead, "broken")])
     await engine.commit([Requeue(dead.message_id)])
 
-    revived = await receive_one(engine)
+    requeued = await receive_one(engine)
 
-    assert (revived.group, revived.resource) == ("ada", "git.example")
+    assert (requeued.group, requeued.resource) == ("ada", "git.example")
 
 
 async def test_a_message_for_a_busy_resource_is_skipped_and_keeps_its_position(

@@ -157,7 +157,7 @@ async def test_a_waiting_receive_that_is_cancelled_takes_no_message_with_it(
     assert await receive_bodies(engine) == [b"job"]
 
 
-async def test_a_revived_message_wakes_the_receive_that_waits(engine: Engine) -> None:
+async def test_a_requeued_message_wakes_the_receive_that_waits(engine: Engine) -> None:
     await engine.commit([Send(b"job")])
     delivery = await receive_one(engine)
     await engine.commit([Bury(delivery, "broken")])

@@ -73,7 +73,7 @@ def login(
     with Registry(address, text) as registry:
         who: Account = registry.get_json(_ACCOUNT, Account)
     if not who["name"]:
-        raise NotSignedIn(f"{address} does not know this token")
+        raise NotSignedIn(f"{address} does not accept this token")
     place = remember_registry(chosen, address, text)
     if as_json:
         print_json({"registry": chosen, "url": address, "tokenPlace": place, **who})

@@ -47,8 +47,8 @@ def _ask_github(audience: str, environ: Mapping[str, str]) -> str:
     url, secret = environ.get(_GITHUB_URL, ""), environ.get(_GITHUB_TOKEN, "")
     if not url or not secret:
         raise ConfigError(
-            f"this is not a CI job that can prove what it is: set {TOKEN_VARIABLE}, or allow the "
-            f"job to get a token (GitHub: `permissions: id-token: write`; GitLab: `id_tokens` with "
+            f"no identity token for a CI job: set {TOKEN_VARIABLE}, or allow the job to get one "
+            f"(GitHub: `permissions: id-token: write`; GitLab: `id_tokens` with "
             f"{ID_TOKEN_VARIABLE})"
         )
     parts = urlsplit(url)

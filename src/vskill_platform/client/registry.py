@@ -174,7 +174,7 @@ class Registry:
         return content
 
     def page(self, path: str) -> str:
-        """Return the address of a page of this registry, for a person to open."""
+        """Return the URL of a page of this registry, to be opened in a browser."""
         return self.url + path
 
     def _json(self, method: str, path: str, kind: Any, **options: Any) -> Any:

@@ -12,7 +12,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 def end_of_prefix(prefix: str) -> str | None:
-    """Return the first key after all that start with *prefix*; None if there is no end."""
+    """Return the first key after all that start with *prefix*; None if no key can follow them."""
     stem = prefix.rstrip(_LAST_CODE_POINT)
     if not stem:
         return None

@@ -21,7 +21,7 @@ async def requeue_dead_letter(message_id: int, *, actor: str) -> Submission | No
     if not is_submission_message(letter.body):
         if message := read_background(letter.body):
             operations += await forget_failure(message)
-        audit = write_audit("dead-letters revive", _name(letter), actor=actor, reason="")
+        audit = write_audit("dead-letters requeue", _name(letter), actor=actor, reason="")
         await _act(message_id, [*operations, audit])
         return None
     stored = await get_submission(read_message(letter.body).submission_id)
@@ -31,7 +31,7 @@ async def requeue_dead_letter(message_id: int, *, actor: str) -> Submission | No
         submission, event = reopen(stored.record, cause, now=get_now())
         operations += write_submission(submission, [event], expected=stored.revision)
     subject = submission.id if submission else str(message_id)
-    operations.append(write_audit("dead-letters revive", subject, actor=actor, reason=""))
+    operations.append(write_audit("dead-letters requeue", subject, actor=actor, reason=""))
     await _act(message_id, operations)
     return submission
 

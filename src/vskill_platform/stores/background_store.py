@@ -41,7 +41,7 @@ class SimilarityMessage(msgspec.Struct, frozen=True, tag="index_similarity"):
 BackgroundMessage: TypeAlias = RescanMessage | SimilarityMessage
 _decoder: msgspec.json.Decoder[BackgroundMessage] = msgspec.json.Decoder(BackgroundMessage)
 #: The cron job that sends each kind. Names are stored with their runs, so they stay.
-JOB_OF = {RescanMessage: "rescan", SimilarityMessage: "index-likenesses"}
+JOB_OF = {RescanMessage: "rescan", SimilarityMessage: "index-similarity"}
 
 
 class BackgroundFailure(Reasoned, Record, frozen=True, kw_only=True):

@@ -153,7 +153,7 @@ PAGES = [Route(*row) for row in (
     ("POST", "/admin/queue/resume", OPERATE, manage_queue.resume_form),
     ("POST", "/admin/queue/requeue-all", OPERATE, manage_queue.requeue_all_form),
     ("POST", "/admin/queue/requeue/{submission_id:str}", OPERATE, manage_queue.requeue_form),
-    ("POST", "/admin/dead-letters/{message_id:int}/revive", OPERATE, manage_queue.requeue_letter_form),
+    ("POST", "/admin/dead-letters/{message_id:int}/requeue", OPERATE, manage_queue.requeue_letter_form),
     ("POST", "/admin/dead-letters/{message_id:int}/drop", OPERATE, manage_queue.drop_form),
     ("GET", "/admin/blocklist", BLOCK, blocklist.blocklist_page),
     ("POST", "/admin/blocklist/add", BLOCK, blocklist.block_form),

@@ -1,4 +1,4 @@
-"""Dead letters: revived with their submission, or dropped without it."""
+"""Dead letters: requeued with their submission, or dropped without it."""
 
 import pytest
 
@@ -27,15 +27,15 @@ async def a_dead_letter(env: WorkerEnv, clock: ManualClock) -> tuple[int, str]:
     return letter.message_id, submission.id
 
 
-async def test_a_revived_letter_opens_its_submission_again(
+async def test_a_requeued_letter_opens_its_submission_again(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
     letter, submission_id = await a_dead_letter(bound, clock)
 
-    revived = await requeue_dead_letter(letter, actor="cyd")
+    requeued = await requeue_dead_letter(letter, actor="cyd")
 
-    assert revived
-    assert (revived.state, revived.attempts) == (SubmissionState.RECEIVED, 0)
+    assert requeued
+    assert (requeued.state, requeued.attempts) == (SubmissionState.RECEIVED, 0)
     (delivery,) = await bound.engine.queue.receive(1, lease=bound.settings.lease)
     assert (delivery.key, delivery.attempt) == (submission_id, 1)
     assert (await get_history(submission_id))[-1].actor == "cyd"
@@ -62,7 +62,7 @@ async def test_an_unknown_letter_is_not_found(bound: WorkerEnv) -> None:
         await drop_dead_letter(7, actor="cyd")
 
 
-async def test_a_letter_whose_submission_is_gone_can_be_revived(bound: WorkerEnv) -> None:
+async def test_a_letter_whose_submission_is_gone_can_be_requeued(bound: WorkerEnv) -> None:
     send: Send = queue_submission(a_submission(submission_id="sub_gone"))
     await bound.engine.commit([send])
     (delivery,) = await bound.engine.queue.receive(1, lease=bound.settings.lease)

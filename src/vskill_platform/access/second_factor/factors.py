@@ -171,7 +171,7 @@ def without_factor(user: User, stored: Stored[SecondFactor]) -> Operation:
 
 def _check_may_do_without(user: User) -> None:
     if get_settings().second_factor == "staff" and user.role in STAFF:
-        raise NotAllowed("your role needs a second factor here")
+        raise NotAllowed("your role requires a second factor")
 
 
 async def _find(name: str) -> Stored[SecondFactor]:

@@ -17,8 +17,8 @@ _FILTERS = {"actor": "actor", "action": "action", "target": "target", "start": "
 @click.option("--actor", default="", help="Only entries of this user.")
 @click.option("--action", default="", help="Only this action, or all that begin with this word.")
 @click.option("--target", default="", help="Only targets that contain this text.")
-@click.option("--from", "start", default="", help="Only from this date or time (UTC) on.")
-@click.option("--to", "end", default="", help="Only until this date (included) or time (UTC).")
+@click.option("--from", "start", default="", help="Only entries since this date or time (UTC).")
+@click.option("--to", "end", default="", help="Only entries up to this date (inclusive) or time.")
 @click.option(
     "--limit",
     default=20,
@@ -41,9 +41,9 @@ def audit(*, limit: int, after: str | None, as_json: bool, **filters: str) -> No
     if page.records:
         _show(page.records)
     elif page.cursor:
-        echo("No entry found so far.")
+        echo("No matching entries so far.")
     else:
-        echo("No entry matches." if any(filters.values()) else "The audit log is empty.")
+        echo("No entries match." if any(filters.values()) else "The audit log is empty.")
     if page.cursor:
         options = [
             f"--{name} {shlex.quote(filters[key])}"

@@ -41,8 +41,8 @@ def copy(*, source: str, target: str, as_json: bool) -> None:
         f"Copied {done.records:,} records, {done.messages:,} messages and {done.dead_letters:,} "
         f"dead letters to {show_url(place)}.",
         f"Both have {done.digest}.",
-        "The copy is of the moment at which it began. The search index is rebuilt at the next "
-        "start.",
+        "The copy has the state from when it was started. The search index is rebuilt at the "
+        "next start.",
     )
     check_archives(settings, database_url=place)
 

@@ -99,7 +99,7 @@ def _owned(namespace: Namespace) -> str:
     if namespace.deleted:
         return "deleted; add an owner to open it again"
     if not namespace.is_owned:
-        return "nobody owns it"
+        return "no owners"
     if not namespace.owners and not namespace.name.startswith("@"):
-        return "nobody owns it, and it stays closed; add an owner"
+        return "no owners, and closed until you add one"
     return f"owned by {', '.join(namespace.owners) or 'its user only'}"

@@ -53,7 +53,7 @@ _reason = click.option("--reason", required=True, help="Why; recorded with the v
 _base = click.option(
     "--base",
     type=click.IntRange(0),
-    help="Refuse unless this version is the newest, because you edited that one.",
+    help="The version you edited; refused if there is a newer one.",
 )
 
 
@@ -107,7 +107,7 @@ def _head(
     settings: Settings, version: PolicyVersion | None, digest: str, *, is_current: bool
 ) -> str:
     if is_current and settings.policy:
-        return f"{settings.policy} is in force, {digest or 'and changes nothing'}."
+        return f"{settings.policy} is active, {digest or 'and changes nothing'}."
     if version is None:
         return "No policy is set (VSKILL_POLICY is empty), and none is saved."
     words = f"Version {version.number} was saved by {version.author}"

@@ -52,7 +52,7 @@ class Rescanned(msgspec.Struct, frozen=True, kw_only=True):
 @click.option(
     "--report",
     is_flag=True,
-    help="Check only skills that were not checked by the current rules and policy yet.",
+    help="Check only skills not yet checked with the current rules and policy.",
 )
 @click.option(
     "--apply",

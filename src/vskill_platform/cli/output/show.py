@@ -69,7 +69,7 @@ def _place_in_queue(position: int | None) -> str:
         return ""
     if position > MAX_POSITION:
         return f", more than {MAX_POSITION:,} are ahead of it in the queue"
-    return f", number {position} in the queue"
+    return f", position {position} in the queue"
 
 
 def show_result(result: SubmitResult, submission: Submission) -> None:
@@ -147,8 +147,8 @@ def show_failures(console: Console, failures: tuple[Finding, ...]) -> None:
 def judge_line(judgement: Judgement) -> str:
     """Return the judge's opinion and its cost in one line."""
     again = ", cached" if judgement.is_cached else ""
-    sure = f"{judgement.opinion} ({judgement.confidence:.0%} sure{again})"
-    return f"{judgement.model}: {sure}: {judgement.summary} Cost {judgement.cost:g}."
+    opinion = f"{judgement.opinion} (confidence {judgement.confidence:.0%}{again})"
+    return f"{judgement.model}: {opinion}: {judgement.summary} Cost {judgement.cost:g}."
 
 
 def show_history(console: Console, history: list[StateEvent]) -> None:

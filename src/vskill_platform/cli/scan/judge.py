@@ -102,7 +102,7 @@ def _show(trial: _Trial) -> None:
         ),
         "model": f"{judgement.model} (answered by {judgement.answered_by or 'an unnamed model'})",
         "prompt": judgement.prompt,
-        "judge": f"{judgement.opinion}, {judgement.confidence:.0%} sure",
+        "judge": f"{judgement.opinion}, confidence {judgement.confidence:.0%}",
         "summary": judgement.summary,
         "cost": f"{judgement.cost:g} ({tokens} tokens) in {judgement.duration_seconds:.1f} s",
         "not shown": ", ".join(judgement.unseen) or "-",

@@ -81,7 +81,7 @@ _ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     *((kind, _IS_READ_ONLY) for kind in READ_ONLY),
     (
         asyncpg.TargetServerAttributeNotMatched,
-        "no server of the database URL is as target_session_attrs asks",
+        "no server in the database URL matches target_session_attrs",
     ),
     (asyncpg.QueryCanceledError, "the database took too long"),
     (asyncpg.LockNotAvailableError, "another transaction holds a lock for too long"),

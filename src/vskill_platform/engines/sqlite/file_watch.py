@@ -113,7 +113,7 @@ def check_log(path: Path) -> None:
         if monotonic() > give_up_at:  # it is not being opened or closed right now
             raise EngineError(
                 f"{path}: {shared.name} was deleted while the database was in use. Stop everything "
-                "that runs on this database, then start it again; nothing is lost by that."
+                "that runs on this database, then start it again. Nothing is lost."
             )
         sleep(0.01)
 
@@ -169,7 +169,7 @@ def _is_same(file: Path, known: tuple[int, int]) -> bool:
 def _say_replaced(path: Path, replaced: list[str]) -> str:
     what_to_do = "stop every process on it and restore a backup"
     if replaced == [_index_of(path).name]:  # SQLite creates it again from the log
-        what_to_do = "stop every process on it and start again, by which nothing is lost"
+        what_to_do = "stop every process on it and start again; nothing is lost"
     return (
         f"{path}: {' and '.join(replaced)} was deleted or replaced while the database was in use. "
         f"Nothing is read or written. Put the file back, or {what_to_do}."

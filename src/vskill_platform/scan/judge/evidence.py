@@ -146,7 +146,7 @@ def _most_needed(facts: list[LocatedFact], files: list[ScanFile]) -> list[Locate
 
 
 def clean(text: str) -> str:
-    """Escape invisible characters: the judge sees nothing that a person cannot see."""
+    """Escape invisible characters: the judge sees nothing that a reader cannot see."""
     return _NOT_PLAIN.sub(_spell, text)
 
 

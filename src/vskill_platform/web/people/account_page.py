@@ -247,7 +247,7 @@ def browser_name(user_agent: str) -> str:
 async def check_strong_session(request: WebRequest) -> None:
     """Raise if the user has a second factor and this session began without it.
 
-    Otherwise whoever has an old session and the password could replace the second factor.
+    Otherwise an attacker with an old session and the password could replace the second factor.
     """
     visitor = visitor_of(request)
     if not visitor.has_second_factor and await get_second_factor(signed_in_user(request).name):

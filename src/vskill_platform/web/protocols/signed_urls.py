@@ -1,8 +1,8 @@
 """Short-lived signed URLs, for clients that cannot send a token.
 
-Whoever may see a private skill gets URLs of its files that work for 10 to 20 minutes. They name one
-version, so a leaked URL gives access to nothing else, and they contain no token. Times are rounded,
-so that the URLs in a list, and with them its ETag, change only every 10 minutes.
+Visitors who may see a private skill get URLs of its files that work for 10 to 20 minutes. A URL is
+for one version, so a leaked one gives access to nothing else, and it contains no token. Times are
+rounded, so that the URLs in a list, and with them its ETag, change only every 10 minutes.
 """
 
 import hashlib

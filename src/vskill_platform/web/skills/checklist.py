@@ -59,9 +59,9 @@ def checklist(
     return (
         _scanned(evidence),
         *([_judged(evidence)] if has_judge or evidence.agreement else []),
-        Check("good", f"Reviewed by a person: {evidence.approved_by}")
+        Check("good", f"Approved by a reviewer: {evidence.approved_by}")
         if evidence.is_reviewed
-        else Check("", "Not reviewed by a person"),
+        else Check("", "Not approved by a reviewer"),
         _mirrored(mirrored) if mirrored else _source(health),
         *([Check("good", "Source commit is known")] if evidence.has_provenance else []),
         _age(evidence),

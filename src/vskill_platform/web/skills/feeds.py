@@ -1,6 +1,6 @@
 """For programs that read the whole site: robots.txt, the sitemap, and RSS feeds.
 
-They contain public skills only, whoever asks: their readers store and share them.
+They contain only public skills, also for signed-in users: their readers store and share them.
 """
 
 from collections.abc import Iterable

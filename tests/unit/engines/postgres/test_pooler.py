@@ -87,7 +87,7 @@ def test_what_the_server_or_the_driver_says_is_explained() -> None:
         ): "the database server offers no",
         ssl.SSLCertVerificationError("self-signed"): "check sslmode and sslrootcert",
         asyncpg.InvalidPasswordError("ada"): "the database server refused the sign-in",
-        asyncpg.TargetServerAttributeNotMatched("none"): "as target_session_attrs asks",
+        asyncpg.TargetServerAttributeNotMatched("none"): "matches target_session_attrs",
         asyncpg.ReadOnlySQLTransactionError("no"): "a read-only standby, or default_transaction_re",
     }
 

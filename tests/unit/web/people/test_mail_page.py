@@ -98,7 +98,7 @@ async def test_a_forgotten_password_gets_the_same_answer_for_everybody(
     ]
 
     assert {answer.status_code for answer in answers} == {200}
-    assert answers[0].text.count("If there is such an account") == 1
+    assert answers[0].text.count("If this account exists") == 1
     assert len({answer.text.partition("<h1>")[2] for answer in answers}) == 1
     assert "/forgot-password" in (await visitor.get("/sign-in")).text
 

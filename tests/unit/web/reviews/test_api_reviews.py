@@ -120,7 +120,7 @@ async def test_the_pages_and_the_api_name_the_reviewer_who_approved(
     assert versions["versions"][0]["approvedBy"] == "rae"
     assert versions["versions"][0]["certMethod"] == "MANUAL_REVIEW"
     assert "approved by rae (+20)" in detail["skill"]["trust"]
-    assert "Reviewed by a person: rae" in page.text
+    assert "Approved by a reviewer: rae" in page.text
     assert "Approved by rae (+20)" in security.text
     assert "approved by rae" in listed.text
     assert "approved by rae" in security.text

@@ -169,10 +169,10 @@ async def test_stuck_submissions_are_requeued_one_by_one_or_all(
     assert [(who, what) for who, what, _ in await audited()] == [("rae", "requeue")] * 3
 
 
-async def test_dead_letters_are_revived_or_dropped(registry: Registry) -> None:
+async def test_dead_letters_are_requeued_or_dropped(registry: Registry) -> None:
     env = registry.env
     await submit(git_source(REPO, "one"), submitter="ada")
-    revived = await bury_one(env)
+    requeued = await bury_one(env)
     await submit(git_source(REPO, "two"), submitter="ada")
     dropped = await bury_one(env)
     await env.engine.commit([Send(b"garbage")])
@@ -180,7 +180,7 @@ async def test_dead_letters_are_revived_or_dropped(registry: Registry) -> None:
     rae = await an_operator(registry, Role.REVIEWER)
 
     page = await rae.see("/admin/queue")
-    first = await rae.act(f"/admin/dead-letters/{revived}/revive")
+    first = await rae.act(f"/admin/dead-letters/{requeued}/requeue")
     second = await rae.act(f"/admin/dead-letters/{dropped}/drop")
     again = await rae.act(f"/admin/dead-letters/{dropped}/drop")
 
@@ -191,7 +191,7 @@ async def test_dead_letters_are_revived_or_dropped(registry: Registry) -> None:
     assert again[0] == "problem"
     assert [(who, what) for who, what, _ in await audited()] == [
         ("rae", "dead-letters drop"),
-        ("rae", "dead-letters revive"),
+        ("rae", "dead-letters requeue"),
     ]
 
 

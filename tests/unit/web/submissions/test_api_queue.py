@@ -159,12 +159,12 @@ async def test_the_queue_is_paused_for_a_while_and_resumed(registry: Registry) -
     assert await audited() == [("rae", "pause", "queue"), ("rae", "resume", "queue")]
 
 
-async def test_dead_letters_are_revived_and_dropped_also_if_nobody_can_read_them(
+async def test_dead_letters_are_requeued_and_dropped_also_if_nobody_can_read_them(
     registry: Registry,
 ) -> None:
     env = registry.env
     first = (await submit(git_source(REPO, "a"), submitter="ada")).submission
-    revived = await bury_one(env)
+    requeued = await bury_one(env)
     await submit(git_source(REPO, "b"), submitter="ada")
     dropped = await bury_one(env)
     await env.engine.commit([Send(b"garbage")])
@@ -178,13 +178,17 @@ async def test_dead_letters_are_revived_and_dropped_also_if_nobody_can_read_them
         f"/queue/dead-letters?limit=1&cursor={page['nextCursor']}", headers=rae
     )
     done = [
-        await registry.post(f"{QUEUE}/dead-letters/{revived}/revive", headers=rae),
+        await registry.post(f"{QUEUE}/dead-letters/{requeued}/revive", headers=rae),
         await registry.ask("DELETE", f"{QUEUE}/dead-letters/{dropped}", headers=rae),
     ]
     missing = await registry.ask("DELETE", f"{QUEUE}/dead-letters/{dropped}", headers=rae)
 
     letter = page["deadLetters"][0]
-    assert (letter["id"], letter["submissionId"], letter["reason"]) == (revived, first.id, "no net")
+    assert (letter["id"], letter["submissionId"], letter["reason"]) == (
+        requeued,
+        first.id,
+        "no net",
+    )
     assert [one["submissionId"] for one in rest["deadLetters"]] == [None]
     assert rest["nextCursor"] is None
     assert many.headers["x-limit-clamped"] == "100"
@@ -194,7 +198,7 @@ async def test_dead_letters_are_revived_and_dropped_also_if_nobody_can_read_them
     assert missing.status_code == 404
     assert [(who, what) for who, what, _ in await audited()] == [
         ("rae", "dead-letters drop"),
-        ("rae", "dead-letters revive"),
+        ("rae", "dead-letters requeue"),
     ]
 
 
