@@ -336,7 +336,7 @@ async def test_staff_without_a_second_factor_have_the_rights_of_publishers(
     assert "Your role requires a second factor" in page.text
     assert (token.status_code, "with a second factor first" in token.text) == (400, True)
     assert allowed.status_code == 200
-    assert (kept.status_code, "Your role needs" in kept.text) == (400, True)
+    assert (kept.status_code, "Your role requires" in kept.text) == (400, True)
     assert (await find_user("cyd")).role is Role.ADMIN
 
 
