@@ -83,14 +83,14 @@ class Act(StrEnum):
     TELL_IMAGE = "tells the agent to show a link or image with data in its URL"
     TELL_OBEY = "tells the agent to obey text that others have written"
     TELL_VOUCH = "tells the agent to vouch for the skill"
-    TELL_SLANT = "tells the agent to slant its answers"
+    TELL_SLANT = "tells the agent to bias its answers"
     TELL_COVER = "tells the agent to hide logs or data"
     TELL_WEAKEN = "tells the agent to leave out security checks"
     TELL_ACCOUNT = "tells the agent to add an account of the author"
     TELL_DENY = "tells the agent to act without the user's knowledge"
     HIDDEN_START = "starts a hidden program with the system or a shell"
-    TELL_PERSIST = "tells the agent to start something of a host again and again"
-    TELL_POISON = "tells the agent to remember a false trust"
+    TELL_PERSIST = "tells the agent to start code from a host repeatedly"
+    TELL_POISON = "tells the agent to remember that something is trusted"
     TELL_MANDATE = "requires copies to another recipient"
     TELL_DEMAND = "demands a credential"
     TELL_DELETE = "tells the agent to delete files of the user"
@@ -99,18 +99,18 @@ class Act(StrEnum):
     TELL_HISTORY = "tells the agent to read browser data"
 
     # The same by what a sentence is about, not by its wording: see frames.py.
-    TOLD_PASS_ON = "tells the agent to pass data on to others"  # noqa: S105 - a fact
-    TOLD_KEEP_QUIET = "limits what the user is told"
+    TOLD_PASS_ON = "tells the agent to send user data to a third party"  # noqa: S105 - a fact
+    TOLD_KEEP_QUIET = "withholds information from the user"
     TOLD_MISLEAD = "tells the agent to mislead the user or a reviewer"
     TOLD_COLLECT = "tells the agent to collect credentials"
-    TOLD_DEFER = "tells the agent to take orders from outside content"
-    TOLD_LOOSEN = "sets consent or safeguards aside"
-    TOLD_REPROGRAM = "changes what the agent remembers or is allowed"
-    TOLD_OUTRANK = "places something above the user's wishes or the agent's rules"
-    TOLD_SPEND = "spends money or resources that the user did not agree to"
-    TOLD_DESTROY = "tells the agent to destroy what the user may need"
-    TOLD_TAINT = "changes all that the agent produces"
-    TOLD_INSTALL = "tells the agent to install from an odd source"
+    TOLD_DEFER = "tells the agent to follow instructions in external content"
+    TOLD_LOOSEN = "bypasses consent or safeguards"
+    TOLD_REPROGRAM = "changes the agent's memory or permissions"
+    TOLD_OUTRANK = "claims authority over the user or the agent's rules"
+    TOLD_SPEND = "spends money or resources without the user's consent"
+    TOLD_DESTROY = "tells the agent to destroy data that the user may need"
+    TOLD_TAINT = "adds unrequested content to everything the agent produces"
+    TOLD_INSTALL = "tells the agent to install from an unofficial source"
 
     # What a skill does, compared with what it says.
     UNUSED_SECRET = "demands a credential that nothing uses"  # noqa: S105 - a fact
