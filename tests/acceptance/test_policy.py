@@ -149,7 +149,7 @@ def test_every_decision_is_said_in_words(platform: Platform, tmp_path: Path) -> 
     ):
         assert sentence in checked.out
         assert sentence in shown.out
-    assert shown.out.startswith("policy.toml is in force, ")
+    assert shown.out.startswith("policy.toml is active, ")
     assert none.out.startswith("No policy is set (VSKILL_POLICY is empty), and none is saved.")
     assert "No publisher is exempt from review." in none.out
 
