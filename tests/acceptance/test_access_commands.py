@@ -41,7 +41,7 @@ def test_a_user_is_invited_disabled_and_enabled(platform: Platform) -> None:
     assert [record["action"] for record in reversed(audit)] == [
         "user add", "user invite", "user set-role", "user disable", "user enable",
     ]  # fmt: skip
-    assert filtered.out == "No entry matches.\n"
+    assert filtered.out == "No entries match.\n"
     assert "audit --action user --from 2001-01-01 --limit 1 --after audit:" in page.out
 
 
