@@ -43,19 +43,13 @@ from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.trust import TrustScore, TrustTier
 from vskill_platform.scan import scan_skill
-from vskill_platform.scan.collect import code_signs as code_signs_module
-from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
-from vskill_platform.scan.facts import (
-    decode_text,
-    hidden_text,
-    other_spellings,
-    pattern_set,
-    prose,
-    sentences,
-)
-from vskill_platform.scan.facts.commands_in_prose import commands_in
-from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.words_in_code import words_in_code
+from vskill_platform.scan.any_language import code_signs as code_signs_module
+from vskill_platform.scan.any_language.code_signs import code_signs, may_have_signs
+from vskill_platform.scan.facts import decode_text, hidden_text, pattern_set
+from vskill_platform.scan.prose import other_spellings, read_prose, sentences
+from vskill_platform.scan.prose.commands_in_prose import commands_in
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.words_in_code import words_in_code
 from vskill_platform.web.app import collect_rarely
 from vskill_platform.web.http import middleware
 
@@ -132,7 +126,7 @@ def _removing() -> tuple[float, float]:
 
 
 def _searching() -> tuple[float, float]:
-    patterns = prose._lexicon().patterns
+    patterns = read_prose._lexicon().patterns
 
     def search() -> None:
         for text in _TEXTS:
@@ -148,7 +142,7 @@ def _searching() -> tuple[float, float]:
 
 
 def _finding_words() -> tuple[float, float]:
-    patterns = prose._lexicon().patterns
+    patterns = read_prose._lexicon().patterns
     by_re2 = re2.Filter()
     for text in patterns._texts:
         by_re2.Add(pattern_set.loosened(text))
@@ -250,7 +244,7 @@ def _reading_other_spellings() -> tuple[float, float]:
 
     def read() -> None:
         for text in texts:
-            prose.read_prose(text)
+            read_prose.read_prose(text)
 
     def whole(_text: str, plain: str) -> str:
         return plain

@@ -15,33 +15,31 @@ from fuzz.skill_from_bytes import pieces_of, write_skill
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.model.verdict import FindingKind, Verdict
-from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.any_language.code_signs import code_signs
+from vskill_platform.scan.any_language.read_any_text import read_any_text
+from vskill_platform.scan.any_language.trace_program import trace_program
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
 from vskill_platform.scan.collect.file_facts import file_facts
 from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.instruction_files import mark_instruction_files
 from vskill_platform.scan.collect.link_facts import link_facts
 from vskill_platform.scan.collect.locate_facts import Fragments
-from vskill_platform.scan.collect.read_any_text import read_any_text
-from vskill_platform.scan.collect.remote_settings import remote_settings
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
-from vskill_platform.scan.collect.settings_signs import settings_signs
-from vskill_platform.scan.collect.trace_program import trace_program
 from vskill_platform.scan.facts import hidden_text
-from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.decode_text import decode_literal, find_encoded
 from vskill_platform.scan.facts.facts import Fact, LocatedFact, storable
-from vskill_platform.scan.facts.find_instructions import find_instructions
 from vskill_platform.scan.facts.hosts import classify_host, hosts_in
 from vskill_platform.scan.facts.leaked_secrets import find_leaked_secrets, redact
-from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.prose import read_prose, read_words_in_code
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript
 from vskill_platform.scan.languages.powershell.read_powershell import read_powershell
 from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.prose.commands_in_prose import commands_in
+from vskill_platform.scan.prose.find_instructions import find_instructions
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.read_prose import read_prose, read_words_in_code
 from vskill_platform.scan.read.containers import (
     MAX_MEMBERS,
     UnpackBudget,
@@ -59,6 +57,8 @@ from vskill_platform.scan.reports.report_sarif import write_sarif
 from vskill_platform.scan.reports.report_text import write_text
 from vskill_platform.scan.scan_many import Scanned, ScanTarget
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
+from vskill_platform.scan.settings_files.remote_settings import remote_settings
+from vskill_platform.scan.settings_files.settings_signs import settings_signs
 
 Check = Callable[[bytes], None]
 Reader = Callable[[str], list[Fact]]

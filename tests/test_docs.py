@@ -93,7 +93,8 @@ WITH_MESSAGES = [
     path
     for path in SOURCES
     # The scanner's vocabulary has the words that skills use.
-    if not {"languages", "facts", "collect"} & set(path.parts)
+    if not {"any_language", "collect", "facts", "languages", "prose", "settings_files"}
+    & set(path.parts)
 ]
 #: Rejected in messages only: documents may use these words with their usual meaning.
 _REJECTED_IN_MESSAGES = re.compile(

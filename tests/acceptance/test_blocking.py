@@ -200,7 +200,7 @@ async def test_a_rescan_reports_then_takes_down_what_the_operator_wants(
     wanted = platform.run("rescan", policy=str(policy))
     report = platform.run("rescan")
     before = await listed(platform)
-    place = "vskill_platform.publish.moderation.apply_rescan:commit"
+    place = "vskill_platform.publish.rescans.apply_rescan:commit"
     platform.run_killed("before", place, "rescan", "--apply")
     unsure = platform.run_on_terminal("rescan", "--apply", answer="n")
     killed = await listed(platform)

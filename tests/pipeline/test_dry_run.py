@@ -12,7 +12,7 @@ from vskill_platform.model.policy import Level, Policy, PolicyLimits, Thresholds
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.review_skill import Ruling, approve
-from vskill_platform.publish.moderation.try_policy import DryRun, try_policy
+from vskill_platform.publish.policy.try_policy import DryRun, try_policy
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan import check_skill

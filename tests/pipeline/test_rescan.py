@@ -24,15 +24,16 @@ from vskill_platform.model.decision import Outcome
 from vskill_platform.model.policy import Level, Policy, Suppression, Thresholds
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish.moderation import check_version, rescan_skills
-from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.moderation.delete_skill import delete_skill
-from vskill_platform.publish.moderation.rescan_skills import (
+from vskill_platform.publish.moderation.review_skill import Ruling, approve, reject
+from vskill_platform.publish.rescans import rescan_skills
+from vskill_platform.publish.rescans.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.rescans.rescan_skills import (
     is_rescanned,
     list_changed,
     list_due_skills,
 )
-from vskill_platform.publish.moderation.review_skill import Ruling, approve, reject
+from vskill_platform.publish.versions import check_version
 from vskill_platform.publish.versions.move_skill import transfer_skill
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv

@@ -18,8 +18,8 @@ from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.operations import Operation
 from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.model.source import folder_source
-from vskill_platform.publish.moderation import rescan_skills
-from vskill_platform.publish.moderation.rescan_skills import (
+from vskill_platform.publish.rescans import rescan_skills
+from vskill_platform.publish.rescans.rescan_skills import (
     current_standard,
     is_rescanned,
     plan_rescan,

@@ -32,7 +32,6 @@ from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.model.verdict import Finding, Severity
-from vskill_platform.publish.moderation import check_version
 from vskill_platform.publish.moderation.list_reviews import get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import (
     ReviewAction,
@@ -41,6 +40,7 @@ from vskill_platform.publish.moderation.review_skill import (
     recheck,
     reject,
 )
+from vskill_platform.publish.versions import check_version
 from vskill_platform.publish.versions.apply_registry_rules import apply_registry_rules
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trust_of_skills
 from vskill_platform.queue.consumer import handle_submission_queue

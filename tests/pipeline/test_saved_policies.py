@@ -13,8 +13,8 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.model.policy import digest_of
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish.moderation.current_policy import with_current_policy
-from vskill_platform.publish.moderation.edit_policy import PolicyDraft, save_policy
+from vskill_platform.publish.policy.current_policy import with_current_policy
+from vskill_platform.publish.policy.edit_policy import PolicyDraft, save_policy
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.policy_store import PolicyVersion, put_policy_version

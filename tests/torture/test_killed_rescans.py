@@ -18,10 +18,10 @@ from tests.torture.skills import make_skills
 from vskill_platform.cron.request_runs import ask_for_rescan, ask_for_run
 from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.errors import Overtaken
-from vskill_platform.publish.moderation.current_policy import run_with_current_policy
-from vskill_platform.publish.moderation.edit_policy import PolicyDraft, save_policy
-from vskill_platform.publish.moderation.rescan_requests import get_open_rescan_request
-from vskill_platform.publish.moderation.rescan_skills import current_standard, is_rescanned
+from vskill_platform.publish.policy.current_policy import run_with_current_policy
+from vskill_platform.publish.policy.edit_policy import PolicyDraft, save_policy
+from vskill_platform.publish.rescans.rescan_requests import get_open_rescan_request
+from vskill_platform.publish.rescans.rescan_skills import current_standard, is_rescanned
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import get_queue

@@ -51,7 +51,7 @@ def run_command(
         return await run_with_worker_env(env, with_saved_policy if with_policy else work)
 
     async def with_saved_policy() -> Result:
-        bind = load("vskill_platform.publish.moderation.current_policy:run_with_current_policy")
+        bind = load("vskill_platform.publish.policy.current_policy:run_with_current_policy")
         result: Result = await bind(work)
         return result
 

@@ -10,7 +10,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import EngineError
 from vskill_platform.fetch.private_folder import sweep_workspaces
 from vskill_platform.model.record import RECORD_FORMAT
-from vskill_platform.publish.moderation.newest_rules import policy_digest
+from vskill_platform.publish.rescans.newest_rules import policy_digest
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.facts.data_files import ruleset_version

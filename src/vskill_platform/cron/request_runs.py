@@ -9,7 +9,7 @@ from vskill_platform.cron.run_lease import refuse_if_running
 from vskill_platform.cron.schedule import FOLLOW_REPOS, RESCAN, CronJob
 from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import Overtaken
-from vskill_platform.publish.moderation.rescan_requests import (
+from vskill_platform.publish.rescans.rescan_requests import (
     new_one_rescan_request,
     write_rescan_request,
 )

@@ -2,8 +2,8 @@
 
 from vskill_platform.base.show_text import count_of
 from vskill_platform.cron.send_background import send_background, waits_for_nodes
-from vskill_platform.publish.moderation.current_policy import run_with_current_policy
-from vskill_platform.publish.moderation.rescan_skills import (
+from vskill_platform.publish.policy.current_policy import run_with_current_policy
+from vskill_platform.publish.rescans.rescan_skills import (
     is_rescanned,
     list_due_skills,
     note_all_rescanned,

@@ -28,8 +28,8 @@ from vskill_platform.cron.sweep_blobs import sweep_unused_blobs
 from vskill_platform.errors import EngineError, Overtaken
 from vskill_platform.events.deliver import has_events_to_send, send_events
 from vskill_platform.events.send_mail import has_due_mails, send_due_mails
-from vskill_platform.publish.moderation.current_policy import run_with_current_policy
-from vskill_platform.publish.moderation.newest_rules import has_newest_rules
+from vskill_platform.publish.policy.current_policy import run_with_current_policy
+from vskill_platform.publish.rescans.newest_rules import has_newest_rules
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.setting_values import format_duration

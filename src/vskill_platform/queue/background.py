@@ -18,8 +18,8 @@ from vskill_platform.engines.operations import (
     Retry,
 )
 from vskill_platform.errors import EngineError, Overtaken, VskillError, WorkerDied
-from vskill_platform.publish.moderation.current_policy import run_with_current_policy
-from vskill_platform.publish.moderation.rescan_skills import plan_rescan, rescan_subject
+from vskill_platform.publish.policy.current_policy import run_with_current_policy
+from vskill_platform.publish.rescans.rescan_skills import plan_rescan, rescan_subject
 from vskill_platform.publish.versions.index_similarity import plan_similarity
 from vskill_platform.queue.fail_submission import is_retryable
 from vskill_platform.queue.scan_slots import PART_OF_LEASE

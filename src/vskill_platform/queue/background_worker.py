@@ -10,7 +10,7 @@ from collections.abc import Callable
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import Delivery
 from vskill_platform.errors import EngineError
-from vskill_platform.publish.moderation.newest_rules import has_newest_rules
+from vskill_platform.publish.rescans.newest_rules import has_newest_rules
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env

@@ -18,7 +18,7 @@ from vskill_platform.errors import (
     PolicyUnavailable,
     VskillError,
 )
-from vskill_platform.publish.moderation.current_policy import run_with_current_policy
+from vskill_platform.publish.policy.current_policy import run_with_current_policy
 from vskill_platform.queue.background import (
     fail_background,
     process_background,

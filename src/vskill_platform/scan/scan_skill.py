@@ -32,7 +32,6 @@ from vskill_platform.scan.collect.flows_across_files import flows_across_files
 from vskill_platform.scan.collect.instruction_files import mark_instruction_files
 from vskill_platform.scan.collect.joined_files import joined_facts
 from vskill_platform.scan.collect.link_facts import link_facts
-from vskill_platform.scan.collect.remote_settings import remote_settings
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
 from vskill_platform.scan.facts.capabilities import list_capabilities
@@ -47,6 +46,7 @@ from vskill_platform.scan.read.manifest import MANIFEST, check_manifest
 from vskill_platform.scan.read.skill_files import MAX_FILES, ScanFile, read_files
 from vskill_platform.scan.rules.match_rules import Match, apply_rules
 from vskill_platform.scan.rules.rules import load_rules
+from vskill_platform.scan.settings_files.remote_settings import remote_settings
 
 SCANNER = "vskill-tier1 1"
 #: New objects after which Python looks for reference cycles; a scan leaves hardly any. With

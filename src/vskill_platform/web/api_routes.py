@@ -1,41 +1,35 @@
 """The routes of the API, by the tag in the OpenAPI document; a part of the table in routes.py."""
 
 from vskill_platform.model.rights import Right
+from vskill_platform.web.events import mail_queue, webhooks_api
 from vskill_platform.web.http.route import Route
+from vskill_platform.web.manage_skills import (
+    delete_namespace,
+    delete_skill,
+    featured,
+    follow_repos,
+    transfers,
+)
+from vskill_platform.web.marketplace import search_api
 from vskill_platform.web.people import (
-    audit,
     delete_account_page,
-    github_sign_in,
     mail_page,
-    mail_queue,
     namespaces_api,
     people_api,
-    second_factor_api,
     trusted_publishers,
-    user_credentials_api,
-    webhooks_api,
 )
+from vskill_platform.web.policy import policy_api
 from vskill_platform.web.registry import (
+    audit,
     mirrors,
-    policy_api,
     queue_health_api,
     reports,
     rescan,
     retention,
 )
 from vskill_platform.web.reviews import appeals, blocklist, check_block, reviews_api
-from vskill_platform.web.skills import (
-    delete_namespace,
-    delete_skill,
-    featured,
-    follow_repos,
-    installs,
-    search_api,
-    security,
-    skill_api,
-    transfers,
-    versions,
-)
+from vskill_platform.web.sign_in import github_sign_in, second_factor_api, user_credentials_api
+from vskill_platform.web.skills import installs, security, skill_api, versions
 from vskill_platform.web.submissions import manage_queue_api, show_submissions, submit_api
 
 ANYONE, SUBMIT, MANAGE, ACCOUNT = Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT

@@ -1,32 +1,31 @@
 """The routes of pages and forms, probes and scanners, which are a part of the table in routes.py."""
 
 from vskill_platform.model.rights import Right
+from vskill_platform.web.events import mail_queue, webhooks_page
 from vskill_platform.web.http.route import Route
 from vskill_platform.web.live import events
+from vskill_platform.web.manage_skills import (
+    delete_namespace,
+    delete_skill,
+    featured,
+    followed_page,
+    manage_page,
+)
+from vskill_platform.web.marketplace import feeds, home_page, marketplace_page, publisher_page
 from vskill_platform.web.people import (
     account_page,
-    audit,
     delete_account_page,
-    device_login,
-    github_sign_in,
     mail_page,
-    mail_queue,
-    oidc_pages,
-    passkey_pages,
-    second_factor_pages,
-    sign_in_page,
-    sign_up_page,
     trusted_publishers,
     users_page,
-    webhooks_page,
 )
+from vskill_platform.web.policy import policy_page, policy_versions
 from vskill_platform.web.registry import (
     api_page,
+    audit,
     dashboard_page,
     metrics,
     mirrors,
-    policy,
-    policy_versions,
     probes,
     report_page,
     reports,
@@ -36,18 +35,16 @@ from vskill_platform.web.registry import (
     trust_page,
 )
 from vskill_platform.web.reviews import appeals, blocklist, reviews
-from vskill_platform.web.skills import (
-    delete_namespace,
-    delete_skill,
-    featured,
-    feeds,
-    followed_page,
-    home_page,
-    manage_page,
-    marketplace,
-    publisher_page,
-    skill_pages,
+from vskill_platform.web.sign_in import (
+    device_login,
+    github_sign_in,
+    oidc_pages,
+    passkey_pages,
+    second_factor_pages,
+    sign_in_page,
+    sign_up_page,
 )
+from vskill_platform.web.skills import skill_pages
 from vskill_platform.web.submissions import (
     manage_queue,
     queue_page,
@@ -66,7 +63,7 @@ ADMINISTER, REPORT = Right.ADMINISTER, Right.REPORT
 PAGES = [Route(*row) for row in (
     # skills
     ("GET", "/", ANYONE, home_page.home_page),
-    ("GET", "/skills", ANYONE, marketplace.skill_list),
+    ("GET", "/skills", ANYONE, marketplace_page.skill_list),
     ("GET", "/skills/{address:path}", ANYONE, skill_pages.skill_pages),
     ("GET", "/publishers/{publisher:path}", ANYONE, publisher_page.publisher_page),
     ("GET", "/{publisher:str}", ANYONE, publisher_page.short_publisher_page),
@@ -177,9 +174,9 @@ PAGES = [Route(*row) for row in (
     ("GET", "/admin", OPERATE, dashboard_page.dashboard_page),
     ("GET", "/admin/featured", OPERATE, featured.featured_page),
     ("POST", "/admin/featured/{action:str}", OPERATE, featured.feature_form),
-    ("GET", "/admin/policy", ADMINISTER, policy.policy_page),
-    ("POST", "/admin/policy/dry-run", ADMINISTER, policy.dry_run_form),
-    ("POST", "/admin/policy/save", ADMINISTER, policy.save_form),
+    ("GET", "/admin/policy", ADMINISTER, policy_page.policy_page),
+    ("POST", "/admin/policy/dry-run", ADMINISTER, policy_page.dry_run_form),
+    ("POST", "/admin/policy/save", ADMINISTER, policy_page.save_form),
     ("GET", "/admin/policy/versions", ADMINISTER, policy_versions.versions_page),
     ("GET", "/admin/policy/versions/{number:int}", ADMINISTER, policy_versions.version_page),
     ("GET", "/admin/settings", ADMINISTER, settings_page.settings_page),

@@ -2,7 +2,7 @@
 
 from vskill_platform.model.rights import Right
 from vskill_platform.web.http.route import Route
-from vskill_platform.web.people import github_sign_in
+from vskill_platform.web.marketplace import search_api
 from vskill_platform.web.protocols import (
     apm,
     claude_marketplace,
@@ -22,7 +22,7 @@ from vskill_platform.web.protocols.vskill import requests as vskill
 from vskill_platform.web.protocols.vskill import streams as vskill_streams
 from vskill_platform.web.protocols.vskill import submissions as vskill_submissions
 from vskill_platform.web.registry import queue_health_api
-from vskill_platform.web.skills import search_api
+from vskill_platform.web.sign_in import github_sign_in
 
 ANYONE, SUBMIT, MANAGE, REPORT = Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.REPORT
 

@@ -13,7 +13,7 @@ from vskill_platform.cron.nodes import beat, find_differences, sweep_if_due
 from vskill_platform.cron.schedule import CronJob, run_due_jobs
 from vskill_platform.engines.ports import Engine
 from vskill_platform.model.policy import digest_of
-from vskill_platform.publish.moderation.newest_rules import has_newest_rules
+from vskill_platform.publish.rescans.newest_rules import has_newest_rules
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.stores.node_store import Node, get_nodes, put_node

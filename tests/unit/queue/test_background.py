@@ -19,8 +19,8 @@ from vskill_platform.errors import EngineError, OutOfResources, ScanError
 from vskill_platform.intake.dead_letters import drop_dead_letter, requeue_dead_letter
 from vskill_platform.model.record import RECORD_FORMAT
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish.moderation import rescan_skills
-from vskill_platform.publish.moderation.rescan_skills import current_standard, is_rescanned
+from vskill_platform.publish.rescans import rescan_skills
+from vskill_platform.publish.rescans.rescan_skills import current_standard, is_rescanned
 from vskill_platform.queue import background, consumer
 from vskill_platform.queue.background_worker import TURN_SECONDS, BackgroundWorker
 from vskill_platform.queue.consumer import handle_submission_queue
@@ -392,7 +392,7 @@ async def test_a_scanner_that_breaks_means_not_verified_and_no_dead_letter(
     async def broken(*_: object, **__: object) -> None:
         raise ScanError("the check failed")
 
-    monkeypatch.setattr("vskill_platform.publish.moderation.check_version.check_skill", broken)
+    monkeypatch.setattr("vskill_platform.publish.versions.check_version.check_skill", broken)
     await send_rescans()
 
     await work(bound)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
-from vskill_platform.scan.facts.other_spellings import other_spellings
-from vskill_platform.scan.facts.words_in_code import words_in_code
+from vskill_platform.scan.prose.other_spellings import other_spellings
+from vskill_platform.scan.prose.words_in_code import words_in_code
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 
 HEAD = "---\nname: tidy-notes\ndescription: Sorts notes by date.\n---\n\n# Tidy notes\n\n"

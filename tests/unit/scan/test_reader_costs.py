@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.timing import taking_less_than
-from vskill_platform.scan.collect.read_any_text import read_any_text
+from vskill_platform.scan.any_language.read_any_text import read_any_text
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.flow.state import Function
 from vskill_platform.scan.languages.javascript.read_javascript import read_javascript

@@ -32,7 +32,7 @@ from vskill_platform.engines.open_engine import database_file
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.describe_policy import describe_policy
 from vskill_platform.model.policy import Policy, digest_of
-from vskill_platform.publish.moderation.edit_policy import (
+from vskill_platform.publish.policy.edit_policy import (
     PolicyDraft,
     compare_texts,
     current_version,
@@ -40,7 +40,7 @@ from vskill_platform.publish.moderation.edit_policy import (
     restore_policy,
     save_policy,
 )
-from vskill_platform.publish.moderation.try_policy import DryRun, try_policy
+from vskill_platform.publish.policy.try_policy import DryRun, try_policy
 from vskill_platform.publish.versions.diff_versions import FileChange
 from vskill_platform.scan.apply_policy import load_policy, parse_policy
 from vskill_platform.settings import Settings

@@ -20,12 +20,12 @@ from vskill_platform.cli.output.terminal import (
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cron.schedule import RESCAN, run_job_now
 from vskill_platform.errors import NotFound, ScanError
-from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
-from vskill_platform.publish.moderation.rescan_requests import (
+from vskill_platform.publish.rescans.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.rescans.rescan_requests import (
     get_open_rescan_request,
     write_rescan_request,
 )
-from vskill_platform.publish.moderation.rescan_skills import (
+from vskill_platform.publish.rescans.rescan_skills import (
     RescanRun,
     list_changed,
     list_due_skills,

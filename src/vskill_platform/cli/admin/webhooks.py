@@ -39,7 +39,7 @@ from vskill_platform.stores.webhook_store import (
     list_deliveries,
     list_endpoints,
 )
-from vskill_platform.web.people.webhooks_api import WebhookChange, delivery_item, webhook_item
+from vskill_platform.web.events.webhooks_api import WebhookChange, delivery_item, webhook_item
 
 _MAX_ROWS = 100
 _id = click.argument("webhook_id", metavar="ID")

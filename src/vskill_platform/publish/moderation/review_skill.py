@@ -21,8 +21,8 @@ from vskill_platform.model.record import Reasoned
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move, reopen
 from vskill_platform.model.verdict import Finding, FindingKind, Report, Severity
-from vskill_platform.publish.moderation.check_version import check_version
 from vskill_platform.publish.moderation.hold_skill import opened_held_skill
+from vskill_platform.publish.versions.check_version import check_version
 from vskill_platform.publish.versions.choose_slug import expect_publishable
 from vskill_platform.publish.versions.publish_skill import (
     prepare_publication,

@@ -7,14 +7,14 @@ from itertools import islice
 
 import msgspec
 
-from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.any_language.code_signs import code_signs
+from vskill_platform.scan.any_language.read_any_text import read_any_text
 from vskill_platform.scan.collect.commands_in_comments import (
     commands_in_comments,
     mentioned_commands,
 )
 from vskill_platform.scan.collect.locate_facts import encoded_in, locate, role_of_words
 from vskill_platform.scan.collect.modelines import modeline_facts
-from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.read_markdown import Markdown
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.collect.unlabelled_code import (
@@ -27,10 +27,10 @@ from vskill_platform.scan.collect.unlabelled_code import (
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes, without_namespaces
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
-from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.prose import read_prose, read_words_in_code
 from vskill_platform.scan.languages.dispatch import reader_of
 from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.read_prose import read_prose, read_words_in_code
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_program, is_prose, name_of, suffix_of
 

@@ -7,18 +7,18 @@ from itertools import islice
 
 import msgspec
 
-from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.any_language.code_signs import code_signs
 from vskill_platform.scan.collect.locate_facts import Fragments
-from vskill_platform.scan.facts.commands_in_prose import (
+from vskill_platform.scan.facts.facts import Act, Fact
+from vskill_platform.scan.facts.hosts import ANONYMOUS
+from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.prose.commands_in_prose import (
     commands_in,
     is_disguised,
     may_be_command,
 )
-from vskill_platform.scan.facts.facts import Act, Fact
-from vskill_platform.scan.facts.hosts import ANONYMOUS
-from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.words_in_code import words_in_code
-from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.words_in_code import words_in_code
 
 _MAX_COMMANDS = 500
 #: Line ends in comments and docstrings, with the mark of the next line.

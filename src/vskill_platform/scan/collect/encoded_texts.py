@@ -18,10 +18,10 @@ from vskill_platform.scan.collect.locate_facts import Fragments, locate
 from vskill_platform.scan.facts.decode_text import MAX_BYTES, decode_literal, encoded_runs
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, shorten
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes
-from vskill_platform.scan.facts.paragraphs import Paragraphs
 from vskill_platform.scan.facts.pattern_set import lines_with
-from vskill_platform.scan.facts.prose import read_prose
 from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.read_prose import read_prose
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile
 

@@ -6,8 +6,6 @@ from itertools import islice
 
 import re2
 
-from vskill_platform.scan.collect.dependencies import dependency_facts
-from vskill_platform.scan.collect.requested_tools import tool_facts
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole, shorten
 from vskill_platform.scan.facts.hidden_text import (
     bidi_lines,
@@ -22,6 +20,8 @@ from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, suffix_of
+from vskill_platform.scan.settings_files.dependencies import dependency_facts
+from vskill_platform.scan.settings_files.requested_tools import tool_facts
 
 _ACTIVE = re.compile(
     r"<script\b|[\s/\"']on[a-z]{3,30}\s*=|javascript:|vbscript:|<foreignObject\b|<!ENTITY\b"

@@ -10,7 +10,6 @@ import yaml
 from vskill_platform.scan.collect.commands_in_comments import mentioned_commands
 from vskill_platform.scan.collect.locate_facts import Fragments
 from vskill_platform.scan.collect.unlabelled_code import read_unlabelled
-from vskill_platform.scan.facts.commands_in_prose import may_be_command
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hidden_text import (
     bidi_lines,
@@ -18,9 +17,10 @@ from vskill_platform.scan.facts.hidden_text import (
     invisible_in_words,
     visible,
 )
-from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.prose import read_prose
 from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.prose.commands_in_prose import may_be_command
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.read_prose import read_prose
 from vskill_platform.scan.read.frontmatter import (
     MAX_FRONTMATTER_CHARACTERS,
     FrontmatterError,

@@ -12,13 +12,13 @@ from urllib.parse import unquote
 import msgspec
 import re2
 
-from vskill_platform.scan.collect.dependencies import run_at
 from vskill_platform.scan.collect.locate_facts import locate
-from vskill_platform.scan.collect.settings_files import read_settings, server_facts
 from vskill_platform.scan.facts.decode_text import decode_literal
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, shorten
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile
+from vskill_platform.scan.settings_files.dependencies import run_at
+from vskill_platform.scan.settings_files.parse_settings import read_settings, server_facts
 
 _MAX_LINKS = 100
 _MAX_LINK = 20_000

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from vskill_platform.scan.collect.read_any_text import read_any_text
+from vskill_platform.scan.any_language.read_any_text import read_any_text
 from vskill_platform.scan.facts.facts import Fact
 
 #: Editors look for modelines in a few lines at both ends of a file.

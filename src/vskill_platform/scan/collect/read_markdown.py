@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 import re2
 
-from vskill_platform.scan.collect.code_signs import code_signs, may_have_signs
+from vskill_platform.scan.any_language.code_signs import code_signs, may_have_signs
+from vskill_platform.scan.any_language.read_any_text import read_any_text
 from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.locate_facts import Fragments, encoded_in, locate, role_of_words
-from vskill_platform.scan.collect.read_any_text import read_any_text
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.collect.unlabelled_code import (
     code_blocks,
@@ -17,16 +17,16 @@ from vskill_platform.scan.collect.unlabelled_code import (
     read_here_documents,
     read_unlabelled,
 )
-from vskill_platform.scan.facts.commands_in_prose import commands_in
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
 from vskill_platform.scan.facts.hosts import HostClass
-from vskill_platform.scan.facts.mentions import is_command_mention
-from vskill_platform.scan.facts.paragraphs import Paragraphs, View
-from vskill_platform.scan.facts.prose import (
+from vskill_platform.scan.languages.dispatch import read_shell, reader_of
+from vskill_platform.scan.prose.commands_in_prose import commands_in
+from vskill_platform.scan.prose.mentions import is_command_mention
+from vskill_platform.scan.prose.paragraphs import Paragraphs, View
+from vskill_platform.scan.prose.read_prose import (
     read_prose,
     read_words_in_code,
 )
-from vskill_platform.scan.languages.dispatch import read_shell, reader_of
 from vskill_platform.scan.read.regions import Region, RegionKind, split_markdown
 from vskill_platform.scan.read.skill_files import ScanFile
 

@@ -6,27 +6,27 @@ from itertools import chain
 import msgspec
 import re2
 
-from vskill_platform.scan.collect.code_signs import code_signs
+from vskill_platform.scan.any_language.code_signs import code_signs
 from vskill_platform.scan.collect.commands_in_comments import mentioned_commands
-from vskill_platform.scan.collect.dependencies import requests_of_hook, run_at
-from vskill_platform.scan.collect.settings_files import (
+from vskill_platform.scan.collect.unlabelled_code import may_be_code, read_unlabelled
+from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
+from vskill_platform.scan.facts.hidden_text import visible, without_namespaces
+from vskill_platform.scan.languages.dispatch import read_python
+from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.prose.commands_in_prose import is_disguised
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.read_prose import read_prose
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.regions import RegionKind, split_markdown
+from vskill_platform.scan.read.skill_files import ScanFile, is_prose, name_of, suffix_of
+from vskill_platform.scan.settings_files.dependencies import requests_of_hook, run_at
+from vskill_platform.scan.settings_files.parse_settings import (
     FENCES,
     FORMATS,
     FoundSettings,
     read_settings,
 )
-from vskill_platform.scan.collect.settings_signs import settings_signs
-from vskill_platform.scan.collect.unlabelled_code import may_be_code, read_unlabelled
-from vskill_platform.scan.facts.commands_in_prose import is_disguised
-from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
-from vskill_platform.scan.facts.hidden_text import visible, without_namespaces
-from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.prose import read_prose
-from vskill_platform.scan.languages.dispatch import read_python
-from vskill_platform.scan.languages.unparsed import Unparsed
-from vskill_platform.scan.read.magic import FileType
-from vskill_platform.scan.read.regions import RegionKind, split_markdown
-from vskill_platform.scan.read.skill_files import ScanFile, is_prose, name_of, suffix_of
+from vskill_platform.scan.settings_files.settings_signs import settings_signs
 
 #: Lock files: lists of what is installed, with nothing to run.
 _LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "composer.lock"})

@@ -12,10 +12,8 @@ from typing import NamedTuple
 import msgspec
 import re2
 
-from vskill_platform.scan.collect.code_signs import code_signs
-from vskill_platform.scan.collect.dependencies import requests_of_hook, run_at, shown_dependencies
-from vskill_platform.scan.collect.read_any_text import read_any_text
-from vskill_platform.scan.collect.settings_files import read_settings
+from vskill_platform.scan.any_language.code_signs import code_signs
+from vskill_platform.scan.any_language.read_any_text import read_any_text
 from vskill_platform.scan.facts.facts import Act, Fact
 from vskill_platform.scan.languages.dispatch import (
     Reader,
@@ -24,6 +22,12 @@ from vskill_platform.scan.languages.dispatch import (
     read_python,
 )
 from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.settings_files.dependencies import (
+    requests_of_hook,
+    run_at,
+    shown_dependencies,
+)
+from vskill_platform.scan.settings_files.parse_settings import read_settings
 
 #: More are not read, which is reported.
 _MAX_DOCUMENTS = 2_000

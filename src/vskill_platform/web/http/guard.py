@@ -9,7 +9,7 @@ from litestar.routes import HTTPRoute
 
 from vskill_platform.errors import ConfigError, NotSignedIn, RightMissing, ScopeMissing
 from vskill_platform.model.rights import RIGHTS, SCOPE_RIGHTS, Right, Role, Visitor
-from vskill_platform.publish.moderation.current_policy import with_current_policy
+from vskill_platform.publish.policy.current_policy import with_current_policy
 from vskill_platform.runtime.worker_context import worker_env_storage
 from vskill_platform.stores.db import bound_env, get_settings
 from vskill_platform.web.http.csrf import check_csrf, keep_typed_reason

@@ -12,7 +12,7 @@ from vskill_platform.access.mail_addresses import MailTopic
 from vskill_platform.access.namespaces import add_member, remove_member
 from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.access.sessions import begin_session, end_session, list_open_sessions
-from vskill_platform.access.sign_in import check_credentials, has_password
+from vskill_platform.access.sign_in import has_password
 from vskill_platform.access.tokens import NewToken, TokenLimits, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
 from vskill_platform.errors import (
@@ -20,11 +20,10 @@ from vskill_platform.errors import (
     NamespaceDeleted,
     NotAllowed,
     NotFound,
-    NotSignedIn,
     SlugTaken,
 )
 from vskill_platform.model.rights import SCOPES_OF
-from vskill_platform.model.user import Scope, User
+from vskill_platform.model.user import Scope
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.github_link_store import get_github_link_of
 from vskill_platform.stores.mail_address_store import get_mail_address
@@ -37,13 +36,18 @@ from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import SIGN_IN
 from vskill_platform.web.http.visitor import ended_session_cookie, session_cookie, visitor_of
-from vskill_platform.web.people.account_overview import read_overview
-from vskill_platform.web.people.sign_in_page import confirmed_password, count_attempt
-from vskill_platform.web.skills.transfers import (
+from vskill_platform.web.manage_skills.transfers import (
     accept_transfer,
     end_transfer,
     give_namespace,
     transfers_for,
+)
+from vskill_platform.web.people.account_overview import read_overview
+from vskill_platform.web.people.confirm_identity import (
+    check_no_factor_missing,
+    confirmed_password,
+    count_attempt,
+    signed_in_user,
 )
 
 #: Messages after an action, by key; text in the URL is never shown.
@@ -242,43 +246,6 @@ def browser_name(user_agent: str) -> str:
     if not program:
         return user_agent[:40] or "unknown"
     return f"{program} on {system}" if system else program
-
-
-async def check_strong_session(request: WebRequest) -> None:
-    """Raise if the user has a second factor and this session began without it.
-
-    Otherwise an attacker with an old session and the password could replace the second factor.
-    """
-    visitor = visitor_of(request)
-    if not visitor.has_second_factor and await get_second_factor(signed_in_user(request).name):
-        raise NotAllowed("sign out, and sign in again with your second factor first")
-
-
-async def check_may_link(request: WebRequest, password: str) -> None:
-    """Raise unless the user proves who they are, to link an account elsewhere.
-
-    Such a link is a way to sign in, or to get tokens, that outlives a stolen session.
-    """
-    await check_strong_session(request)
-    user = signed_in_user(request)
-    if not await has_password(user):
-        return
-    await count_attempt(request, user.name)
-    if await check_credentials(user.name, password) is None:
-        raise InvalidInput("the current password is wrong")
-
-
-def check_no_factor_missing(request: WebRequest) -> None:
-    """Raise if the role needs a second factor: a token would have all rights of the role."""
-    if visitor_of(request).needs_second_factor:
-        raise NotAllowed("sign in with a second factor first: your role needs one here")
-
-
-def signed_in_user(request: WebRequest) -> User:
-    user = visitor_of(request).user
-    if user is None:  # the guard has checked this
-        raise NotSignedIn("sign in first")
-    return user
 
 
 def _scopes(ticked: list[str]) -> list[Scope]:

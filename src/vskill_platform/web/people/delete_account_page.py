@@ -20,8 +20,7 @@ from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import ended_session_cookie, visitor_of
-from vskill_platform.web.people.account_page import signed_in_user
-from vskill_platform.web.people.sign_in_page import count_attempt
+from vskill_platform.web.people.confirm_identity import count_attempt, signed_in_user
 
 
 class AccountDeletionAnswer(Shape, frozen=True, kw_only=True):

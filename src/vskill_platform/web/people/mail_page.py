@@ -26,8 +26,8 @@ from vskill_platform.web.http.api_types import Shape, Text
 from vskill_platform.web.http.bodies import read_choices, read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
-from vskill_platform.web.people.account_page import Notes, show_account, signed_in_user
-from vskill_platform.web.people.sign_in_page import count_attempt
+from vskill_platform.web.people.account_page import Notes, show_account
+from vskill_platform.web.people.confirm_identity import count_attempt, signed_in_user
 
 #: Each sends a mail to an address that somebody typed.
 _PER_HOUR = RateQuota(5, timedelta(hours=1), "requests of this kind an hour")

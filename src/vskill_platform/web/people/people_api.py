@@ -29,7 +29,7 @@ from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.people.account_page import check_no_factor_missing
+from vskill_platform.web.people.confirm_identity import check_no_factor_missing
 
 
 class WhoAmI(Shape, frozen=True, kw_only=True):

@@ -10,9 +10,9 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.marketplace.search_api import MAX_RESULTS
 from vskill_platform.web.protocols.listings import base_url
 from vskill_platform.web.skills.client_names import is_discoverable
-from vskill_platform.web.skills.search_api import MAX_RESULTS
 
 
 async def find_skills(

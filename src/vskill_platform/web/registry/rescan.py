@@ -12,9 +12,9 @@ from vskill_platform.cron.request_runs import ask_for_one_rescan, ask_for_rescan
 from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.publish.moderation.apply_rescan import Consequence, apply_rescan
-from vskill_platform.publish.moderation.rescan_requests import get_open_rescan_request
-from vskill_platform.publish.moderation.rescan_skills import (
+from vskill_platform.publish.rescans.apply_rescan import Consequence, apply_rescan
+from vskill_platform.publish.rescans.rescan_requests import get_open_rescan_request
+from vskill_platform.publish.rescans.rescan_skills import (
     current_standard,
     list_changed,
     list_due_skills,

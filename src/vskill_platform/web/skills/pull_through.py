@@ -24,7 +24,7 @@ from vskill_platform.model.mirror import parse_mirrored
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill, is_version
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
-from vskill_platform.publish.moderation.current_policy import run_with_current_policy
+from vskill_platform.publish.policy.current_policy import run_with_current_policy
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.deleted_skill_store import get_deleted_skill
 from vskill_platform.stores.records import Stored

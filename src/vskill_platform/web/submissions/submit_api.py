@@ -16,7 +16,7 @@ from vskill_platform.intake.submit_set import SubmittedSet
 from vskill_platform.intake.take_callback import MAX_CALLBACK_BYTES, take_callback
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import Source
-from vskill_platform.publish.moderation.current_policy import run_with_current_policy
+from vskill_platform.publish.policy.current_policy import run_with_current_policy
 from vskill_platform.scan.external.signature import SIGNATURE_HEADER, TIMESTAMP_HEADER
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.bodies import MAX_PATHS_BYTES

@@ -6,8 +6,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from tests.cases import all_cases
-from vskill_platform.scan.facts.commands_in_prose import commands_in
-from vskill_platform.scan.facts.paragraphs import Paragraphs
+from vskill_platform.scan.prose.commands_in_prose import commands_in
+from vskill_platform.scan.prose.paragraphs import Paragraphs
 from vskill_platform.scan.read.regions import Region, RegionKind, split_markdown
 
 TEXT = """---

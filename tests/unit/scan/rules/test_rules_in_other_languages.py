@@ -3,8 +3,8 @@
 
 from tests.cases import all_cases
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.paragraphs import Paragraphs
-from vskill_platform.scan.facts.prose import read_prose
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.read_prose import read_prose
 
 ORDERS = {
     Act.TELL_BACKDOOR: (

@@ -11,7 +11,7 @@ from tests.unit.web.admin_cast import an_operator
 from tests.unit.web.api_cast import Registry, audited, open_registry
 from tests.unit.web.pages_cast import put_skill
 from vskill_platform.model.user import Role
-from vskill_platform.publish.moderation.rescan_skills import list_changed
+from vskill_platform.publish.rescans.rescan_skills import list_changed
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.skill_store import get_skill
 

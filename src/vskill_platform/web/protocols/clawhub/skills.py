@@ -19,6 +19,7 @@ from vskill_platform.web.http.api_types import Limit, offset_cursor, read_offset
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.marketplace.search_api import paging, skill_item
 from vskill_platform.web.protocols.artifacts import artifact_path, send_artifact
 from vskill_platform.web.protocols.clawhub.find import (
     NoSkill,
@@ -46,7 +47,6 @@ from vskill_platform.web.skills.clawhub_names import split_slug
 from vskill_platform.web.skills.downloads import skill_raw_file
 from vskill_platform.web.skills.open_skill import OpenSkill
 from vskill_platform.web.skills.readme_page import public_address
-from vskill_platform.web.skills.search_api import paging, skill_item
 
 QueryText = Annotated[str, QueryParameter(max_length=300)]
 Owner = Annotated[str, QueryParameter(name="ownerHandle", max_length=300)]

@@ -29,8 +29,8 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.marketplace.search_api import skill_item
 from vskill_platform.web.skills.badge import skill_badge
-from vskill_platform.web.skills.search_api import skill_item
 from vskill_platform.web.skills.shapes import SkillItem, VersionList, cert_tier
 from vskill_platform.web.skills.slugs import SKILL_ID, find_listed, find_skill, slug_of
 from vskill_platform.web.skills.versions import versions_of

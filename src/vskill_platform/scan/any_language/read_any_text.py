@@ -1,0 +1,393 @@
+"""Scan text in languages without a parser, so that nothing passes only because it is unreadable.
+
+Strings and lines that look like commands are read as commands. It also finds content that is
+decoded or fetched and then run, and a path of secrets together with a URL.
+"""
+
+import html
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+import msgspec
+import re2
+
+from vskill_platform.scan.any_language.computed_execution import computed_execution
+from vskill_platform.scan.any_language.program_values import is_list, with_values
+from vskill_platform.scan.any_language.trace_program import may_trace, trace_program
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.facts.pattern_set import lines_with
+from vskill_platform.scan.facts.sensitive_paths import (
+    secret_in,
+    secrets_in,
+    sensitive_place_in,
+)
+from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.languages.unparsed import Unparsed
+
+_MAX_LINES, _MAX_LINE, _MAX_STRINGS = 1_000, 4_000, 200
+#: A list of at least this many strings may be one string cut into pieces.
+_MANY = 3
+#: How many lines may lie between decoding something and running it.
+_REACH = 4_000
+#: A line without one of these is no relevant command.
+_TRIGGER = re2.compile(
+    rb"(?i)\bcurl|\bwget|/dev/tcp/|base64|\beval\b|\bexec|powershell|pwsh|invoke-|\biwr\b|\birm\b|\biex\b|"
+    rb"\bnc\b|ncat|netcat|socat|\bbash\b|\bsh\b|\bzsh\b|osascript|certutil|mshta|bitsadmin|rundll32|"
+    rb"regsvr32|schtasks|crontab|launchctl|authorized_keys|rm -rf|xattr|spctl|do shell script|"
+    rb"system\s?\(|popen|getruntime|process\.start|os\.execute|command::new|loadstring|\bscp\b|rsync|"
+    rb"shell_exec|passthru|proc_open|launchpath|setenforce|\bufw\b|\bpip3? install|"
+    rb"\bnpm (?:i|install)\b|nslookup|\bdig\b|claude |execcmd|execute_process|local-exec|pbpaste|"
+    rb"xclip|kubectl|\bgit push|>>|-delete\b|csrutil|\bsolana\b|\bmv\b[^\n]*~/|cast send|"
+    rb"socket|createobject|xmlhttp|id_rsa|id_ed25519|\.aws|\.ssh"
+)
+#: In a program that starts others, any string may be a command.
+_RUNS_OTHERS = re2.compile(
+    rb"(?i)system\s?[(\[\"' ]|popen|getruntime|processbuilder|process\.start|process\(\)|"
+    rb"launchpath|os\.execute|"
+    rb"command::new|exec\.command|shell_exec|passthru|proc_open|execcmd|execute_process|local-exec|"
+    rb"\bsh (?:'|\")|%x[\[({]|=\s?`|\bexec\b|do shell script|wscript\.shell|provision|"
+    rb"programarguments|<executable>|\brun\(`|spawn"
+)
+_ANY_STRING = re2.compile(rf"(?:{_TRIGGER.pattern.decode()})|[\"'`>{{][^\"'`\n]* ".encode())
+_STRING = re.compile(
+    r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'((?:[^'\\\n]|\\.){0,2000})'|`([^`\n]{0,2000})`"
+    r"|%[xqQ]?[\[({]([^\])}\n]{0,2000})[\])}]|<\w{1,20}>([^<\n]{8,2000})</\w"
+    r"|(?<=-c )\{([^\n]{8,2000})\}"
+    r"|\[\[([^\]\n]{8,2000})\]\]"
+    r"|<!\[CDATA\[([^\n]{8,2000}?)\]\]|\bqx\s?[\[({/!]([^\])}\n]{8,2000})[\])}/!]"
+)
+_LONG_STRING = re.compile(
+    r"(?:system|exec\w{0,4}|popen|passthru|proc_open|os\.execute|\"-c\",|do shell script|spawn)"
+    r"\s?\(?\s?([\"'])((?:(?!\1)[^\\]|\\.){8,2000})\1"
+)
+_CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
+#: Strings of a list that is joined elsewhere.
+_LISTED = re.compile(r"([\"'])\s{0,9},\s{0,9}\1")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
+#: A call that starts a program with its arguments one by one, and these.
+_RUN_WITH_LIST = re.compile(
+    r"(?i)\b(?:system|exec\w*|spawn\w*|popen\w*|command(?:::new)?|cmd|start|run|process"
+    r"|processbuilder)\s?"
+    r"[(\[{ ][^\n\"']{0,40}[\"'][\w./~-]{1,100}[\"']\s?[\])},]"
+)
+_WORDS = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'")
+#: The options that pass a command to a shell.
+_SWITCH = re.compile(r"^\s*(?:-\w*c|/c)\s+")
+_TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>")
+#: A command in the prompt of an agent, which runs it before it reads the prompt.
+_INJECTED = re.compile(r"!\{([^{}\n]{8,2000})\}")
+#: Commands that a call connects with a pipe, as in Julia.
+_PIPELINE, _NEXT_COMMAND = "pipeline(", re.compile(r"`\s{0,9},\s{0,9}`")
+_WRITE18 = "write18{"
+_CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
+#: Prefixes of a command in a task file or markup.
+_LEAD = re.compile(
+    r"^\s*(?:[-*>@+]\s*|\d{0,4}(?:,\d{1,4})?e\s+(?=curl|wget|sh\b|bash)|"
+    r"<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+|"
+    r"[:\\]?!\s*|shell\s+|\.(?:shell|system)\s+|(?:\\immediate)?\\write18\{|Run(?:Wait)?,\s*"
+    r"|(?:Local|Proxy|Remote)Command\s+"
+    r"|au(?:tocmd)?\s+\w+\s+\S+\s+(?::?silent!?\s+)?|(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)*"
+)
+_DECODE = (
+    r"(?:base64|b64|decode64|atob\b|unpack\s?\(|fromcharcode|gzinflate|gzuncompress|str_rot13|"
+    r"hex2bin|unhex|inflate\s?\(|decodestring|pack\s?\(|loads?\s?\(\s*bytes)"
+)
+_EVALUATE = (
+    r"(?:\beval\b|\bexec\w*\s?\(|\bsystem\s?\(|popen|loadstring|\bload\s?\(|process\.start"
+    r"|command::new|"
+    r"exec\.command|getruntime|processbuilder|shell_exec|passthru|\bassert\s?\(|os\.execute|"
+    r"instance_eval|class_eval|create_function|invoke-expression|do shell script|assembly\.load)"
+)
+_RUN_DECODED = re.compile(
+    rf"{_EVALUATE}\s?\(?[^|\"'\\\n]{{0,80}}{_DECODE}[\w.:]{{0,30}}\s?\(?", re.IGNORECASE
+)
+_DECODED_NAME = re.compile(
+    rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,120}}{_DECODE}[\w.:]{{0,30}}\s?\(",
+    re.IGNORECASE,
+)
+#: Things that are run by their name; one search finds all names at once.
+_RUN_NAME = re.compile(rf"{_EVALUATE}(?=\s?\(?\s?([$@]?[A-Za-z_]\w{{0,40}})\b)", re.IGNORECASE)
+_MAY_RUN_DECODED = re2.compile(f"(?i){_DECODE}".encode())
+_FETCH = (
+    r"(?:uri\.open|open-uri|net::http|file_get_contents|http[\"')\s]{0,3}\.(?:get|request)"
+    r"|httpclient|"
+    r"popen\s?\(\s?[\"'](?:curl|wget)\b|downloadstring|lwp|http::tiny|httparty|faraday"
+    r"|restclient|mojo::useragent|download\.file|"
+    r"\bget\s?\(\s?[\"']|urlsession|curl_exec|getstring|openstream|readall|\bopen\s?\("
+    r"|\bfetch\s?\()"
+)
+_RUN_FETCHED = re.compile(
+    rf"(?:{_EVALUATE}[^\n]{{0,80}}|\b(?:include|require)(?:_once)?\b\s?\(?\s?){_FETCH}"
+    r"[^\n]{0,80}https?://"
+    r"|\b(?:include|require|source|source_url)(?:_once)?\s?\(?\s?[\"']https?://"
+    r"|\bfetch\s?\(\s?[\"'`]https?://[^\n]{0,200}\.then\(\s?(?:eval|Function)\b"
+    r"|\bexecute(?:global)?\s\(?\w{1,40}\.responsetext",
+    re.IGNORECASE,
+)
+_FETCHED_NAME = re.compile(
+    rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,60}}{_FETCH}[^\n]{{0,80}}https?://[^\n]{{0,200}}",
+    re.IGNORECASE,
+)
+#: Runs directly what it fetches, wherever the URL is.
+_FETCH_AND_RUN = re.compile(
+    rf"(?:\beval|loadstring|\bload|instance_eval)\b\s?\(?\s?[\w.$@:]{{0,30}}{_FETCH}", re.IGNORECASE
+)
+_MAY_FETCH_AND_RUN = re2.compile(f"(?i){_FETCH_AND_RUN.pattern}".encode())
+_MAY_RUN_FETCHED = re2.compile(f"(?i){_RUN_FETCHED.pattern}".encode())
+_MAY_NAME_FETCHED = re2.compile(
+    rf"(?i)[A-Za-z_]\w*\s?:?=\s?[^|\n]*{_FETCH}[^\n]*https?://".encode()
+)
+_ALL_VARIABLES = re.compile(
+    r"ENV\.to_h|ENV\.to_a|ENV\.each|ENV\.map|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b"
+    r"|\$_SERVER\b|"
+    r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|\benv::vars(?:_os)?\(|getenv\(\)|"
+    r"System\.get_env\(\)|\bDict\(ENV\)|popen\(\s?[\"'](?:env|printenv|set)[\"']|`(?:env"
+    r"|printenv)`|%x\(env\)|"
+    r"shell_exec\(\s?[\"'](?:env|printenv)[\"']|\bsys\.env\b(?!\.get|\()|\bgetEnvironment\b|"
+    r"Platform\.environment\b(?!\[)|envPairs\(\)|\*\*\s?environ\b"
+)
+_MAY_NAME_VARIABLES = re2.compile(
+    rb"ENV|[eE]nviron|[gG]etenv|get_env|env::vars|sys\.env|printenv|envPairs|[\"'`(]env[\"'`)]"
+)
+_REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
+_ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
+_SOCKET = re.compile(
+    r"TCPSocket|IO::Socket|fsockopen|net\.Dial|TcpStream|new Socket\(|TcpClient|socket\W{0,3}\.tcp|"
+    r"luasocket|socket[\"')]{1,3}\.connect|"
+    r"PF_INET|AF_INET|/inet/tcp/|\bSocket\s?\(|gen_tcp|Socket\.connect|\bsocket [\d.]{7}|"
+    r"= connect\(\s?[\"'][\d.]{7}",
+    re.IGNORECASE,
+)
+_MAY_SHELL_ON_SOCKET = re2.compile(f"(?i){_SOCKET.pattern}".encode())
+_SHELL = re.compile(
+    r"/bin/(?:ba|z|da)?sh\b|cmd\.exe|powershell|\bsh -[ic]\b|IO\.popen|getline|:os\.cmd"
+    r"|[\"']sh[\"']|`#\{\w+\}`",
+    re.IGNORECASE,
+)
+#: How programs write and delete files, with the path as a string.
+_WRITTEN = re.compile(
+    r"(?:File\.write|file_put_contents|os\.WriteFile|Files\.write\w*|File\.WriteAllText|"
+    r"File\.AppendAllText|fs::write|writeTextFile|write_file|"
+    r"(?:File\.|io\.)?open(?=[^\n]{1,200}[\"'](?:>>?|[aw]\+?)[\"']))"
+    r"\s?\(?[^\n\"']{0,60}[\"']([^\"'\n]{3,200})[\"']"
+)
+_DELETED = re.compile(
+    r"(?:FileUtils\.(?:rm_rf?|remove_dir|remove_entry\w*)|Dir\.rmdir|os\.RemoveAll|remove_dir_all|"
+    r"Directory\.Delete|deleteRecursively|rmtree|remove_tree|removeDirectoryRecursive|removeDir|"
+    r"os\.remove\.all|File\.rm_rf!?|removeItem|[Rr]emoveTree|deleteDirectory)"
+    r"\s?\(?[^\n\"']{0,60}[\"']([^\"'\n]{1,200})[\"']"
+)
+_DELETED_PATH = re.compile(
+    r"[\"'](~[^\"'\n]{0,200})[\"']\)?\.(?:deleteDir|deleteRecursively|rmtree)\b"
+)
+_MAY_WRITE_OR_DELETE = re2.compile(
+    rb"File\.(?:write|open|Write|Append)|file_put_contents|WriteFile|Files\.write|fs::write|open\(|"
+    rb"FileUtils|RemoveAll|removeDir|os\.remove\.all|rm_rf|deleteDir|remove_dir_all|Directory\.Delete|rmtree|remove_tree|deleteRecursively|removeItem|emoveTree|deleteDir"
+)
+#: A name that is looked up, with a value in front of a host.
+_LOOKED_UP = re.compile(
+    r"(?:Resolv\.\w{3,20}|gethostbyname\w{0,3}|dns_get_record|LookupHost|getaddrinfo"
+    r"|InetAddress\.getByName|"
+    r"GetHostEntry|GetHostAddresses|socket\.dns\.toip)\s?\(?[^\n]{0,120}?"
+    r"(?:\}|[\"']\s?(?:\.|\+|\.\.)?\s?[\"']?|\+\s?[\"']|\.\s?[\"']"
+    r"|%s)\.((?:[\w-]{1,63}\.){1,4}[a-z]{2,20})[\"']"
+)
+
+
+def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
+    """Return what a text does, by its strings and lines; *is_code* if it is a program."""
+    raw = text.encode(errors="replace")
+    facts: list[Fact] = []
+    runs_others = is_code and _RUNS_OTHERS.search(raw) is not None
+    is_traced = is_code and may_trace(raw)
+    program = with_values(text) if runs_others or is_traced else text
+    if runs_others or _TRIGGER.search(raw):
+        facts += _commands(program, _ANY_STRING if runs_others else _TRIGGER)
+        if _MAY_RUN_DECODED.search(raw):
+            facts += islice(_decoded_and_run(text), _MAX_LINES)
+    if _MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw)):
+        facts += islice(_fetched_and_run(text), _MAX_LINES)
+    if is_code:
+        facts += islice(_fetched_by_variable(text), 1) if _MAY_FETCH_AND_RUN.search(raw) else []
+        facts += _secret_and_address(program)
+        facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
+        facts += _written_and_deleted(program) if _MAY_WRITE_OR_DELETE.search(raw) else ()
+        facts += trace_program(program) if is_traced else ()
+        facts += computed_execution(text, facts)
+        facts += _looked_up(text) if _ALL_VARIABLES.search(text) or secrets_in(text) else ()
+    return list(dict.fromkeys(facts))
+
+
+def _commands(text: str, trigger: Any) -> Iterator[Fact]:
+    script: list[tuple[int, str]] = []
+    left = _MAX_LINES
+    for number, line in lines_with(trigger, text):
+        short = line[:_MAX_LINE]
+        if trigger.search(short.encode(errors="replace")):
+            left -= 1
+            script += [(number, command) for command in _candidates(short)]
+        if left < 0:
+            yield Fact(
+                act=Act.OPAQUE, line=number, text="more commands than can be analysed", detail="cut"
+            )
+            break
+    if trigger is _ANY_STRING:
+        script += islice(_long_strings(text), _MAX_STRINGS)
+    for number, command in script:
+        yield from _read(command, number)
+    if len({number for number, _ in script}) > 1:  # one line downloads, the next runs
+        whole = "\n".join(command.replace("\n", ";") for _, command in script)
+        for fact in _read(whole, 0):
+            number = script[min(max(fact.line, 1), len(script)) - 1][0]
+            yield msgspec.structs.replace(fact, line=number)
+
+
+def _long_strings(text: str) -> Iterator[tuple[int, str]]:
+    """Yield commands over several lines that are passed to a function that runs them."""
+    for found in _LONG_STRING.finditer(text):
+        if "\n" in found[2]:
+            yield text.count("\n", 0, found.start(2)) + 1, _ESCAPE.sub(_unescaped, found[2])
+
+
+def _candidates(line: str) -> Iterator[str]:
+    joined = _CONCATENATED.sub("", line)
+    if _PIPELINE in joined:
+        joined = _NEXT_COMMAND.sub(" | ", joined)
+    yield from (found[1] for found in _INJECTED.finditer(joined))
+    for found in _STRING.finditer(joined):
+        inside = next(part for part in found.groups() if part is not None)
+        if " " in inside:
+            plain = html.unescape(_ESCAPE.sub(_unescaped, inside))
+            command = _SWITCH.sub("", plain)
+            yield command if command == plain else command.strip("'\"")
+            if "\\ " in inside:  # a space in the options of an editor
+                yield inside.replace("\\ ", " ")
+    if _RUN_WITH_LIST.search(joined):
+        words = [next(part for part in parts if part) for parts in _WORDS.findall(joined)]
+        yield " ".join(words[:_MAX_STRINGS])
+    if is_list(line):
+        for found in _STRING.finditer(_LISTED.sub("", line)):
+            inside = next(part for part in found.groups() if part is not None)
+            yield _ESCAPE.sub(_unescaped, inside)
+    is_whole = joined.count("(") == joined.count(")")  # otherwise it continues in another line
+    if is_whole and not joined.lstrip().startswith(("#", "//", "--", ";", "REM ")):
+        command = _LEAD.sub("", _TAG.sub(" ", joined))
+        yield command.rstrip("} ") if _WRITE18 in joined else command
+        if '""' in joined:  # as Basic writes a quotation mark in a string
+            yield from (part[1] for part in _STRING.finditer(joined.replace('""', "'")) if part[1])
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if code := found[1] or found[2]:
+        value = int(code, 16)
+        return chr(value) if value < 0xD800 or 0xDFFF < value < 0x110000 else ""  # noqa: PLR2004 - a number of the format
+    return _CONTROL.get(found[3], found[3])
+
+
+def _read(command: str, number: int) -> Iterator[Fact]:
+    try:
+        facts = read_shell(command)
+    except Unparsed as error:
+        facts = error.facts
+    for fact in facts:
+        yield msgspec.structs.replace(fact, line=number) if number else fact
+
+
+def _decoded_and_run(text: str) -> Iterator[Fact]:
+    for found in _RUN_DECODED.finditer(text):
+        yield _fact(Act.RUN_DECODED, text, found)
+    runs = defaultdict(list)
+    for run in _RUN_NAME.finditer(text):
+        runs[run[1].lower()].append(run)
+    for found in _DECODED_NAME.finditer(text) if runs else ():
+        named = runs.get(found[1].lower(), [])
+        place = bisect_left(named, found.end(), key=re.Match.start)
+        if place < len(named) and named[place].end(1) <= found.end() + _REACH:
+            yield _fact(Act.RUN_DECODED, text, named[place])
+
+
+def _fetched_and_run(text: str) -> Iterator[Fact]:
+    for found in (*_RUN_FETCHED.finditer(text), *_fetched_by_name(text)):
+        fact = _fact(Act.RUN_REMOTE, text, found)
+        host = next(iter(hosts_in(fact.text)), None)
+        kind = classify_host(host) if host else None
+        yield msgspec.structs.replace(fact, host=host, host_class=kind)
+
+
+def _fetched_by_variable(text: str) -> Iterator[Fact]:
+    """Yield code that runs what it fetches from a URL that is written elsewhere in the program."""
+    hosts = [host for host in hosts_in(text) if classify_host(host) not in _REPUTABLE]
+    for found in _FETCH_AND_RUN.finditer(text) if hosts else ():
+        kind = classify_host(hosts[0])
+        fact = _fact(Act.RUN_REMOTE, text, found)
+        yield msgspec.structs.replace(fact, host=hosts[0], host_class=kind)
+
+
+def _fetched_by_name(text: str) -> Iterator[re.Match[str]]:
+    """Yield where something is fetched under a name that is run later."""
+    names = {run[1].lower() for run in _RUN_NAME.finditer(text)}
+    for found in _FETCHED_NAME.finditer(text) if names else ():
+        if found[1].lower() in names:
+            yield found
+
+
+def _fact(act: Act, text: str, found: re.Match[str]) -> Fact:
+    """Build a fact for the line of a match."""
+    end = text.find("\n", found.end())
+    line = text[found.start() : end if end >= 0 else len(text)][:_MAX_LINE]
+    return Fact(act=act, line=text.count("\n", 0, found.start()) + 1, text=shorten(line))
+
+
+def _secret_and_address(text: str) -> list[Fact]:
+    """Return a path of secrets and a URL of no known vendor, if a program names both."""
+    text = _LISTED.sub("/", text)  # File.join(home, ".aws", "credentials")
+    places = secrets_in(text)
+    raw = text.encode(errors="replace")
+    variables = _ALL_VARIABLES.search(text) if _MAY_NAME_VARIABLES.search(raw) else None
+    if not places and not variables:
+        return []
+    for found in _ADDRESS.finditer(text):
+        host = next(iter(hosts_in(found[0])), "")
+        kind = classify_host(host)
+        if host and kind not in _REPUTABLE:
+            start = places[0] if places else variables.start() if variables else 0
+            line = text[start : text.find("\n", start) % (len(text) + 1)][:_MAX_LINE]
+            detail = str(secret_in(line) or "every variable of the system")
+            number = text.count("\n", 0, start) + 1
+            read = Fact(act=Act.READ_SECRET, line=number, text=shorten(line), detail=detail)
+            send = _fact(Act.SEND, text, found)
+            return [read, msgspec.structs.replace(send, host=host, host_class=kind)]
+    return []
+
+
+def _shell_on_a_socket(text: str) -> list[Fact]:
+    socket, shell = _SOCKET.search(text), _SHELL.search(text)
+    if not (socket and shell):
+        return []
+    line = text.count("\n", 0, socket.start()) + 1
+    return [Fact(act=Act.REVERSE_SHELL, line=line, text=shorten(socket[0]), detail="socket")]
+
+
+def _written_and_deleted(text: str) -> Iterator[Fact]:
+    """Yield writes to sensitive paths, and deletions of the user's folders."""
+    for found in _WRITTEN.finditer(text):
+        if place := sensitive_place_in(found[1]):
+            fact = _fact(Act.WRITE, text, found)
+            yield msgspec.structs.replace(fact, detail=str(place))
+    for found in islice(chain(_DELETED.finditer(text), _DELETED_PATH.finditer(text)), _MAX_LINES):
+        facts = _read(f"rm -rf {found[1]}", text.count("\n", 0, found.start()) + 1)
+        yield from (fact for fact in facts if fact.act is Act.DELETE)
+
+
+def _looked_up(text: str) -> Iterator[Fact]:
+    """Yield lookups of names that a program makes of its data: DNS carries it to the host."""
+    for found in _LOOKED_UP.finditer(text):
+        host = found[1].lower()
+        fact = _fact(Act.LEAK, text, found)
+        yield msgspec.structs.replace(fact, host=host, host_class=classify_host(host), detail="DNS")
+        return

@@ -1,0 +1,158 @@
+"""Find commands in prose: marked as code, inside a sentence, or on their own lines.
+
+An agent runs an unmarked command in a sentence as readily as a marked one.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import re2
+
+from vskill_platform.scan.facts.pattern_set import lines_with
+from vskill_platform.scan.prose.paragraphs import Paragraphs, View
+
+_INLINE = re.compile(r"(`+)([^`\n]{3,4000})\1")
+_LANGUAGE = re.compile(r"(?:bash|sh|shell|zsh|console)[ \t]+(?=[a-z])")
+#: Program names at the start of a command, followed by text that no sentence continues with.
+_PROGRAM = (
+    r"(?:sudo[ \t]+|nohup[ \t]+)?(?:curl|wget|nc|ncat|netcat|socat|scp|rsync|sftp|ssh|cat|tar|"
+    r"zip|gpg|openssl|base64|xxd|python3?|node|deno|bun|perl|ruby|php|osascript|powershell|pwsh|iwr|irm|"
+    r"iex|certutil|bitsadmin|mshta|rundll32|bash|sh|zsh|dash|eval|exec|echo|printf|rm|dd|crontab|xattr|"
+    r"security|spctl|launchctl|chmod|source|docker|npx|uvx|pip3?|npm|env|printenv|jq|ping|dig|mv|cp|ln|"
+    r"sed|mail|mailx|mutt|at|chattr|iptables|pfctl|sysctl|useradd|usermod|reg|nohup)"
+    r"(?:\.exe)?[ \t]{1,3}(?:[-~$/\"'.<0-9%]|https?:)"
+    r"|(?:pip3?|pipx|npm|pnpm|yarn|bun|uv|gem|cargo)[ \t]{1,3}(?:install|add|i)[ \t]{1,3}[@\w]"
+    r"|(?:sudo[ \t]+)?(?:setenforce|ufw|xmrig|mshta|nslookup|mkfifo|claude mcp|kubectl|cast send|"
+    r"git push|git clone|systemctl|netsh|Set-MpPreference|nohup|find|for|while|gh|aws|rclone|"
+    r"docker run|podman run|"
+    r"csrutil|solana|ncat|netcat|socat|nc|"
+    r"defaults|sqlite3|tee|mkfs\S*|shred|tar|git bundle|pbpaste)[ \t]{1,3}[^\s,.;:]"
+)
+_PIPED = (
+    r"(?:sudo[ \t]{1,9})?(?:curl|wget|echo|base64|bash|sh|iwr|irm|cat|printf)[ \t][^`\n]{0,600}?"
+    r"(?:\|[ \t]{0,9}(?:sudo[ \t]{1,9})?(?:(?:ba|z|da)?sh|iex|python3?|node|perl|ruby)\b|<\()"
+)
+_BARE = re.compile(rf"(?:^|[\s:>(*_$\"'“])((?:{_PIPED}|{_PROGRAM})[^`\n]{{0,800}})")
+_ANY_BARE = re2.compile(f"{_PROGRAM}|{_PIPED}".encode())
+#: A command without one of these does nothing relevant.
+_MATTERS = re2.compile(
+    rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
+    rb"mcp|0x[0-9a-f]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
+    rb"|<\(|\b777\b|\+rwx|\\[0-7]{2,3}|\btransfer \w|/tmp/|--index-url"
+)
+#: Names of programs that are cut, escaped or put together, and what decodes them.
+_DISGUISED = re2.compile(
+    rb"(?m)[A-Za-z](?:''|\"\w?\")[A-Za-z]|^\s*[a-z]+\\[a-z]+\s|\$\{?IFS\b"
+    rb"|[A-Za-z\s]\$\{?\w+(?:\[\d+\])?\}?\$\{?\w|[a-z]\$\{\w+\}[a-z]|[a-z]\$@[a-z]"
+    rb"|\balias \w+=|\$\((?:printf|echo)\b|\\\n\s*\S|\beval\s|\$'\\"
+    rb"|\|\s*(?:rev|tr|base64|xxd|gunzip|zcat|sh|bash)\b"
+)
+#: An order to install a package, in words.
+_INSTALL_IN_WORDS = re.compile(
+    r"\b[Ii]nstall (?:the )?(?:\w{1,20} )?(?:(?:package|library|module) )?[`\"']?"
+    r"(?P<name>[\w@./-]{4,60})[`\"']? (?:(?:package|library|module) )?"
+    r"(?:with|using|via|by|from|through) (?:the )?(?P<by>pip|npm)\b"
+)
+_ANY_INSTALL_IN_WORDS = re2.compile(rb"[Ii]nstall [^\n]{4,120} (?:pip|npm)\b")
+_COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
+_ONLY_PIPED = re.compile(_PIPED)
+#: A command ends where a sentence ends and another begins.
+_NEXT_SENTENCE = re.compile(r"(?<=\w)\.\s+(?=[A-Z])")
+_MAX_BARE = 4_000
+_EMPHASISED_CODE = re.compile(r"`[^\s`*]{1,40}\* \*|\*[^\s`*]{1,40}` ?\*")
+
+
+class ProseCommand(NamedTuple):
+    #: The view it was found in, and the position.
+    view: View
+    start: int
+    code: str
+
+
+def commands_in(part: Paragraphs) -> Iterator[ProseCommand]:
+    """Yield the commands in the paragraphs."""
+    marked = part.marked
+    if "`" in marked.text:
+        for found in _INLINE.finditer(marked.text):
+            yield from _spans(marked, found)
+    shown = part.shown
+    if "&#" in marked.text and "`" in shown.text:  # written with entities
+        for found in _INLINE.finditer(shown.text):
+            yield from _spans(shown, found)
+    if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
+        yield from _bare(part.plain)
+    yield from _installs_in_words(shown)
+    if not may_be_command(shown.text):
+        return
+    yield from _bare(shown)
+    for start, block in part.blocks():
+        if "\n" in block and _COMMAND_LINE.search(block):
+            yield ProseCommand(marked, start, block)
+
+
+def _installs_in_words(view: View) -> Iterator[ProseCommand]:
+    """Yield the commands that do what the text tells in words: install a package."""
+    if _ANY_INSTALL_IN_WORDS.search(view.text.encode(errors="replace")):
+        for found in _INSTALL_IN_WORDS.finditer(view.text):
+            yield ProseCommand(view, found.start(), f"{found['by']} install {found['name']}")
+
+
+def _spans(view: View, found: re.Match[str]) -> Iterator[ProseCommand]:
+    yield ProseCommand(view, found.start(2), found[2])
+    if found[1] == "```" and (named := _LANGUAGE.match(found[2])):  # a fence on one line
+        yield ProseCommand(view, found.start(2) + named.end(), found[2][named.end() :])
+    if "\\|" in found[2]:  # as in the cell of a table
+        yield ProseCommand(view, found.start(2), found[2].replace("\\|", "|"))
+
+
+def _bare(view: View) -> Iterator[ProseCommand]:
+    # One search over the whole text tells which paragraphs are worth a search of their own.
+    numbers = {
+        number
+        for number, paragraph in lines_with(_ANY_BARE, view.text)
+        if _MATTERS.search(paragraph.encode())
+    }
+    start = 0
+    for number, paragraph in enumerate(view.text.split("\n"), start=1):
+        if number in numbers:
+            for found in _BARE.finditer(paragraph[:_MAX_BARE]):
+                begin = start + found.start(1)
+                for code in _readings(found, view.line_end(begin) - begin):
+                    yield ProseCommand(view, begin, code)
+        start += len(paragraph) + 1
+
+
+def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
+    """Yield possible extents of the command: nothing marks where the sentence continues."""
+    whole = _NEXT_SENTENCE.split(found[1])[0]
+    piped = _ONLY_PIPED.match(whole)
+    for code in dict.fromkeys((whole, whole[:line_length], piped[0] if piped else whole)):
+        plain = _trimmed(code)
+        if _MATTERS.search(plain.encode(errors="replace")):
+            yield plain
+
+
+def _trimmed(code: str) -> str:
+    """Remove what ends a sentence, except quotes and brackets that were opened inside."""
+    plain = code.rstrip("*_~.,:)\"'” ")
+    for sign in code[len(plain) :]:
+        opening = "(" if sign == ")" else sign
+        is_open = plain.count(opening) > plain.count(sign) or (
+            opening == sign and plain.count(sign) % 2 == 1
+        )
+        if sign not in ")\"'" or not is_open:
+            break
+        plain += sign
+    return plain
+
+
+def is_disguised(text: str) -> bool:
+    """Say quickly whether a text could hold a command whose name is hidden."""
+    return _DISGUISED.search(text.encode(errors="replace")) is not None
+
+
+def may_be_command(text: str) -> bool:
+    """Tell quickly whether a text may contain a relevant command."""
+    raw = text.encode(errors="replace")  # without an offset to find, bytes are searched faster
+    return bool(_MATTERS.search(raw) and _ANY_BARE.search(raw))

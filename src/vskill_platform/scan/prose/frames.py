@@ -1,0 +1,255 @@
+"""Find orders against the user by what a sentence is about, whatever its words and their order.
+
+A frame names the classes of words that must be close together: a verb of sending, something
+private, a recipient outside. A class holds the common vocabulary of one meaning in all its
+inflections, so a phrasing that nobody has thought of is found as long as its words are known. Most
+paragraphs are dismissed by one look at the set of their words.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from vskill_platform.scan.facts.addresses import names_address, names_destination, names_mailbox
+from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.prose.frame_lexicon import (
+    ADDRESS,
+    CompiledFrame,
+    Instruction,
+    Lexicon,
+    Phrase,
+    load_lexicon,
+    needs_met,
+    possible_frames,
+    union_of,
+    words_of,
+)
+
+#: Words, file names, and the marks that end a clause.
+_TOKEN = re.compile(
+    r"[.~]?[a-z0-9](?:[a-z0-9’'./-]*[a-z0-9])?|[,;:()–—%]|[.!?]"  # noqa: RUF001 - these characters are meant
+)
+_SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001 - these characters are meant
+_MAX_SENTENCE = 600
+#: How long a passage may be, and how many lines or sentences it may have.
+_LONG, _MAX_UNITS, _PAIR = 700, 4, 2
+#: "Email: me@host" is a contact and not an order, and a link with a title is a reference.
+_MIN_WORDS = 4
+#: How many words a negation governs.
+_NEGATED = 9
+_BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
+
+
+class _Unit(NamedTuple):
+    """A line of a text, or a sentence of a long line."""
+
+    start: int
+    end: int
+    met: int
+
+
+def find_frames(text: str) -> Iterator[Instruction]:
+    """Yield the acts that the sentences and passages of a text express."""
+    lexicon = load_lexicon()
+    words = words_of(text)
+    units: list[_Unit] = []
+    told: list[Instruction] = []
+    shift = 0
+    for paragraph, its_words in zip(text.split("\n"), words.split(b"\n"), strict=True):
+        met = needs_met(lexicon, its_words.split(), paragraph)
+        is_plain = met == lexicon.found[None] or met == lexicon.found[ADDRESS]
+        is_possible = not is_plain and possible_frames(lexicon, met) & ~lexicon.passages
+        is_long = not is_plain and len(paragraph) > _LONG
+        sentences = list(_sentences(paragraph)) if is_possible or is_long else []
+        if is_possible:
+            for start, end in sentences:
+                for act, is_doubtful in _acts(lexicon, paragraph[start:end]).items():
+                    told.append(Instruction(act, shift + start, shift + end, is_doubtful))
+        if is_long:
+            for start, end in sentences:
+                sentence = paragraph[start:end]
+                its_met = needs_met(lexicon, words_of(sentence).split(), sentence)
+                units.append(_Unit(shift + start, shift + end, its_met))
+        elif paragraph:
+            units.append(_Unit(shift, shift + len(paragraph), met))
+        shift += len(paragraph) + 1
+    yield from told
+    yield from _in_passages(lexicon, text, units, told)
+
+
+def _in_passages(
+    lexicon: Lexicon, text: str, units: list[_Unit], told: list[Instruction]
+) -> Iterator[Instruction]:
+    """Yield what several units that follow each other express, unless a sentence of them does."""
+    done: dict[Act, int] = {}
+    for start, end, met in _passages(lexicon, units):
+        possible = possible_frames(lexicon, met) & lexicon.passages
+        if possible & lexicon.addressed and not names_address(text[start:end]):
+            possible &= ~lexicon.addressed
+        if not possible:
+            continue
+        lower = text[start:end].lower()
+        frames = [
+            frame
+            for place, frame in enumerate(lexicon.frames)
+            if possible >> place & 1
+            and done.get(frame.act, 0) <= start
+            and all(hint.search(lower) for hint in frame.hints)
+        ]
+        words = _Words(lexicon, text[start:end].replace("\n", " .\n"), frames) if frames else None
+        for frame in frames:
+            if words is None or done.get(frame.act, 0) > start or not words.express(frame):
+                continue
+            done[frame.act] = end
+            if not any(
+                one.act is frame.act and one.start < end and start < one.end for one in told
+            ):
+                yield Instruction(frame.act, start, end, words.contain(frame.lowered_by))
+
+
+def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[_Unit]:
+    """Yield the passages in which anything can be found; they overlap."""
+    first = 0
+    while first < len(units):
+        start = units[first].start
+        if units[first].met == lexicon.found[None]:
+            first += 1
+            continue
+        parts = [one for one in units[first : first + _MAX_UNITS] if one.end - start <= _LONG]
+        met = union_of(one.met for one in parts) if parts else units[first].met
+        yield _Unit(start, parts[-1].end if parts else units[first].end, met)
+        # Long units: each pair of neighbours is in one passage.
+        first += 2 if len(parts) > _PAIR else 1
+
+
+def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start < len(paragraph):
+        # No further, or a line without sentences is read to its end for each part of it.
+        limit = min(start + _MAX_SENTENCE, len(paragraph))
+        found = _SENTENCE_END.search(paragraph, start, limit)
+        end = found.end() if found else limit
+        yield start, end
+        start = end
+
+
+def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
+    """Return the acts of a sentence, and whether each is doubtful."""
+    met = needs_met(lexicon, words_of(sentence).split(), sentence)
+    found = possible_frames(lexicon, met) & ~lexicon.passages
+    if not found:
+        return {}
+    possible = [frame for place, frame in enumerate(lexicon.frames) if found >> place & 1]
+    words = _Words(lexicon, sentence, possible)
+    acts: dict[Act, bool] = {}
+    for frame in possible:
+        if words.express(frame):
+            is_doubtful = words.contain(frame.lowered_by)
+            acts[frame.act] = acts.get(frame.act, True) and is_doubtful
+    return acts
+
+
+class _Hit(NamedTuple):
+    place: int
+    #: The class; that of a negated word is shifted.
+    bit: int
+    is_order: bool
+
+
+class _Words:
+    """The words of one sentence that some frames ask for, by their classes."""
+
+    def __init__(self, lexicon: Lexicon, sentence: str, frames: list[CompiledFrame]) -> None:
+        self._lexicon = lexicon
+        self._sentence = sentence
+        self._tokens: list[str] = _TOKEN.findall(sentence.lower())
+        self._wanted = union_of(frame.wanted for frame in frames)
+        self._hits = list(self._read())
+        self._bits = union_of(bit for _, bit, _ in self._hits)
+
+    @cached_property
+    def _everywhere(self) -> int:
+        """The classes of the recipients that the sentence names."""
+        if sum(map(str.isalpha, self._tokens)) < _MIN_WORDS:
+            return 0
+        address = self._lexicon.address if names_address(self._sentence) else 0
+        if not address:
+            return 0
+        mailbox = self._lexicon.mailbox if names_mailbox(self._sentence) else 0
+        destination = self._lexicon.destination if names_destination(self._sentence) else 0
+        return address | mailbox | destination
+
+    def express(self, frame: CompiledFrame) -> bool:
+        """Tell whether all words that a frame needs are close together."""
+        lexicon = self._lexicon
+        recipients = lexicon.address | lexicon.mailbox | lexicon.destination
+        if not all(need & (self._bits | recipients) for need in frame.needs):
+            return False
+        for first, hit in enumerate(self._hits):
+            bits, told = self._everywhere, 0
+            for place, bit, is_order in self._hits[first:]:
+                if place > hit.place + frame.within:
+                    break
+                bits |= bit
+                told |= bit if is_order else 0
+            if all(need & bits for need in frame.needs) and (not frame.told or frame.told & told):
+                return True
+            if len(self._tokens) <= frame.within:
+                return False
+        return False
+
+    def contain(self, classes: int) -> bool:
+        return any(bit & classes for _, bit, _ in self._hits)
+
+    def _read(self) -> Iterator[_Hit]:
+        grammar, starts, wanted = self._lexicon.grammar, self._lexicon.starts, self._wanted
+        negated_from = negated_until = -1
+        for place, word in enumerate(self._tokens):
+            if word in _BREAKS:
+                if not (word == "," and "or" in self._tokens[place + 1 : place + 5]):
+                    negated_until = -1
+                continue
+            if word in grammar["negations"] or word.endswith(("n't", "n’t")):  # noqa: RUF001 - these characters are meant
+                negated_from, negated_until = place, place + _NEGATED
+            phrases = list(self._phrases_at(place, word)) if starts.get(word, 0) & wanted else []
+            if "/" in word:
+                for part in word.split("/"):
+                    if starts.get(part, 0) & wanted:
+                        phrases += self._phrases_at(place, part)
+            for phrase in phrases:
+                if not phrase.bit & wanted or self._is_target(place, phrase):
+                    continue
+                is_negated = phrase.is_polar and negated_from < place <= negated_until
+                bit = phrase.bit << (self._lexicon.width if is_negated else 0)
+                yield _Hit(place, bit, self._is_order(place, is_base=phrase.is_base))
+
+    def _phrases_at(self, place: int, word: str) -> Iterator[Phrase]:
+        pairs = self._lexicon.phrases[word]
+        yield from pairs.get("", ())
+        rest = self._tokens[place + 1 : place + 2]
+        for phrase in pairs.get(rest[0], ()) if rest else ():
+            end = place + 1 + len(phrase.tail)
+            if tuple(self._tokens[place + 1 : end]) == phrase.tail:
+                yield phrase
+
+    def _is_target(self, place: int, phrase: Phrase) -> bool:
+        if not phrase.bit & self._lexicon.objects or not place:
+            return False
+        return self._tokens[place - 1] in self._lexicon.grammar["targets"]
+
+    def _is_order(self, place: int, *, is_base: bool) -> bool:
+        """Tell whether a verb is an order, and not a statement or a possibility."""
+        grammar = self._lexicon.grammar
+        before = self._tokens[max(place - 3, 0) : place]
+        if not grammar["possible"].isdisjoint(before):
+            return False
+        last = before[-1] if before else ","
+        if last in grammar["actors"]:
+            return True
+        if not is_base:
+            return not grammar["modals"].isdisjoint(before)
+        if last == "to":
+            return len(before) > 1 and before[-2] in grammar["obliged"]
+        is_start = last in _BREAKS or last.isdigit()  # the number of a step
+        return is_start or last in grammar["leads"] or last.endswith("ly")

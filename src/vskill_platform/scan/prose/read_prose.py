@@ -1,0 +1,322 @@
+"""Find instructions in prose: what a text tells its reader to do, by its wording."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import cache
+from typing import NamedTuple, Protocol
+
+import re2
+
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
+from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet
+from vskill_platform.scan.facts.sensitive_paths import secrets_in
+from vskill_platform.scan.prose.downloads_in_prose import downloads
+from vskill_platform.scan.prose.find_instructions import find_instructions
+from vskill_platform.scan.prose.mentions import is_mention
+from vskill_platform.scan.prose.negations import is_forbidden, is_negated, is_refused
+from vskill_platform.scan.prose.other_spellings import other_spellings
+from vskill_platform.scan.prose.paragraphs import CodeWords, Paragraphs, View
+from vskill_platform.scan.prose.sentences import FOR_USERS, Combination, Sentences, load_anchors
+from vskill_platform.scan.prose.words_in_code import words_in_code
+
+#: What a pattern expresses: an act, or what its sentence may express.
+_Meaning = Act | list[Combination]
+
+
+class _Lexicon(NamedTuple):
+    """Patterns, and what each expresses."""
+
+    meanings: list[_Meaning]
+    patterns: PatternSet
+
+
+#: Words that make a pattern large: many alternatives, or letters beyond ASCII.
+_LONG_WORDS = ("<secret>", "<private>", "<content>", "<worse>", "<reply>", "<opening>")
+
+
+@cache
+def _lexicon() -> _Lexicon:
+    known = list(_known_patterns())
+    return _Lexicon([meaning for meaning, _ in known], PatternSet(text for _, text in known))
+
+
+def prose_patterns() -> list[str]:
+    """Return the patterns of all acts and anchors."""
+    return [text for _, text in _known_patterns()]
+
+
+def _known_patterns() -> Iterator[tuple[_Meaning, str]]:
+    tables = load_data("prose.toml")
+    words = tables["words"]
+    known: list[tuple[_Meaning, str]] = [
+        (Act[name], _expand(pattern, words))
+        for name, table in tables.items()
+        if table is not words
+        for pattern in _joined(table["patterns"])
+    ]
+    anchors = [(combinations, anchor) for anchor, combinations in load_anchors().items()]
+    known += [one for one in anchors if one[1].isascii()]
+    known += _of_other_languages(words)
+    known += [one for one in anchors if not one[1].isascii()]
+    yield from ((meaning, f"(?im){text}") for meaning, text in known)
+
+
+def _joined(patterns: list[str]) -> Iterator[str]:
+    """Combine patterns into one; long ones stay separate, because the engine's memory is small."""
+    long = [pattern for pattern in patterns if any(word in pattern for word in _LONG_WORDS)]
+    short = [pattern for pattern in patterns if pattern not in long]
+    if short:
+        yield "|".join(short)
+    yield from long
+
+
+@cache
+def _places_of(acts: frozenset[Act]) -> frozenset[int]:
+    meanings = enumerate(_lexicon().meanings)
+    return frozenset(place for place, act in meanings if isinstance(act, Act) and act in acts)
+
+
+def _of_other_languages(common: dict[str, str]) -> Iterator[tuple[Act, str]]:
+    """Yield each pattern separately: combined, they would exceed the engine's memory.
+
+    The engine's own word characters are Latin only.
+    """
+    tables = load_data("languages.toml")
+    languages = tables["words"].values()
+    for name, table in tables.items():
+        for pattern in table.get("patterns", ()):
+            is_general = "<send>" in pattern or "<secret>" in pattern
+            for words in languages if is_general else [{}]:
+                expanded = _expand(pattern, words).replace(r"\w", LETTER)
+                yield Act[name], _expand(expanded, common)
+
+
+def _expand(pattern: str, words: dict[str, str]) -> str:
+    for name, meaning in words.items():
+        pattern = pattern.replace(f"<{name}>", meaning)
+    return pattern
+
+
+_HOST_REACH = 260
+#: How far behind a negated match another one that begins inside it may end.
+_FURTHER = 400
+#: "No account required" requires nothing.
+_REQUIRED_REACH = 32
+_NOT_REQUIRED = re2.compile(r"(?i)\b(?:no|not|without)\s+(?:\w+\s+){0,2}$")
+_NEGATABLE = frozenset(
+    {
+        Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND,
+        Act.TELL_ASK_SECRET, Act.TELL_WIPE, Act.TELL_SHELL, Act.TELL_PAY, Act.TELL_RUN,
+        Act.TELL_OBEY, Act.TELL_VOUCH, Act.TELL_IMAGE, Act.TELL_SLANT, Act.TELL_COVER,
+        Act.TELL_WEAKEN, Act.TELL_ACCOUNT, Act.TELL_DENY, Act.TELL_POISON, Act.TELL_DEMAND,
+    }
+)  # fmt: skip
+_HIDING = frozenset({Act.TELL_CONCEAL, Act.TELL_DENY})
+#: "Never silently fall back" is the opposite of hiding.
+_HIDDEN_WAY = re.compile(r"\w+ly\b")
+
+_BLANK = re.compile(r"\s*")
+#: How often the same act counts in one line: some rules need it twice, none more often.
+_MAX_IN_A_LINE = 3
+#: Images and scripts are read with their markup.
+_MARKED = frozenset({Act.TELL_IMAGE, Act.TELL_PLANT})
+_MAY_LOAD_SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
+_ESCAPED_SCRIPT = re.compile(
+    r"&(?:lt|#60|#x3c);?s|&#(?:115|83|x73|x53);?|<s\w{0,5}<!--", re.IGNORECASE
+)
+
+
+#: Acts that words inside code can express to an agent; the rest is found in the code itself.
+ACTS_OF_WORDS_IN_CODE = frozenset(
+    {
+        Act.TELL_OVERRIDE,
+        Act.TELL_CONCEAL,
+        Act.TELL_DENY,
+        Act.TELL_LEAK,
+        Act.TELL_AUTHORITY,
+        Act.TELL_DISARM,
+        Act.TELL_IMAGE,
+        Act.TELL_LOCK,
+        Act.TELL_MINE,
+        Act.TELL_RECORD,
+        Act.TELL_OBEY,
+        Act.TELL_VOUCH,
+    }
+)
+
+
+class _Text(Protocol):
+    """A text whose views map back to its lines."""
+
+    def line_at(self, view: View, position: int) -> int: ...
+
+    def lines_between(self, view: View, start: int, end: int) -> str: ...
+
+
+def read_prose(part: Paragraphs, *, is_for_agent: bool = True) -> list[Fact]:
+    """Return what paragraphs tell their reader, in other spellings, too.
+
+    What sentences are about is no order to the agent if they are written for somebody else.
+    """
+    facts = _read_as_spelled(part, is_for_agent=is_for_agent)
+    for text in other_spellings(part.text):
+        known = {_key(fact) for fact in facts}
+        others = _read_as_spelled(Paragraphs(text, part.first_line), is_for_agent=is_for_agent)
+        facts += [fact for fact in others if _key(fact) not in known]
+    return facts
+
+
+def _key(fact: Fact) -> tuple[Act, int, str | None, str]:
+    return fact.act, fact.line, fact.host, fact.detail
+
+
+def _read_as_spelled(part: Paragraphs, *, is_for_agent: bool) -> list[Fact]:
+    plain = part.plain
+    places = _find(plain.text, None)
+    places += [(Act.TELL_SECRET, start, start + 1) for start in secrets_in(plain.text)]
+    facts = _facts_at(part, plain, places)
+    if part.unlinked and (others := _find(part.unlinked.text, None)):
+        known = {_key(fact) for fact in facts}
+        found = _facts_at(part, part.unlinked, others)
+        facts += [fact for fact in found if _key(fact) not in known]
+    marked = part.marked
+    if "![" in marked.text or _MAY_LOAD_SCRIPT.search(marked.text):
+        facts += _facts_at(part, marked, _find(marked.text, _places_of(_MARKED)))
+    if _ESCAPED_SCRIPT.search(marked.text):
+        decoded = part.decoded
+        facts += _facts_at(part, decoded, _find(decoded.text, _places_of(_MARKED)))
+    told = _told_in(part, places) if is_for_agent else []
+    return facts + told + downloads(part)
+
+
+def _told_in(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]:
+    """Return what sentences are about, unless their wording says the same more surely."""
+    facts: dict[tuple[Act, int], Fact] = {}
+    # Without addresses first: those of links come between words that belong together.
+    views = [(part.unlinked, []), (part.plain, places)] if part.unlinked else [(part.plain, places)]
+    for view, known in views:
+        for act, start, end, is_doubtful in find_instructions(view.text, known):
+            lines = part.lines_between(view, start, end)
+            host = _least_trusted(hosts_in(view.text[start:end]))
+            line = part.line_at(view, start)
+            found = _fact(act, line, host, lines, is_mentioned=is_doubtful)
+            facts.setdefault((act, line), found)
+    return list(facts.values())
+
+
+class WordsInCode(NamedTuple):
+    """What code tells its reader: anywhere in it, and in the parts that are meant for readers."""
+
+    told: list[Fact]
+    #: In comments, docstrings and printed strings.
+    shown: list[Fact]
+
+
+def read_words_in_code(text: str) -> WordsInCode:
+    """Return what the words in code tell their reader; no fact is in both lists."""
+    words = words_in_code(text)
+    # A message of a program is for its user.
+    shown = read_prose(Paragraphs(words, 1), is_for_agent=False) if words.strip() else []
+    code = CodeWords(text, 1)
+    # Asked of the joined text: the words that a pattern needs may be on two lines of a comment.
+    places = _places_of(ACTS_OF_WORDS_IN_CODE)
+    possible = _lexicon().patterns.possible_in(code.view.text, places)
+    if not possible:
+        return WordsInCode([], shown)
+    told = _facts_at(code, code.view, _find(code.view.text, possible))
+    # A rule may count occurrences, so the same words must not count twice.
+    known = {(fact.act, fact.line) for fact in shown}
+    return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
+
+
+def _find(text: str, only: AbstractSet[int] | None) -> list[tuple[Act, int, int]]:
+    """Return the acts that a text expresses, and where; *only* restricts the patterns."""
+    meanings, patterns = _lexicon()
+    sentences = Sentences(text)
+    found: list[tuple[Act, int, int]] = []
+    for place, start, end in patterns.finds(text, only):
+        act = meanings[place]
+        if not isinstance(act, Act):
+            found += sentences.acts_at(act, start, end)
+            continue
+        span = start, end
+        if _says_otherwise(act, text, *span):
+            # "Never skip this: ignore …" negates one verb, and the same words may hold another.
+            limit = text.find("\n", end)
+            limit = min(limit if limit >= 0 else len(text), end + _FURTHER)
+            span = patterns.find_between(place, text, start + 1, limit) or span
+        if span[0] < end and not _says_otherwise(act, text, *span):
+            found.append((act, *span))
+    return found
+
+
+def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> list[Fact]:
+    """Make facts of matches in a view, with a limit on repetitions per line.
+
+    A decoy must not replace what follows it on its line, so facts also differ by the hosts they
+    name and by whether they are only mentioned.
+    """
+    known: dict[tuple[Act, int, str | None, bool], Fact] = {}
+    counts: Counter[tuple[Act, int]] = Counter()
+    facts = []
+    for act, start, end in places:
+        blank = _BLANK.match(view.text, start, end)
+        begin = min(blank.end() if blank else start, end - 1)
+        line = text.line_at(view, begin)
+        counts[act, line] += 1
+        if counts[act, line] <= _MAX_IN_A_LINE:
+            host = _least_trusted(hosts_in(view.text[begin:end])) or _host_behind(view, end)
+            is_mentioned = is_mention(act, view.text, begin, end)
+            kind = (act, line, host, is_mentioned)
+            if kind not in known:
+                lines = text.lines_between(view, begin, end)
+                known[kind] = _fact(act, line, host, lines, is_mentioned=is_mentioned)
+            facts.append(known[kind])
+    return facts
+
+
+def _host_behind(view: View, end: int) -> str | None:
+    """Return the host of a URL that the match ends in: in the file it may be encoded."""
+    start = max(end - len("https://"), 0)
+    if not view.text[start:end].endswith("://"):
+        return None
+    return next(iter(hosts_in(view.text[start : end + _HOST_REACH].partition("\n")[0])), None)
+
+
+def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
+    """Tell whether the context reverses the meaning of the words."""
+    if act in _HIDING and FOR_USERS.match(text, end):
+        return True
+    if act is Act.TELL_CONCEAL:
+        if not _HIDDEN_WAY.match(text, start):
+            return False
+    elif act is Act.TELL_REQUIRED:
+        before = text[max(start - _REQUIRED_REACH, 0) : start]
+        return text[start:end].lower() == "required" and _NOT_REQUIRED.search(before) is not None
+    elif act not in _NEGATABLE:
+        return False
+    if act is Act.TELL_DEMAND and is_forbidden(text, start, end):
+        return True
+    return is_negated(text, start, end) or is_refused(text, start)
+
+
+def _fact(act: Act, number: int, host: str | None, lines: str, *, is_mentioned: bool) -> Fact:
+    host = host or _least_trusted(hosts_in(lines))
+    return Fact(
+        act=act,
+        line=number,
+        text=shorten(lines),
+        host=host,
+        host_class=classify_host(host) if host else None,
+        is_mention=is_mentioned,
+    )
+
+
+def _least_trusted(hosts: list[str]) -> str | None:
+    """Return the first untrusted host, or else the first host."""
+    doubtful = (host for host in hosts if classify_host(host) not in VOUCHED_FOR)
+    return next(doubtful, hosts[0] if hosts else None)

@@ -1,0 +1,89 @@
+"""The home page: what this registry is, and ways into it."""
+
+import asyncio
+from typing import Any
+
+from litestar import Response
+from litestar.response import Template
+
+from vskill_platform.base.telemetry import get_logger
+from vskill_platform.catalogue.catalogue import Catalogue
+from vskill_platform.catalogue.query import (
+    Counts,
+    SkillHit,
+    SkillQuery,
+    SkillResults,
+    SkillSort,
+    Visible,
+)
+from vskill_platform.errors import EngineError
+from vskill_platform.model.submission import SubmissionState
+from vskill_platform.publish.moderation.feature_skills import list_featured
+from vskill_platform.settings import featured_slugs
+from vskill_platform.stores.db import get_settings
+from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.marketplace.marketplace_page import Search, skill_list
+
+log = get_logger(__name__)
+
+#: Skills, taken-down skills and tags that the page shows of each kind.
+_SHOWN, _SHOWN_DOWN, _SHOWN_TAGS = 6, 4, 18
+_S = SubmissionState
+_STOPPED = (_S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED)
+#: States without a completed check: in progress or withdrawn.
+_UNCHECKED = (_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.DEQUEUED)
+
+
+async def home_page(request: WebRequest) -> Response[Any]:
+    """Show the home page; an address with a search shows the list, as it always did."""
+    if request.query_params:
+        return await skill_list(request)
+    catalogue = catalogue_of(request)
+    visible = await visible_to(visitor_of(request))
+    installed, newest, featured, down, counts = await asyncio.gather(
+        _first(catalogue, SkillSort.INSTALLS, visible, with_facets=True),
+        _first(catalogue, SkillSort.NEWEST, visible),
+        _featured(catalogue, visible),
+        catalogue.list_taken_down(limit=_SHOWN_DOWN, visible=visible),
+        catalogue.count_all(visible=visible),
+    )
+    tags = (installed.facets or {}).get("tag", [])[:_SHOWN_TAGS]
+    return Template(
+        "pages/home.html",
+        context={
+            "section": "home",
+            "featured": featured,
+            "installed": installed.hits if any(hit.installs for hit in installed.hits) else [],
+            "newest": newest.hits,
+            "down": down.skills,
+            "tags": [(tag, count, Search(tag=tag).address()) for tag, count in tags],
+            "published": counts.published,
+            "checked": _checked(counts),
+            "stopped": sum(counts.by_state[state] for state in _STOPPED),
+            "has_judge": get_settings().judge_url != "",
+            "freshness": catalogue.freshness,
+        },
+    )
+
+
+async def _first(
+    catalogue: Catalogue, sort: SkillSort, visible: Visible, *, with_facets: bool = False
+) -> SkillResults:
+    query = SkillQuery(sort=sort, limit=_SHOWN, visible=visible, with_facets=with_facets)
+    return await catalogue.search_skills(query)
+
+
+async def _featured(catalogue: Catalogue, visible: Visible) -> list[SkillHit]:
+    """Return the skills that the operator chose, as far as the visitor may see them."""
+    try:
+        slugs = await list_featured()
+    except EngineError as error:  # the rest of the page comes from the search index
+        log.warning("featured skills not read", error=str(error))
+        slugs = featured_slugs(get_settings())
+    return await catalogue.read_hits(slugs, visible=visible) if slugs else []
+
+
+def _checked(counts: Counts) -> int:
+    return sum(n for state, n in counts.by_state.items() if state not in _UNCHECKED)
