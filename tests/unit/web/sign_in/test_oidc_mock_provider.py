@@ -1,6 +1,7 @@
 """Sign-in with a provider that somebody else wrote: oidc-provider-mock, built on Authlib."""
 
 import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
@@ -18,7 +19,7 @@ from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.secret_settings import Secret
 
-#: It uses a part of Authlib that will be removed.
+#: It uses parts of Authlib that will be removed.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ADA = {
     "preferred_username": "ada",
@@ -30,7 +31,14 @@ ADA = {
 @pytest.fixture
 def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
-    import oidc_provider_mock  # noqa: PLC0415 - here its warnings are expected
+    with warnings.catch_warnings():
+        # When it is imported, it adds a filter that shows its warnings, before the one above.
+        from authlib.deprecate import (  # type: ignore[import-untyped] # noqa: PLC0415
+            AuthlibDeprecationWarning,
+        )
+
+        warnings.simplefilter("ignore", AuthlibDeprecationWarning)
+        import oidc_provider_mock  # noqa: PLC0415 - here its warnings are expected
 
     users = [oidc_provider_mock.User(sub="s-1", claims=ADA)]
     app = oidc_provider_mock.app(user_claims=users, require_nonce=True)
