@@ -31,7 +31,7 @@ from vskill_platform.model.source import Source, SourceKind, git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.user import Role
 from vskill_platform.publish.moderation.block_skill import block
-from vskill_platform.publish.moderation.review_skill import Ruling, approve, reject
+from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve, reject
 from vskill_platform.publish.moderation.yank_version import yank_version
 from vskill_platform.queue import process_submission
 from vskill_platform.queue.consumer import handle_submission_queue
@@ -426,8 +426,8 @@ class Builder:
                 await put_repo_health(sample.slug, health)
 
 
-def _ruling(submission: Submission, reason: str) -> Ruling:
-    return Ruling(
+def _ruling(submission: Submission, reason: str) -> ReviewDecision:
+    return ReviewDecision(
         submission_id=submission.id, reviewer="rae", reason=reason, seen=submission.digest or ""
     )
 

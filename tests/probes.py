@@ -107,8 +107,8 @@ class ProbingEngine:
         await self.before_check()
         await self._engine.check_writable()
 
-    async def check_room(self) -> None:
-        await self._engine.check_room()
+    async def check_free_space(self) -> None:
+        await self._engine.check_free_space()
 
     async def prune(self, *, deleted_before: datetime) -> int:
         return await self._engine.prune(deleted_before=deleted_before)

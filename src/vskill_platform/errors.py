@@ -20,8 +20,8 @@ VskillError
 │   │   └── ScopeMissing   the role has it, but not the token            403
 │   ├── RequestForged      the form has no valid CSRF token              403
 │   └── MirrorRefused      a skill of another registry is refused        403
-├── GithubUnavailable      GitHub gives no usable answer                 503
-├── ProviderUnavailable    the OpenID provider gives no usable answer    503
+├── GithubUnavailable      GitHub gives no usable response               503
+├── ProviderUnavailable    the OpenID provider gives no usable response  503
 ├── WrongHost              the request is for another host               421
 ├── TooMany                the rate limit is reached                     429
 ├── Busy                   too many concurrent requests                  503
@@ -45,7 +45,7 @@ VskillError
 ├── MailFailed             the mail server does not accept mail          500, retried
 ├── MailRefused            the mail server refused this one mail         500, or retried
 ├── DeadlineExceeded       the work exceeded its deadline                424, retried
-├── NoRoom                 fetch limit reached                           500, requeued
+├── NoSpaceLeft                 fetch limit reached                           500, requeued
 ├── OutOfResources         no disk space or file handles left            503, requeued
 ├── WorkerDied             workers crashed repeatedly, even when it ran alone  500, final
 ├── Overtaken              another process changed it first              409, retried
@@ -269,15 +269,15 @@ class RegistryError(VskillError):
         *,
         status: int = 0,
         code: str = "",
-        answer: dict[str, object] | None = None,
+        problem: dict[str, object] | None = None,
     ) -> None:
         super().__init__(message)
-        #: The HTTP status of the answer; 0 if there was none.
+        #: The HTTP status of the response; 0 if there was none.
         self.status = status
         #: The stable code in the registry's problem document.
         self.code = code
         #: The whole document.
-        self.answer = answer or {}
+        self.problem = problem or {}
 
 
 class RegistryUnavailable(RegistryError):
@@ -291,9 +291,9 @@ class RegistryUnavailable(RegistryError):
         was_not_done: bool = False,
         status: int = 0,
         code: str = "",
-        answer: dict[str, object] | None = None,
+        problem: dict[str, object] | None = None,
     ) -> None:
-        super().__init__(message, status=status, code=code, answer=answer)
+        super().__init__(message, status=status, code=code, problem=problem)
         self.retry_after = retry_after
         #: Whether it is certain that the request changed nothing.
         self.was_not_done = was_not_done
@@ -318,7 +318,7 @@ class DeadlineExceeded(VskillError):
     retryable = True
 
 
-class NoRoom(VskillError):
+class NoSpaceLeft(VskillError):
     retryable = True
 
 

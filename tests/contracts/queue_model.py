@@ -72,7 +72,7 @@ class QueueModel:
             start = self.virtual_time + (RETRY_PENALTY if message.is_retry else 0)
             message.rank = self.lanes[lane] = max(start, self.lanes.get(lane, 0)) + 1
 
-    def hand_out(
+    def lease_messages(
         self, message: Message, delivery: Delivery, until: datetime, now: datetime
     ) -> None:
         assert message.rank

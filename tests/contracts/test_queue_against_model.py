@@ -67,7 +67,7 @@ class QueueMachine(EngineMachine):
         assert [delivery.body for delivery in deliveries] == [m.body for m in chosen]
         for message, delivery in zip(chosen, deliveries, strict=True):
             assert (delivery.key, delivery.attempt) == (message.key, message.attempts + 1)
-            self.model.hand_out(message, delivery, self.now + lease, self.now)
+            self.model.lease_messages(message, delivery, self.now + lease, self.now)
         return multiple(*deliveries)
 
     @rule(delivery=deliveries)

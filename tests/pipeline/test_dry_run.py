@@ -11,7 +11,7 @@ from vskill_platform.model.decision import Outcome
 from vskill_platform.model.policy import Level, Policy, PolicyLimits, Thresholds, digest_of
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish.moderation.review_skill import Ruling, approve
+from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve
 from vskill_platform.publish.policy.try_policy import DryRun, try_policy
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
@@ -59,7 +59,9 @@ async def test_a_dry_run_lists_an_approved_skill_only_if_it_got_worse(
     journey = await process(folder_source(str(a_skill_folder(tmp_path, run_dot_sh=RISKY))))
     waiting = journey.submission
     await approve(
-        Ruling(submission_id=waiting.id, reviewer="cyd", reason="known", seen=waiting.digest)
+        ReviewDecision(
+            submission_id=waiting.id, reviewer="cyd", reason="known", seen=waiting.digest
+        )
     )
 
     same, strict = await try_policy(Policy()), await try_policy(STRICT)

@@ -13,7 +13,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish.moderation.review_skill import Ruling, approve, recheck, reject
+from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve, recheck, reject
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_store import get_submission
@@ -60,9 +60,9 @@ async def keys_of_large_records(env: WorkerEnv) -> list[str]:
     return found
 
 
-def ruling(journey: Journey) -> Ruling:
+def ruling(journey: Journey) -> ReviewDecision:
     submission = journey.submission
-    return Ruling(
+    return ReviewDecision(
         submission_id=submission.id, reviewer="cyd", reason="looked", seen=submission.digest
     )
 

@@ -31,7 +31,7 @@ from vskill_platform.model.source import folder_source, git_source
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, reopen
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.model.verdict import Report, Verdict
-from vskill_platform.publish.moderation.review_skill import Ruling, approve
+from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
@@ -138,7 +138,7 @@ async def test_a_judge_a_reviewer_and_a_known_commit_make_t4(
     waiting = await get_submission(result.submission.id)
     assert waiting
     assert waiting.record.state is S.NEEDS_REVIEW
-    said = Ruling(
+    said = ReviewDecision(
         submission_id=waiting.record.id, reviewer="cyd", reason="ours", seen=waiting.record.digest
     )
 

@@ -11,7 +11,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
-from vskill_platform.publish.moderation.review_skill import Ruling, approve
+from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.skill_store import get_skill
@@ -79,7 +79,7 @@ async def test_a_reviewer_may_approve_a_ref_that_replaces_another(
     ended = await process(bound, early)
 
     await approve(
-        Ruling(submission_id=early, reviewer="rae", reason="asked for", seen=ended.digest)
+        ReviewDecision(submission_id=early, reviewer="rae", reason="asked for", seen=ended.digest)
     )
 
     assert await latest_submission() == early

@@ -15,7 +15,7 @@ from tests.casts import a_skill_folder
 from tests.clocks import NOON, ManualClock, TickingClock
 from tests.pipeline.conftest import Process
 from vskill_platform.cron import send_background
-from vskill_platform.cron.request_runs import ask_for_one_rescan, ask_for_rescan
+from vskill_platform.cron.request_runs import request_full_rescan, request_one_rescan
 from vskill_platform.cron.run_lease import LEASE
 from vskill_platform.cron.schedule import RESCAN, CronJob, run_due_jobs, run_job_now
 from vskill_platform.engines.operations import Put
@@ -25,7 +25,7 @@ from vskill_platform.model.policy import Level, Policy, Suppression, Thresholds
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.delete_skill import delete_skill
-from vskill_platform.publish.moderation.review_skill import Ruling, approve, reject
+from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve, reject
 from vskill_platform.publish.rescans import rescan_skills
 from vskill_platform.publish.rescans.apply_rescan import Consequence, apply_rescan
 from vskill_platform.publish.rescans.rescan_skills import (
@@ -132,7 +132,7 @@ async def test_a_requested_rescan_runs_although_nothing_changed(
     before = await get_cron_run(RESCAN.name)
     clock.advance(minutes=2)
 
-    await ask_for_rescan(actor="cyd")
+    await request_full_rescan(actor="cyd")
     asked = await get_cron_run(RESCAN.name)
     clock.advance(seconds=5)
     due = await within(same, list_due_skills)
@@ -162,7 +162,7 @@ async def test_a_rescan_that_was_asked_for_goes_on_where_it_was(
     monkeypatch.setattr(send_background, "MAX_QUEUED", 1)
     await within(lenient(bound), rescan_published)
     clock.advance(minutes=2)
-    await ask_for_rescan(actor="cyd")
+    await request_full_rescan(actor="cyd")
     clock.advance(seconds=5)
 
     outcomes = await rescan_by_queue(lenient(bound))
@@ -179,7 +179,7 @@ async def test_skills_published_after_the_request_are_not_rescanned(
     bound: WorkerEnv, published: str, clock: ManualClock, process: Process, tmp_path: Path
 ) -> None:
     clock.advance(minutes=2)
-    await ask_for_rescan(actor="cyd")
+    await request_full_rescan(actor="cyd")
     clock.advance(seconds=5)
     await process(folder_source(str(a_skill_folder(tmp_path, "news"))), env=lenient(bound))
 
@@ -358,11 +358,11 @@ async def test_of_two_operators_at_once_one_does_it(bound: WorkerEnv, published:
     assert len((await list_audit()).records) == 1
 
 
-async def said_of(submission_id: str, reason: str) -> Ruling:
+async def said_of(submission_id: str, reason: str) -> ReviewDecision:
     """Say what Cyd decides about the content that waits."""
     stored = await get_submission(submission_id)
     assert stored
-    return Ruling(
+    return ReviewDecision(
         submission_id=submission_id, reviewer="cyd", reason=reason, seen=stored.record.digest
     )
 
@@ -472,7 +472,7 @@ async def approved_by_cyd(bound: WorkerEnv, process: Process, folder: Path) -> N
     """Publish what waits for review, by a clock that moves."""
     waiting = await process(folder_source(str(folder)))
     assert waiting.submission.state is SubmissionState.NEEDS_REVIEW
-    said = Ruling(
+    said = ReviewDecision(
         submission_id=waiting.submission.id,
         reviewer="cyd",
         reason="I know that host",
@@ -523,7 +523,7 @@ async def test_a_rescan_that_is_asked_for_after_the_clock_went_back_is_done(
     await within(lenient(bound), rescan_published)
     clock.advance(hours=-1)
 
-    await ask_for_rescan(actor="cyd")
+    await request_full_rescan(actor="cyd")
     outcome = await within(lenient(bound), rescan_published)
 
     assert outcome == "2 rescanned, 0 got worse, 0 left"
@@ -537,8 +537,8 @@ async def test_one_skill_is_rescanned_on_request_and_no_other(
     await run_due_jobs(same, jobs=(RESCAN,))
     clock.advance(minutes=2)
 
-    asked = await ask_for_one_rescan(SLUG, actor="ada")
-    again = await ask_for_one_rescan(SLUG, actor="ben")
+    asked = await request_one_rescan(SLUG, actor="ada")
+    again = await request_one_rescan(SLUG, actor="ben")
     clock.advance(seconds=5)
     outcomes = await rescan_by_queue(same)
 
@@ -558,7 +558,7 @@ async def test_a_request_during_a_rescan_is_left_to_the_next_run(
     assert last
     await put_cron_run(running, expected=last.revision)
 
-    await ask_for_one_rescan(SLUG, actor="ada")
+    await request_one_rescan(SLUG, actor="ada")
     clock.advance(minutes=11)
     (run,) = await run_due_jobs(same, jobs=(RESCAN,))
 

@@ -35,7 +35,7 @@ from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.publish.moderation.list_reviews import get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import (
     ReviewAction,
-    Ruling,
+    ReviewDecision,
     approve,
     recheck,
     reject,
@@ -78,8 +78,10 @@ def made_critical(finding: Finding) -> Finding:
     return msgspec.structs.replace(finding, severity=Severity.CRITICAL)
 
 
-def says(journey: Journey, reviewer: str = "cyd", reason: str = "I know that host") -> Ruling:
-    return Ruling(
+def says(
+    journey: Journey, reviewer: str = "cyd", reason: str = "I know that host"
+) -> ReviewDecision:
+    return ReviewDecision(
         submission_id=journey.submission.id,
         reviewer=reviewer,
         reason=reason,
@@ -273,7 +275,7 @@ async def test_a_decision_needs_a_reason_and_something_that_waits(
     with pytest.raises(InvalidInput, match="needs a reason"):
         await action(says(waiting, reason="  "))
     with pytest.raises(NotFound, match="there is no submission 'sub_x'"):
-        await action(Ruling(submission_id="sub_x", reviewer="cyd", reason="r"))
+        await action(ReviewDecision(submission_id="sub_x", reviewer="cyd", reason="r"))
     await reject(says(waiting))
     with pytest.raises(InvalidTransition, match="does not need review: it is REJECTED"):
         await action(says(waiting))
@@ -463,7 +465,9 @@ async def test_files_the_judge_could_not_see_are_held_for_review(
     seen = (await get_case(review.id)).submission.digest
 
     approved = await approve(
-        Ruling(submission_id=result.submission.id, reviewer="cyd", reason="read it all", seen=seen)
+        ReviewDecision(
+            submission_id=result.submission.id, reviewer="cyd", reason="read it all", seen=seen
+        )
     )
 
     assert review.decided.startswith("not judged, failed after 4 attempts")

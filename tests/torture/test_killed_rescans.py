@@ -15,7 +15,7 @@ from tests.torture.audit import find_mistakes
 from tests.torture.conftest import StartNodes
 from tests.torture.nodes import Nodes
 from tests.torture.skills import make_skills
-from vskill_platform.cron.request_runs import ask_for_rescan, ask_for_run
+from vskill_platform.cron.request_runs import request_full_rescan, request_run
 from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.errors import Overtaken
 from vskill_platform.publish.policy.current_policy import run_with_current_policy
@@ -47,7 +47,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 async def request_rescan() -> None:
     while await get_open_rescan_request() is None:
         with suppress(Overtaken):  # the job is running
-            await ask_for_rescan(actor="ada")
+            await request_full_rescan(actor="ada")
 
 
 async def change_policy() -> None:
@@ -56,7 +56,7 @@ async def change_policy() -> None:
     is_asked = False
     while not is_asked:
         with suppress(Overtaken):  # the job is running
-            await ask_for_run(RESCAN, actor="ada")
+            await request_run(RESCAN, actor="ada")
             is_asked = True
 
 

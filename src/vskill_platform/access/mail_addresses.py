@@ -73,7 +73,7 @@ async def set_mail_address(name: str, text: str, *, actor: str) -> MailAddress:
         operations = [
             write_mail_address(new, expected=stored.revision if stored else ABSENT),
             write_audit("user set-mail", user.name, actor=actor, reason="", outcome="changed"),
-            *_tell_both(old, new, actor=actor),
+            *_notify_both(old, new, actor=actor),
         ]
         return PlannedChange(operations=operations, result=new)
 
@@ -113,7 +113,7 @@ async def remove_mail_address(name: str, *, actor: str) -> None:
         operations = [
             delete_mail_address(stored),
             audit,
-            *_tell_old(stored.record, actor=actor, new=""),
+            *_notify_old(stored.record, actor=actor, new=""),
         ]
         return PlannedChange(operations=operations, result=None)
 
@@ -205,14 +205,14 @@ async def _check_password(user: User, password: str) -> None:
         raise InvalidInput("the current password is wrong")
 
 
-def _tell_both(old: MailAddress | None, new: MailAddress, *, actor: str) -> list[Operation]:
+def _notify_both(old: MailAddress | None, new: MailAddress, *, actor: str) -> list[Operation]:
     if not is_mail_on():
         return []
     confirm = write_mail(new_mail("confirm_address", new.address, user=new.user))
-    return [confirm, *_tell_old(old, actor=actor, new=new.address)]
+    return [confirm, *_notify_old(old, actor=actor, new=new.address)]
 
 
-def _tell_old(old: MailAddress | None, *, actor: str, new: str) -> list[Operation]:
+def _notify_old(old: MailAddress | None, *, actor: str, new: str) -> list[Operation]:
     """Tell the old address of the change: its owner may not have made it."""
     if old is None or not old.is_confirmed or old.address == new or not is_mail_on():
         return []

@@ -21,12 +21,14 @@ from vskill_platform.stores.source_submissions import list_owners_of
 from vskill_platform.stores.submission_store import get_submission, read_submissions
 
 
-async def sees_skill(visitor: Visitor, skill: PublishedSkill) -> bool:
-    return not skill.is_private or await _sees_into(visitor, namespace_of_skill(skill))
+async def can_see_skill(visitor: Visitor, skill: PublishedSkill) -> bool:
+    return not skill.is_private or await _can_see_namespace(visitor, namespace_of_skill(skill))
 
 
-async def sees_submission(visitor: Visitor, submission: Submission) -> bool:
-    return not submission.is_private or await _sees_into(visitor, namespace_of(submission.source))
+async def can_see_submission(visitor: Visitor, submission: Submission) -> bool:
+    return not submission.is_private or await _can_see_namespace(
+        visitor, namespace_of(submission.source)
+    )
 
 
 async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSkill]:
@@ -39,7 +41,7 @@ async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSki
         return stored
     # Read even if there is no such skill: the response time must not reveal that one exists.
     namespace = namespace_of_skill(stored.record) if stored else namespace_in(slug)
-    is_seen = await _sees_into(visitor, namespace)
+    is_seen = await _can_see_namespace(visitor, namespace)
     gone = await get_deleted_skill(slug)  # also for a private skill, for the same reason
     if stored is None and gone and (is_seen or not gone.record.is_private):
         raise SkillDeleted(f"{slug} was deleted: {gone.record.reason}")
@@ -50,21 +52,21 @@ async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSki
 
 async def find_visible_submission(visitor: Visitor, submission_id: str) -> Stored[Submission]:
     stored = await get_submission(submission_id)
-    if stored is None or not await sees_submission(visitor, stored.record):
+    if stored is None or not await can_see_submission(visitor, stored.record):
         raise NotFound(f"there is no submission {submission_id!r}")
     return stored
 
 
 async def list_visible_namespaces(visitor: Visitor) -> frozenset[str]:
     """Return the namespaces whose private skills a visitor without full access sees."""
-    if visitor.user is None or not visitor.sees_own:
+    if visitor.user is None or not visitor.can_see_own:
         return frozenset()
     names = frozenset(await list_namespaces_of(visitor.user.name))
     return names & {visitor.only_in} if visitor.only_in else names
 
 
-async def _sees_into(visitor: Visitor, namespace: str) -> bool:
-    return visitor.sees_into((await get_namespace(namespace)).record)
+async def _can_see_namespace(visitor: Visitor, namespace: str) -> bool:
+    return visitor.can_see_namespace((await get_namespace(namespace)).record)
 
 
 #: How many submissions of a block are checked before it counts as private.
@@ -74,7 +76,7 @@ _MAX_LOOKED_AT = 50
 async def list_visible_blocks(visitor: Visitor) -> list[Block]:
     """Return the blocks of visible submissions, and blocks that match no submission."""
     blocks = await list_blocks()
-    if visitor.sees_all:
+    if visitor.can_see_all:
         return blocks
     concerned = await _concerned(blocks)
     # Checking one submission of each block is usually enough.
@@ -106,6 +108,6 @@ async def _seen(visitor: Visitor, concerned: dict[str, list[str]]) -> set[str]:
     visible = {
         submission_id
         for submission_id, submission in submissions.items()
-        if await sees_submission(visitor, submission)
+        if await can_see_submission(visitor, submission)
     }
     return {item for item, ids in concerned.items() if not visible.isdisjoint(ids)}

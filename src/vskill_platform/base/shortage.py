@@ -27,7 +27,7 @@ def is_shortage(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in _SHORTAGES
 
 
-def says_no_space(complaint: str) -> bool:
+def means_disk_full(complaint: str) -> bool:
     """Tell whether a program reports a full disk, and the disk really is full.
 
     The message can contain text of a remote host, so it alone proves nothing.

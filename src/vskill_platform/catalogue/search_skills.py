@@ -221,13 +221,15 @@ def _count_values(
 
 def _matches_everything(query: SkillQuery) -> bool:
     """Return whether the query matches all public skills, or all skills."""
-    return not query.text.strip() and not filters_of(query) and _sees_public_or_all(query.visible)
+    return (
+        not query.text.strip() and not filters_of(query) and _can_see_public_or_all(query.visible)
+    )
 
 
 def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | None:
     """Return the total from the maintained counts, for a query with at most one filter."""
     filters = filters_of(query)
-    if query.text.strip() or len(filters) > 1 or not _sees_public_or_all(query.visible):
+    if query.text.strip() or len(filters) > 1 or not _can_see_public_or_all(query.visible):
         return None
     is_all = query.visible.is_all
     if not filters:
@@ -241,7 +243,7 @@ def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | No
     return int(one_value(connection, SEARCH["count_value"], asked))
 
 
-def _sees_public_or_all(visible: Visible) -> bool:
+def _can_see_public_or_all(visible: Visible) -> bool:
     """Return whether the visitor sees exactly the public skills, or all."""
     return visible.is_all or not visible.namespaces
 

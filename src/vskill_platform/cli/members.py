@@ -51,7 +51,7 @@ def remove(*, namespace: str, user: str, as_json: bool, registry: str | None) ->
 def show_all(registry: Any, *, as_json: bool) -> None:
     from vskill_platform.cli.output.tables import show_table  # noqa: PLC0415 - after --help
     from vskill_platform.cli.output.terminal import print_json  # noqa: PLC0415 - as above
-    from vskill_platform.client.answers import add_page  # noqa: PLC0415 - as above
+    from vskill_platform.client.responses import add_page  # noqa: PLC0415 - as above
     from vskill_platform.client.shapes import Namespaces  # noqa: PLC0415 - as above
 
     answer: Namespaces = registry.get_json(_PATH, Namespaces, limit=100)

@@ -210,7 +210,7 @@ def _show_plan(packed: Any, where: str, options: PublishOptions) -> None:
 
 def _follow(registry: Any, answer: Any, options: PublishOptions, folder: Path) -> int:
     """Follow each submission to its end, print the result, and return the exit code."""
-    from vskill_platform.client.answers import check_shape  # noqa: PLC0415 - after --help
+    from vskill_platform.client.responses import check_shape  # noqa: PLC0415 - after --help
     from vskill_platform.client.shapes import SubmittedSet  # noqa: PLC0415 - as above
 
     remote = f"{_CLI}.remote.submissions"

@@ -1,4 +1,4 @@
-"""The answers of a registry about appeals and reports."""
+"""The responses of a registry about appeals and reports."""
 
 from typing import TypedDict
 
@@ -39,7 +39,7 @@ class UserReport(TypedDict):
     answer: str | None
 
 
-class UserReportMade(TypedDict):
+class UserReportCreated(TypedDict):
     report: UserReport
 
 

@@ -21,7 +21,7 @@ _EXCHANGE = "/api/v1/trusted-publishing/token"
 _MAX_BYTES = 128 * 1024
 
 
-class _GithubAnswer(msgspec.Struct, frozen=True):
+class _GithubResponse(msgspec.Struct, frozen=True):
     value: str
 
 
@@ -58,9 +58,10 @@ def _ask_github(audience: str, environ: Mapping[str, str]) -> str:
     headers = {"Authorization": f"Bearer {secret}", "User-Agent": USER_AGENT}
     try:
         with httpx2.Client(timeout=30, follow_redirects=False) as client:
-            answer = client.get(f"{url}{mark}audience={quote(audience, safe='')}", headers=headers)
-        answer.raise_for_status()
-        return msgspec.json.decode(answer.content[:_MAX_BYTES], type=_GithubAnswer).value
+            query = f"{mark}audience={quote(audience, safe='')}"
+            response = client.get(f"{url}{query}", headers=headers)
+        response.raise_for_status()
+        return msgspec.json.decode(response.content[:_MAX_BYTES], type=_GithubResponse).value
     except (httpx2.HTTPError, msgspec.DecodeError) as error:
         raise RegistryUnavailable(
             f"GitHub gave no token for this job ({type(error).__name__}); run it again"

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from vskill_platform.client.addresses import is_loopback, origin_of
-from vskill_platform.client.answers import UNEXPECTED_ANSWER
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.responses import UNEXPECTED_ANSWER
 from vskill_platform.client.shapes import DeviceToken
 from vskill_platform.errors import NotSignedIn, RegistryError, RegistryUnavailable
 
@@ -95,15 +95,15 @@ def wait_for_token(
     while clock() < end:
         sleep(interval)
         try:
-            answer: DeviceToken = registry.post_json("/api/cli/device/token", body, DeviceToken)
+            response: DeviceToken = registry.post_json("/api/cli/device/token", body, DeviceToken)
         except RegistryUnavailable:
             continue  # a short outage: the code stays valid
         except RegistryError as error:
-            error_code = str(error.answer.get("error", ""))
+            error_code = str(error.problem.get("error", ""))
             if error_code == "authorization_pending":
                 continue
             if error_code == "slow_down":
-                asked = error.answer.get("interval")
+                asked = error.problem.get("interval")
                 interval = _pause(asked if isinstance(asked, int | float) else interval + 5)
                 continue
             if error.code == UNEXPECTED_ANSWER:
@@ -111,7 +111,7 @@ def wait_for_token(
             if error_code in _REFUSED:
                 raise NotSignedIn(_REFUSED[error_code]) from error
             raise
-        if not answer["access_token"]:
+        if not response["access_token"]:
             raise RegistryError(f"{registry.url} gave no usable token")
-        return answer["access_token"]
+        return response["access_token"]
     raise NotSignedIn(_REFUSED["expired_token"])

@@ -1,6 +1,6 @@
 """Find the version of a skill to install, and what the registry says about it.
 
-Everything that a registry answers is untrusted: it is checked before it is used or shown.
+Everything that a registry sends is untrusted: it is checked before it is used or shown.
 """
 
 from typing import Any, TypeVar
@@ -152,7 +152,7 @@ def _with_suggestions(registry: Registry, name: str, error: RegistryError) -> Re
     if not found or any(slug == name or slug.endswith(f"/{name}") for slug in found):
         return error  # it exists, only this version does not
     words = f"{error} Did you mean {' or '.join(found)}?"
-    return RegistryError(words, status=error.status, code=error.code, answer=error.answer)
+    return RegistryError(words, status=error.status, code=error.code, problem=error.problem)
 
 
 def _similar(registry: Registry, name: str) -> list[str]:
@@ -164,8 +164,8 @@ def _similar(registry: Registry, name: str) -> list[str]:
 
 def get_release(registry: Registry, name: str, version: str | None) -> SkillRelease:
     """Return what the registry says about a version, without its files."""
-    answer: Skill = registry.get_json(f"{API}/skills/{segment(name)}", Skill, version=version)
-    found = _read(registry, answer["skill"], SkillRelease)
+    response: Skill = registry.get_json(f"{API}/skills/{segment(name)}", Skill, version=version)
+    found = _read(registry, response["skill"], SkillRelease)
     check_folder_name(found.name)
     if version is not None and found.version != version:
         raise RegistryError(f"{registry.url} answered with another version of {found.slug}")
@@ -193,9 +193,11 @@ def check_not_blocked(registry: Registry, slug: str, content_hash: str) -> None:
     Not about its name: a blocked name or source takes the skill down, and other content that was
     blocked under the same name says nothing about this one.
     """
-    answer: BlockCheck = registry.get_json(f"{API}/blocklist/check", BlockCheck, hash=content_hash)
-    if answer["blocked"]:
-        reason = (answer.get("entry") or {}).get("reason") or "no reason given"
+    response: BlockCheck = registry.get_json(
+        f"{API}/blocklist/check", BlockCheck, hash=content_hash
+    )
+    if response["blocked"]:
+        reason = (response.get("entry") or {}).get("reason") or "no reason given"
         raise NotAllowed(f"{slug} is blocked by {registry.url}: {reason}")
 
 
@@ -205,8 +207,8 @@ def list_versions(registry: Registry, name: str) -> list[VersionItem]:
     cursor = None
     for _ in range(_MAX_PAGES):
         path = f"{API}/skills/{segment(name)}/versions"
-        answer = registry.get_json(path, ANY_OBJECT, limit=_PAGE, cursor=cursor)
-        page = _read(registry, answer, _Versions)
+        response = registry.get_json(path, ANY_OBJECT, limit=_PAGE, cursor=cursor)
+        page = _read(registry, response, _Versions)
         found += page.versions
         cursor = page.next_cursor
         if cursor is None or not page.versions:
@@ -233,14 +235,14 @@ def best_version(versions: list[VersionItem], wanted: VersionRange, name: str) -
     raise NotFound(f"no version of {name} matches {wanted.text!r}; available: {some}.{hint}")
 
 
-def _read(registry: Registry, answer: Any, kind: type[Kind]) -> Kind:
-    """Check an answer of the registry; a version that is not one ends here."""
+def _read(registry: Registry, response: Any, kind: type[Kind]) -> Kind:
+    """Check a response of the registry; a version that is not one ends here."""
     try:
-        found = msgspec.convert(answer, kind)
+        found = msgspec.convert(response, kind)
     except msgspec.ValidationError as error:
         raise RegistryError(
-            f"{registry.url} gave an answer that this release does not understand ({error}); is it "
-            "a vskill-platform registry of about the same release?"
+            f"{registry.url} sent a response that this release does not understand ({error}); is "
+            "it a vskill-platform registry of about the same release?"
         ) from error
     version = getattr(found, "version", None)
     if isinstance(version, str) and not parse_version(version):

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.answers import OnProgress
 from vskill_platform.client.find_release import API, SkillRelease
 from vskill_platform.client.install_folders import InstallScope, SkillsFolder
 from vskill_platform.client.lock_file import LockedSkill, format_lock, place_of, read_lock
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.replace_folders import FolderChange, exclusive, replace_folders
+from vskill_platform.client.responses import OnProgress
 from vskill_platform.client.skill_folder import compare_folder
 from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import NotAllowed, NotFound, RegistryError, SourceRefused
@@ -154,7 +154,7 @@ def lock_release(
             files=tuple(sorted(release.files, key=lambda file: file.path)),
         )
     except ValueError as error:
-        raise RegistryError(f"{registry.url} gave an answer that is not valid: {error}") from error
+        raise RegistryError(f"{registry.url} sent a response that is not valid: {error}") from error
 
 
 def load_archive(

@@ -1,4 +1,4 @@
-"""The fields of answers about blocks and reviews."""
+"""The fields of responses about blocks and reviews."""
 
 from typing import NotRequired, TypedDict
 
@@ -74,7 +74,7 @@ class ReviewCase(TypedDict):
     files: list[CaseFile]
 
 
-class Ruled(TypedDict):
+class DecisionResult(TypedDict):
     id: str
     state: str
     reason: str

@@ -153,7 +153,7 @@ def check_installed(registry: Registry, skill: LockedSkill) -> InstalledStatus:
         return _why_gone(registry, skill, error)
     if found.version != skill.version or found.standing not in STANDINGS:
         raise RegistryError(
-            f"{registry.url} gave an answer about {skill.slug} that is not understood: version "
+            f"{registry.url} sent a response about {skill.slug} that is not understood: version "
             f"{found.version[:80]!r} is {found.standing[:80]!r}"
         )
     digests = (found.content_hash, found.archive_sha256)

@@ -23,11 +23,11 @@ from vskill_platform.client.addresses import (
     is_loopback,
     origin_of,
 )
-from vskill_platform.client.answer_deadline import AnswerDeadline
-from vskill_platform.client.answers import (
+from vskill_platform.client.response_deadline import ResponseDeadline
+from vskill_platform.client.responses import (
     MIN_BYTES_PER_SECOND,
-    Answer,
     OnProgress,
+    RegistryResponse,
     check_shape,
     decode_object,
     in_words,
@@ -47,7 +47,7 @@ _MAX_WAIT_SECONDS = 60.0
 _FIRST_WAIT_SECONDS = 0.5
 #: Time without a byte. A submission of a repository is answered after it has been read.
 _TIMEOUT = httpx2.Timeout(120, connect=15)
-#: Until the answer begins, and longer if much is sent; after that time nothing is sent again.
+#: Until the response begins, and longer if much is sent; after that time nothing is sent again.
 _MAX_SECONDS = 300.0
 #: The registry has done nothing: sending the request again is safe whatever it asks for.
 _NOT_DONE = frozenset({429, 503})
@@ -56,7 +56,7 @@ _UNCLEAR = frozenset({502, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CHUNK_BYTES = 64 * 1024
 _UNAUTHORIZED = 401
-#: The kind of an answer whose fields nobody reads.
+#: The kind of a response whose fields nobody reads.
 ANY_OBJECT = dict[str, Any]
 
 
@@ -82,7 +82,7 @@ class Registry:
         self._sleep, self._clock = sleep, clock
         #: By whether the address is encrypted, and whether it is this machine.
         self._clients: dict[tuple[bool, bool], httpx2.Client] = {}
-        self._deadline = AnswerDeadline()
+        self._deadline = ResponseDeadline()
 
     def __enter__(self) -> Self:
         return self
@@ -103,17 +103,17 @@ class Registry:
     def get_json(
         self, path: str, kind: Any = ANY_OBJECT, /, **params: str | int | bool | None
     ) -> Any:
-        """Return the answer, checked to be of this kind; parameters that are None are left out."""
+        """Return the response, checked by type; parameters that are None are not sent."""
         return self._json("GET", path, kind, params=_sent(params))
 
     def post_json(self, path: str, body: Any = None, kind: Any = ANY_OBJECT, /) -> Any:
-        """Send *body* as JSON and return the answer, checked to be of this kind."""
+        """Send *body* as JSON and return the response, checked to be of this kind."""
         content = msgspec.json.encode({} if body is None else body)
         headers = {"Content-Type": "application/json"}
         return self._json("POST", path, kind, headers=headers, content=content)
 
     def patch_json(self, path: str, body: Any, kind: Any = ANY_OBJECT, /) -> Any:
-        """Send the changes as JSON and return the answer, checked to be of this kind."""
+        """Send the changes as JSON and return the response, checked to be of this kind."""
         headers = {"Content-Type": "application/json"}
         content = msgspec.json.encode(body)
         return self._json("PATCH", path, kind, headers=headers, content=content)
@@ -123,8 +123,8 @@ class Registry:
     ) -> Any:
         return self._json("DELETE", path, kind, params=_sent(params))
 
-    def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> Answer:
-        """Return an answer as it is, for callers that use ETags; 304 is not an error."""
+    def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> RegistryResponse:
+        """Return a response as it is, for callers that use ETags; 304 is not an error."""
         return self._ask("GET", path, limit=MAX_ANSWER_BYTES, headers=dict(headers or {}))
 
     def upload(
@@ -136,7 +136,7 @@ class Registry:
         kind: Any = ANY_OBJECT,
         on_progress: OnProgress | None = None,
     ) -> Any:
-        """Send files, each as a part `files` with its path as the name; return the answer.
+        """Send files, each as a part `files` with its path as the name; return the response.
 
         It is sent again if it is unclear whether it arrived: the registry takes the same content
         as one submission.
@@ -178,21 +178,21 @@ class Registry:
         return self.url + path
 
     def _json(self, method: str, path: str, kind: Any, **options: Any) -> Any:
-        answer = self._ask(method, path, limit=MAX_ANSWER_BYTES, **options)
+        response = self._ask(method, path, limit=MAX_ANSWER_BYTES, **options)
         try:
-            found = decode_object(answer.content)
+            found = decode_object(response.content)
         except ValueError as error:
             raise RegistryError(
-                f"{self._where(path)} did not answer with a JSON object; is {self.url} the "
+                f"{self._where(path)} did not respond with a JSON object; is {self.url} the "
                 "address of a registry?",
-                status=answer.status,
+                status=response.status,
             ) from error
         return check_shape(found, kind)
 
     def _ask(
         self, method: str, path: str, *, is_repeatable: bool = False, **options: Any
-    ) -> Answer:
-        """Send a request, again if that is safe; return the answer or raise."""
+    ) -> RegistryResponse:
+        """Send a request, again if that is safe; return the response or raise."""
         start = self._clock()
         for attempt in range(_ATTEMPTS):
             is_last = attempt == _ATTEMPTS - 1
@@ -207,26 +207,26 @@ class Registry:
             self._sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _follow(self, method: str, path: str, **options: Any) -> Answer:
+    def _follow(self, method: str, path: str, **options: Any) -> RegistryResponse:
         url = self.url + path
         for _ in range(_MAX_REDIRECTS):
-            answer = self._send(method, url, **options)
-            if answer.status not in _REDIRECTS:
-                return self._checked(path, answer)
-            target = self._target(path, url, answer)
+            response = self._send(method, url, **options)
+            if response.status not in _REDIRECTS:
+                return self._checked(path, response)
+            target = self._target(path, url, response)
             if method != "GET":
                 raise RegistryError(
                     f"{self.url} redirects to {origin_of(target)}; use that address instead",
-                    status=answer.status,
+                    status=response.status,
                 )
             options.pop("params", None)
             url = target
         raise RegistryError(f"{self._where(path)} redirects too many times")
 
-    def _target(self, path: str, url: str, answer: Answer) -> str:
+    def _target(self, path: str, url: str, response: RegistryResponse) -> str:
         """Return where a redirect leads; raise if nothing may be sent there."""
         try:
-            target = urljoin(url, answer.headers.get("location", ""))
+            target = urljoin(url, response.headers.get("location", ""))
             parts = urlsplit(target)
         except ValueError as error:
             raise RegistryError(
@@ -249,7 +249,7 @@ class Registry:
         params: dict[str, str] | None = None,
         content: bytes | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Answer:
+    ) -> RegistryResponse:
         sent = {"Accept": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
         # Another host gets no token: a registry may keep its archives elsewhere.
         if self.token and origin_of(url) == origin_of(self.url):
@@ -272,7 +272,7 @@ class Registry:
 
     def _read(
         self, url: str, response: httpx2.Response, limit: int, on_progress: OnProgress | None
-    ) -> Answer:
+    ) -> RegistryResponse:
         found = {name.lower(): value for name, value in response.headers.items()}
         read = read_limited(
             origin_of(url),
@@ -282,7 +282,7 @@ class Registry:
             on_progress=on_progress,
             clock=self._clock,
         )
-        return Answer(status=response.status_code, headers=found, content=read)
+        return RegistryResponse(status=response.status_code, headers=found, content=read)
 
     @contextmanager
     def _errors(self, url: str) -> Iterator[None]:
@@ -305,24 +305,24 @@ class Registry:
                 f"the connection to {origin_of(url)} failed: {error}"
             ) from error
 
-    def _checked(self, path: str, answer: Answer) -> Answer:
-        if answer.status < 400:  # noqa: PLR2004 - the first status of an error
-            return answer
-        problem = problem_in(answer)
-        message = in_words(self._where(path), answer.status, problem)
-        if answer.status == _UNAUTHORIZED:
+    def _checked(self, path: str, response: RegistryResponse) -> RegistryResponse:
+        if response.status < 400:  # noqa: PLR2004 - the first status of an error
+            return response
+        problem = problem_in(response)
+        message = in_words(self._where(path), response.status, problem)
+        if response.status == _UNAUTHORIZED:
             message += f" Sign in with: vskill-platform login {self.url}"
-        code, status = str(problem.get("code", "")), answer.status
+        code, status = str(problem.get("code", "")), response.status
         if status in _NOT_DONE or status in _UNCLEAR:
             raise RegistryUnavailable(
                 message,
                 status=status,
                 code=code,
-                retry_after=retry_after_of(answer),
+                retry_after=retry_after_of(response),
                 was_not_done=status in _NOT_DONE,
-                answer=problem,
+                problem=problem,
             )
-        raise RegistryError(message, status=status, code=code, answer=problem)
+        raise RegistryError(message, status=status, code=code, problem=problem)
 
     def _where(self, path: str) -> str:
         return self.url + path.partition("?")[0]

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.answers import OnProgress
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.responses import OnProgress
 from vskill_platform.client.shapes import FollowedSubmission
 from vskill_platform.errors import InvalidInput, SourceRefused
 from vskill_platform.fetch.archive import is_archive, stem_of

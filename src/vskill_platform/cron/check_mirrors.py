@@ -10,11 +10,11 @@ from vskill_platform.errors import MirrorRefused, NotFound, SkillDeleted, Source
 from vskill_platform.intake.mirror_skill import (
     check_not_deleted,
     compare,
-    find_wanted,
+    find_mirror_target,
     has_room,
     postpone,
 )
-from vskill_platform.stores.db import check_room, get_now, get_settings
+from vskill_platform.stores.db import check_free_space, get_now, get_settings
 from vskill_platform.stores.mirror_store import get_mirrored, list_due_mirrored
 
 log = get_logger(__name__)
@@ -59,7 +59,7 @@ async def _list_due() -> dict[str, list[str]]:
     """Return the slugs of each mirror that are due."""
     due = await list_due_mirrored(get_now(), limit=_SKILLS_A_RUN)
     if due:
-        await check_room()  # no registry is asked for what cannot be stored
+        await check_free_space()  # no registry is asked for what cannot be stored
     by_mirror: dict[str, list[str]] = {}
     for skill in due:
         by_mirror.setdefault(skill.mirror, []).append(skill.slug)
@@ -72,7 +72,7 @@ async def _check_skill(slug: str) -> bool:
     if known is None:
         return False
     try:
-        wanted = find_wanted(slug)
+        wanted = find_mirror_target(slug)
         await check_not_deleted(wanted)
     except (MirrorRefused, SkillDeleted) as error:
         await postpone(known, str(error))

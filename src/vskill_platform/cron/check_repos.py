@@ -8,7 +8,7 @@ from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.fetch.probe_repo import RepoAnswer, RepoProbe, probe_repo
+from vskill_platform.fetch.probe_repo import ProbeResult, RepoProbe, probe_repo
 from vskill_platform.fetch.reach import reach_of
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.stores.db import get_now, get_settings
@@ -88,7 +88,7 @@ async def _check_repo(skills: list[_Checked]) -> None:
     for skill in skills:
         last = await get_last_check(skill.slug)
         now_there = look.trees.get(skill.source.path)
-        has_moved = look.answer is RepoAnswer.THERE and now_there != skill.tree_sha
+        has_moved = look.result is ProbeResult.FOUND and now_there != skill.tree_sha
         health = health_from(look, last, has_moved=has_moved, now=get_now())
         await put_repo_health(skill.slug, health)
 
@@ -97,7 +97,7 @@ def health_from(
     look: RepoProbe, last: RepoHealth | None, *, has_moved: bool, now: datetime
 ) -> RepoHealth:
     """Combine a check with earlier ones; a single failure never makes a repo GONE."""
-    if look.answer is RepoAnswer.THERE:
+    if look.result is ProbeResult.FOUND:
         made_at = min(look.committed_at, now) if look.committed_at else None
         is_old = made_at is not None and now - made_at > STALE_AFTER
         return RepoHealth(
@@ -110,7 +110,7 @@ def health_from(
     unknown = msgspec.structs.replace(
         known, status=RepoStatus.UNKNOWN, checked_at=now, note=look.note, was_looked=True
     )
-    if look.answer is RepoAnswer.NONE:  # inconclusive, so the earlier status stays
+    if look.result is ProbeResult.NONE:  # inconclusive, so the earlier status stays
         return unknown
     since, misses = known.missing_since or now, known.misses + 1
     is_gone = misses >= MISSES_UNTIL_GONE and now - since >= GONE_AFTER

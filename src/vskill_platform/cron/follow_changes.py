@@ -17,7 +17,7 @@ from vskill_platform.cron.followed_results import (
 )
 from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, Overtaken
-from vskill_platform.fetch.probe_repo import RepoAnswer, probe_repo
+from vskill_platform.fetch.probe_repo import ProbeResult, probe_repo
 from vskill_platform.fetch.reach import Reach
 from vskill_platform.fetch.repo import Refs
 from vskill_platform.intake.submission_request import SubmissionRequest
@@ -77,9 +77,9 @@ async def check_tags(
         return 0, rest
     source = msgspec.structs.replace(tagged[0].source, ref=tag)
     look = await probe_repo(source, {due.source.path for due in tagged}, reach)
-    if look.answer is not RepoAnswer.THERE:
+    if look.result is not ProbeResult.FOUND:
         for due in tagged:
-            is_gone = look.answer is RepoAnswer.MISSING
+            is_gone = look.result is ProbeResult.MISSING
             await mark_failed(due.followed, look.note, is_gone=is_gone)
         return 0, rest
     submitted = 0
@@ -141,9 +141,9 @@ async def check_commits(skills: Sequence[DueRepo], sha: str, reach: Reach) -> in
     if not changed:
         return 0
     look = await probe_repo(changed[0].source, {due.source.path for due in changed}, reach)
-    if look.answer is not RepoAnswer.THERE:
+    if look.result is not ProbeResult.FOUND:
         for due in changed:
-            is_gone = look.answer is RepoAnswer.MISSING
+            is_gone = look.result is ProbeResult.MISSING
             await mark_failed(due.followed, look.note, is_gone=is_gone)
         return 0
     return sum([await _take_commit(due, sha, look.trees.get(due.source.path)) for due in changed])

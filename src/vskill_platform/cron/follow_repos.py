@@ -22,7 +22,7 @@ from vskill_platform.fetch.reach import reach_of
 from vskill_platform.fetch.repo import find_refs
 from vskill_platform.model.skill import version_of_tag
 from vskill_platform.model.source import Source, SourceKind, git_source
-from vskill_platform.stores.db import check_room, get_now, get_settings
+from vskill_platform.stores.db import check_free_space, get_now, get_settings
 from vskill_platform.stores.followed_repo_store import (
     FollowedRepo,
     get_followed_repo,
@@ -82,7 +82,7 @@ async def follow_repos() -> str:
     run = _Run(stopwatch=Stopwatch())
     repos = await _list_due_repos(run)
     if repos:
-        await check_room()  # no host is asked for what cannot be stored
+        await check_free_space()  # no host is asked for what cannot be stored
         await run.check(repos)
         # The check of a whole repository follows its newly published skills, which may have
         # changed since.

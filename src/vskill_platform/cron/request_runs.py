@@ -24,7 +24,7 @@ from vskill_platform.stores.rescan_store import (
 )
 
 
-async def ask_for_run(job: CronJob, *, actor: str, also: Sequence[Operation] = ()) -> None:
+async def request_run(job: CronJob, *, actor: str, also: Sequence[Operation] = ()) -> None:
     """Make a job due, so that the next node that checks runs it; the audit log has the actor."""
     await _make_due(job, [write_audit(job.name, "all", actor=actor, reason=""), *also])
 
@@ -41,19 +41,19 @@ async def _make_due(job: CronJob, operations: Sequence[Operation] = ()) -> None:
         raise Overtaken(f"{job.name} has just been started; wait for it")
 
 
-async def ask_to_follow_repos() -> None:
+async def request_follow_run() -> None:
     """Check the followed repositories that are due soon, not at the next interval."""
     with suppress(Overtaken):  # the next run is at most two minutes away
         await _make_due(FOLLOW_REPOS)
 
 
-async def ask_for_rescan(*, actor: str) -> None:
+async def request_full_rescan(*, actor: str) -> None:
     """Make the next run check everything again; a running job must finish first."""
     # In the same commit that makes the job due: a run between two commits would drop the request.
-    await ask_for_run(RESCAN, actor=actor, also=[write_rescan_request(actor)])
+    await request_run(RESCAN, actor=actor, also=[write_rescan_request(actor)])
 
 
-async def ask_for_one_rescan(slug: str, *, actor: str) -> OneRescanRequest:
+async def request_one_rescan(slug: str, *, actor: str) -> OneRescanRequest:
     """Have one skill checked again soon; while a request for it is open, return that one."""
 
     async def plan() -> PlannedChange[OneRescanRequest]:

@@ -36,7 +36,7 @@ class StoredMessage(msgspec.Struct, frozen=True, array_like=True, tag="message")
     is_retry: bool
 
 
-class StoredLetter(msgspec.Struct, frozen=True, array_like=True, tag="letter"):
+class StoredDeadLetter(msgspec.Struct, frozen=True, array_like=True, tag="letter"):
     body: bytes
     key: str | None
     group: str
@@ -56,7 +56,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     dead_letters: int
 
 
-StoredItem: TypeAlias = StoredRecord | StoredMessage | StoredLetter
+StoredItem: TypeAlias = StoredRecord | StoredMessage | StoredDeadLetter
 
 
 class Export(Protocol):
@@ -114,7 +114,7 @@ class Tally:
                     self.records[kind if colon else "(other)"] += 1
                 case StoredMessage():
                     self.messages += 1
-                case StoredLetter():
+                case StoredDeadLetter():
                     self.dead_letters += 1
 
     @property

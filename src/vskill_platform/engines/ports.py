@@ -263,7 +263,7 @@ class Engine(Protocol):
         """Raise EngineError if a write that changes no record fails, or a commit just failed."""
         ...
 
-    async def check_room(self) -> None:
+    async def check_free_space(self) -> None:
         """Raise DiskNearlyFull if the disk, where it can be seen, has only room to end old work."""
         ...
 

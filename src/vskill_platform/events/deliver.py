@@ -15,7 +15,7 @@ from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import RecordMalformed
 from vskill_platform.events.fan_out import fan_out, has_new_events, owner_may
 from vskill_platform.events.payloads import build_payload
-from vskill_platform.events.post_webhook import ReceiverAnswer, post_webhook
+from vskill_platform.events.post_webhook import ReceiverResponse, post_webhook
 from vskill_platform.events.sign_webhook import sign_webhook
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
@@ -169,7 +169,7 @@ async def _record(stored: Stored[WebhookDelivery], attempt: DeliveryAttempt, *, 
 
 
 async def _retry_later(
-    stored: Stored[WebhookDelivery], attempt: DeliveryAttempt, answer: ReceiverAnswer
+    stored: Stored[WebhookDelivery], attempt: DeliveryAttempt, answer: ReceiverResponse
 ) -> None:
     delivery = stored.record
     if delivery.attempts > len(WAITS):
@@ -198,7 +198,7 @@ async def _note_success(endpoint_id: str) -> None:
     await change(f"the endpoint {endpoint_id}", plan)
 
 
-async def _note_failure(endpoint_id: str, answer: ReceiverAnswer) -> None:
+async def _note_failure(endpoint_id: str, answer: ReceiverResponse) -> None:
     """Remember since when an endpoint fails; switch it off if that is too long."""
 
     async def plan() -> PlannedChange[None]:
@@ -218,7 +218,7 @@ async def _note_failure(endpoint_id: str, answer: ReceiverAnswer) -> None:
     await change(f"the endpoint {endpoint_id}", plan)
 
 
-def _why_off(endpoint: WebhookEndpoint, answer: ReceiverAnswer, now: datetime) -> str:
+def _why_off(endpoint: WebhookEndpoint, answer: ReceiverResponse, now: datetime) -> str:
     if answer.status == _GONE:
         return "it answered 410 Gone"
     if endpoint.failing_since and now - endpoint.failing_since >= OFF_AFTER:

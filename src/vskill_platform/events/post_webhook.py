@@ -24,7 +24,7 @@ _MAX_ANSWER = 500
 _PORTS = {"https": 443, "http": 80}
 
 
-class ReceiverAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class ReceiverResponse(msgspec.Struct, frozen=True, kw_only=True):
     #: 0 if there was no answer.
     status: int = 0
     #: Its beginning, or why there was none.
@@ -62,7 +62,7 @@ def checked_webhook_url(text: str, settings: Settings) -> str:
 
 async def post_webhook(
     url: str, body: bytes, headers: dict[str, str], settings: Settings
-) -> ReceiverAnswer:
+) -> ReceiverResponse:
     """Send it through a proxy that connects to public addresses of this host only."""
     reach = Reach(
         private_hosts=allowed_origins(settings, "webhook_private_hosts"),
@@ -82,18 +82,18 @@ async def post_webhook(
                 ) as client,
                 client.stream("POST", url, content=body, headers=headers) as response,
             ):
-                answer = ReceiverAnswer(
+                answer = ReceiverResponse(
                     status=response.status_code,
                     text=await _beginning(response),
                     retry_after=_retry_after(response),
                 )
                 # A refusal of the proxy is no answer of the host.
-                return ReceiverAnswer(text=str(proxy.problem)) if proxy.problem else answer
+                return ReceiverResponse(text=str(proxy.problem)) if proxy.problem else answer
         except TimeoutError:
-            return ReceiverAnswer(text=f"no answer within {DEADLINE_SECONDS:g} s")
+            return ReceiverResponse(text=f"no answer within {DEADLINE_SECONDS:g} s")
         except (httpx2.HTTPError, httpx2.InvalidURL, SourceError) as error:
             why = str(proxy.problem or "") or f"{type(error).__name__}: {error}"
-            return ReceiverAnswer(text=_shown(why))
+            return ReceiverResponse(text=_shown(why))
 
 
 async def _beginning(response: httpx2.Response) -> str:

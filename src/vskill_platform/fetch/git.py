@@ -14,7 +14,7 @@ from types import MappingProxyType
 from urllib.parse import urljoin
 
 from vskill_platform.base.program import ProgramLimits, Streams, running_program
-from vskill_platform.base.shortage import has_room, says_no_space
+from vskill_platform.base.shortage import has_room, means_disk_full
 from vskill_platform.errors import (
     OutOfResources,
     SourceError,
@@ -199,7 +199,7 @@ def isolated_environment(home: Path) -> dict[str, str]:
 
 def _explain_failure(complaint: str) -> SourceError | OutOfResources:
     """Tell a full local disk, which may have truncated the error output too, from a bad repo."""
-    if says_no_space(complaint) or not (complaint.strip() or has_room()):
+    if means_disk_full(complaint) or not (complaint.strip() or has_room()):
         return OutOfResources("no disk space left for git's temporary files")
     return explain(complaint)
 

@@ -21,14 +21,14 @@ _MISSING = re.compile(
 )
 
 
-class RepoAnswer(StrEnum):
-    THERE = "there"
+class ProbeResult(StrEnum):
+    FOUND = "found"
     MISSING = "missing"  #: the host says that the repo does not exist
     NONE = "none"  #: unknown: the probe failed
 
 
 class RepoProbe(msgspec.Struct, frozen=True, kw_only=True):
-    answer: RepoAnswer
+    result: ProbeResult
     committed_at: datetime | None = None
     #: Git's tree id of each folder; None if the folder does not exist.
     trees: dict[str, str | None] = msgspec.field(default_factory=dict)
@@ -59,7 +59,7 @@ def is_missing(error: SourceError, source: Source) -> bool:
 async def _look(source: Source, paths: Collection[str], reach: Reach) -> RepoProbe:
     async with open_workspace() as workspace, open_repo(source, workspace, reach) as repo:
         return RepoProbe(
-            answer=RepoAnswer.THERE,
+            result=ProbeResult.FOUND,
             committed_at=_moment(await repo.commit_time()),
             trees={path: await _tree(repo, path) for path in paths},
         )
@@ -81,5 +81,5 @@ def _moment(seconds: int) -> datetime | None:
 
 
 def _nothing(error: SourceError, source: Source) -> RepoProbe:
-    answer = RepoAnswer.MISSING if is_missing(error, source) else RepoAnswer.NONE
-    return RepoProbe(answer=answer, note=str(error))
+    result = ProbeResult.MISSING if is_missing(error, source) else ProbeResult.NONE
+    return RepoProbe(result=result, note=str(error))

@@ -30,7 +30,7 @@ from vskill_platform.model.source import MIRROR_PREFIX, mirror_source
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
 from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.audit_store import write_audit
-from vskill_platform.stores.db import check_room, commit, get_now, get_queue, get_settings
+from vskill_platform.stores.db import check_free_space, commit, get_now, get_queue, get_settings
 from vskill_platform.stores.deleted_skill_store import allow_republishing, get_deleted_skill
 from vskill_platform.stores.mirror_store import (
     MirroredSkill,
@@ -60,7 +60,7 @@ class Wanted(NamedTuple):
     name: str
 
 
-def find_wanted(slug: str) -> Wanted:
+def find_mirror_target(slug: str) -> Wanted:
     """Return where a slug is mirrored from; raise if it is not, or if the operator refuses it."""
     named = parse_mirrored(slug)
     mirror = get_mirror(named.mirror) if named else None
@@ -83,7 +83,7 @@ async def mirror_skill(slug: str, *, by: str, again: bool = False) -> Submission
     The answer of a few minutes ago is used again, and what was refused is not fetched again before
     it changes, except with *again*.
     """
-    wanted = find_wanted(slug)
+    wanted = find_mirror_target(slug)
     if not again:
         await check_not_deleted(wanted)
     known, submission = await get_mirrored(slug), await _find_submission(slug)
@@ -187,7 +187,7 @@ async def check_takes_more(mirror: Mirror) -> None:
     """Raise if nothing more can be submitted now, before the other registry is asked."""
     if not await has_room(mirror):
         raise Busy(f"too many skills of {mirror.name} are waiting for their check")
-    await check_room()
+    await check_free_space()
 
 
 async def has_room(mirror: Mirror) -> bool:

@@ -15,7 +15,7 @@ from vskill_platform.intake.mirror_skill import (
     check_not_deleted,
     check_takes_more,
     compare,
-    find_wanted,
+    find_mirror_target,
     look_up,
     mirror_skill,
     note_seen,
@@ -53,7 +53,7 @@ async def mirror_version(slug: str, version: str, *, by: str, again: bool = Fals
 
     A version that was refused stays refused, except with *again*.
     """
-    wanted = find_wanted(slug)
+    wanted = find_mirror_target(slug)
     if not again:
         await check_not_deleted(wanted)
     if wanted.mirror.kind is MirrorKind.DISCOVERY:

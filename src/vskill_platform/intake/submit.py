@@ -24,7 +24,7 @@ from vskill_platform.model.submission import (
 from vskill_platform.stores.blob_store import KeptOnce
 from vskill_platform.stores.block_store import expect_block, find_block
 from vskill_platform.stores.change import PlannedChange, change
-from vskill_platform.stores.db import check_room, get_now, get_queue
+from vskill_platform.stores.db import check_free_space, get_now, get_queue
 from vskill_platform.stores.end_submission import block_submission, why_blocked
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import expect_skill, find_skill
@@ -112,7 +112,7 @@ async def submit(
 
 
 async def _create(request: SubmissionRequest, by: Submitter) -> PlannedChange[SubmitResult]:
-    await check_room()
+    await check_free_space()
     now, source = get_now(), request.source
     skills = await list_skills_of(source.url, source.path)
     draft = Submission(
@@ -196,7 +196,7 @@ def _unchanged(
 async def _reopen(
     existing: Stored[Submission], request: SubmissionRequest, by: Submitter
 ) -> PlannedChange[SubmitResult]:
-    await check_room()
+    await check_free_space()
     cause = Cause(trigger="submit", actor=by.name, reason="submitted again")
     reopened, event = reopen(existing.record, cause, now=get_now())
     reopened = msgspec.structs.replace(

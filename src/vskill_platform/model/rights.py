@@ -138,23 +138,23 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         return self.owns(namespace)
 
     @property
-    def sees_all(self) -> bool:
+    def can_see_all(self) -> bool:
         """Tell whether this visitor sees all private skills."""
-        if self.user is None or self.only_in or not self.sees_own:
+        if self.user is None or self.only_in or not self.can_see_own:
             return False
         return Right.REVIEW in RIGHTS[self.user.role]
 
-    def sees_into(self, namespace: Namespace) -> bool:
+    def can_see_namespace(self, namespace: Namespace) -> bool:
         """Tell whether this visitor sees the private skills of this namespace."""
-        if self.sees_all:
+        if self.can_see_all:
             return True
         if self.only_in not in {"", namespace.name}:
             return False
         is_insider = self.user is not None and namespace.is_insider(self.user.name)
-        return self.sees_own and is_insider
+        return self.can_see_own and is_insider
 
     @property
-    def sees_own(self) -> bool:
+    def can_see_own(self) -> bool:
         """Tell whether this visitor sees the private skills of their own namespaces."""
         return self.via == "session" or not _SEEING.isdisjoint(self.scopes)
 

@@ -13,7 +13,7 @@ from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.errors import (
     BlobsUnavailable,
     DeadlineExceeded,
-    NoRoom,
+    NoSpaceLeft,
     OutOfResources,
     PolicyUnavailable,
     VskillError,
@@ -72,7 +72,7 @@ async def _handle_message(delivery: Delivery) -> None:
         # The worker stops: another one continues at once, and this attempt does not count.
         await asyncio.shield(handler.release(delivery))
         raise
-    except NoRoom as error:
+    except NoSpaceLeft as error:
         # Nothing was done yet: the message keeps its position, and the attempt does not count.
         log.info("message released", submission=delivery.key, error=str(error))
         await handler.release(delivery)

@@ -14,7 +14,7 @@ from datetime import timedelta
 import msgspec
 
 from vskill_platform.engines.ports import BusyResources
-from vskill_platform.errors import HostUnresponsive, NoRoom, SourceRefused, SourceUnavailable
+from vskill_platform.errors import HostUnresponsive, NoSpaceLeft, SourceRefused, SourceUnavailable
 from vskill_platform.settings import Settings
 
 #: After this many failures in a row nothing is fetched from a host for a while.
@@ -73,7 +73,7 @@ class FetchLimits:
     def turn(self, host: str, group: str) -> Iterator[None]:
         """Count a fetch from *host*; raise at once if it may not start now.
 
-        NoRoom means that a limit is reached, SourceUnavailable that the host does not answer.
+        NoSpaceLeft means that a limit is reached, SourceUnavailable that the host does not answer.
         Without a host nothing is limited.
         """
         if not host:
@@ -109,7 +109,7 @@ class FetchLimits:
             or self._groups[group] >= self._per_group
             or self._hosts.total() >= self._in_all
         ):
-            raise NoRoom(
+            raise NoSpaceLeft(
                 f"the limit of concurrent fetches from {host} or for the same submitter is reached"
             )
 

@@ -46,9 +46,9 @@ async def commit(operations: Sequence[Operation]) -> int | None:
     return await env.engine.commit(operations)
 
 
-async def check_room() -> None:
+async def check_free_space() -> None:
     """Raise if the database has no room for new submissions."""
-    await bound_env().engine.check_room()
+    await bound_env().engine.check_free_space()
 
 
 def _with_unknown(operation: Operation, env: WorkerEnv) -> Operation:

@@ -24,7 +24,7 @@ from vskill_platform.web.http.guard import (
 )
 from vskill_platform.web.http.headers import add_headers
 from vskill_platform.web.http.middleware import AccessMiddleware, EnvMiddleware, ETags, HeadRequests
-from vskill_platform.web.http.problems import answer_problem
+from vskill_platform.web.http.problems import problem_response
 from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.http.request_log import NoteRoute, RequestLog
 from vskill_platform.web.http.route import build_handler
@@ -82,7 +82,7 @@ def create_app(
     app = Litestar(
         route_handlers=[api_router(), pages],
         guards=[check_right, use_current_policy],
-        exception_handlers={Exception: answer_problem},
+        exception_handlers={Exception: problem_response},
         before_send=[add_headers, warn_if_stale],
         template_config=TemplateConfig(instance=build_templates()),
         state=build_state(limits, catalogue, broadcast),

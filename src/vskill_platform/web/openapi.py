@@ -81,7 +81,7 @@ def describe_api() -> dict[str, Any]:
     )
     described = Litestar(route_handlers=[api_router()], openapi_config=config, logging_config=None)
     document = described.openapi_schema.to_schema()
-    _describe_answers(document, described)
+    _describe_responses(document, described)
     return document
 
 
@@ -107,7 +107,7 @@ class _Operation(msgspec.Struct, frozen=True):
         return {one["name"] for one in self.described.get("parameters", ())}
 
 
-def _describe_answers(document: dict[str, Any], app: Litestar) -> None:
+def _describe_responses(document: dict[str, Any], app: Litestar) -> None:
     """Complete the document of *app*: errors, headers and security."""
     document.pop("security", None)
     parts = document["components"]
@@ -121,7 +121,7 @@ def _describe_answers(document: dict[str, Any], app: Litestar) -> None:
     for operation in _operations(document, app):
         given = _problems_of(operation)
         statuses |= given
-        _describe_own_answers(operation)
+        _describe_own_responses(operation)
         own = given & set(operation.handler.responses or ())
         for status in own:  # either an answer of the handler, or an error before it runs
             operation.described["responses"][str(status)]["content"] |= _PROBLEM_CONTENT
@@ -130,7 +130,7 @@ def _describe_answers(document: dict[str, Any], app: Litestar) -> None:
             for status in sorted(given - own)
         }
         operation.described["security"] = _security_of(operation)
-    parts["responses"] = {_name(status): _problem_answer(status) for status in sorted(statuses)}
+    parts["responses"] = {_name(status): _problem_response(status) for status in sorted(statuses)}
 
 
 def _operations(document: dict[str, Any], app: Litestar) -> Iterator[_Operation]:
@@ -161,7 +161,7 @@ def _problems_of(operation: _Operation) -> set[int]:
     return found
 
 
-def _describe_own_answers(operation: _Operation) -> None:
+def _describe_own_responses(operation: _Operation) -> None:
     """Complete the answers of the handler itself."""
     answers = operation.described["responses"]
     names = [REQUEST_ID_HEADER, *_headers_of(operation)]
@@ -208,7 +208,7 @@ def _problem_schema() -> dict[str, Any]:
     return schema | {"required": list(schema["properties"])}
 
 
-def _problem_answer(status: int) -> dict[str, Any]:
+def _problem_response(status: int) -> dict[str, Any]:
     kinds = (*KINDS.values(), *REFUSALS.values(), UNEXPECTED)
     codes = dict.fromkeys(kind.code for kind in kinds if kind.status == status)
     names = [REQUEST_ID_HEADER]

@@ -108,10 +108,10 @@ async def test_a_member_sees_and_changes_nothing() -> None:
     await add_member("team", "ben", actor="ada")
 
     namespace = (await get_namespace("team")).record
-    assert ben.sees_into(namespace)
+    assert ben.can_see_namespace(namespace)
     assert not await may_act_in(ben, "team")
     await remove_member("team", "ben", actor="ada")
-    assert not ben.sees_into((await get_namespace("team")).record)
+    assert not ben.can_see_namespace((await get_namespace("team")).record)
 
 
 async def test_a_namespace_is_named_as_in_slugs() -> None:

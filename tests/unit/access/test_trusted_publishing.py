@@ -123,7 +123,7 @@ async def test_the_token_works_in_its_namespace_and_nowhere_else(
     for other in ("@local", "acme", "@ben"):
         assert not await may_act_in(visitor, other)
     assert not visitor.may(Right.ACCOUNT, get_settings())
-    assert not visitor.sees_all
+    assert not visitor.can_see_all
 
 
 async def test_a_reviewer_trusts_no_more_than_the_namespace(ci: OidcProvider, ada: User) -> None:
@@ -133,7 +133,7 @@ async def test_a_reviewer_trusts_no_more_than_the_namespace(ci: OidcProvider, ad
 
     visitor = await visitor_with(await exchange_ci_token(a_job(ci), namespace="@rae"))
 
-    assert not visitor.sees_all
+    assert not visitor.can_see_all
     assert not await may_act_in(visitor, SPACE)
 
 

@@ -12,8 +12,8 @@ from vskill_platform.base.shortage import (
     ROOM_BYTES,
     is_machine_short,
     is_shortage,
+    means_disk_full,
     measure_space,
-    says_no_space,
 )
 
 FULL = SimpleNamespace(f_bavail=0, f_frsize=4096, f_files=1000, f_favail=100)
@@ -52,7 +52,7 @@ def test_a_full_disk_that_is_not_full_without_the_skill_is_the_skills_fault(
     monkeypatch.setattr(os, "statvfs", lambda _: disk)
 
     assert is_machine_short(an_error(errno.ENOSPC)) is expected
-    assert says_no_space("fatal: write error: No space left on device") is expected
+    assert means_disk_full("fatal: write error: No space left on device") is expected
 
 
 def test_no_descriptors_are_never_the_skills_fault() -> None:
@@ -64,7 +64,7 @@ def test_no_descriptors_are_never_the_skills_fault() -> None:
 def test_other_complaints_say_nothing_of_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _: FULL)
 
-    assert not says_no_space("fatal: repository not found")
+    assert not means_disk_full("fatal: repository not found")
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_an_answer_without_its_fields_is_an_error(
     done = run(server, command, answer={})
 
     assert isinstance(done.exception, RegistryError)
-    assert "the answer has no field" in str(done.exception)
+    assert "the response has no field" in str(done.exception)
 
 
 def altered(answer: Any, *, types: int) -> Iterator[Any]:

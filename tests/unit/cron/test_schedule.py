@@ -12,7 +12,7 @@ import pytest
 
 from tests.clocks import ManualClock
 from vskill_platform.cron import run_lease, schedule
-from vskill_platform.cron.request_runs import ask_for_run
+from vskill_platform.cron.request_runs import request_run
 from vskill_platform.cron.run_lease import LEASE
 from vskill_platform.cron.schedule import (
     JOBS,
@@ -410,11 +410,11 @@ async def test_a_job_that_somebody_asks_for_is_due_at_once(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
     job = a_job("a", done)
-    await ask_for_run(job, actor="cyd")  # it never ran before
+    await request_run(job, actor="cyd")  # it never ran before
     first = await run_due_jobs(bound, jobs=(job,))
     clock.advance(seconds=1)
     not_due = await run_due_jobs(bound, jobs=(job,))
-    await ask_for_run(job, actor="cyd")
+    await request_run(job, actor="cyd")
 
     again = await run_due_jobs(bound, jobs=(job,))
 
@@ -429,9 +429,9 @@ async def test_a_job_that_runs_is_not_asked_for_until_its_lease_has_ended(
     await put_cron_run(CronRun(job="a", node="node-2", started_at=now, renewed_at=now))
 
     with pytest.raises(Overtaken, match=r"has been running since .*, or until 12:00:45 UTC if it"):
-        await ask_for_run(job, actor="cyd")
+        await request_run(job, actor="cyd")
     clock.advance(seconds=46)  # it was killed
-    await ask_for_run(job, actor="cyd")
+    await request_run(job, actor="cyd")
 
     assert len(await run_due_jobs(bound, jobs=(job,))) == 1
 
@@ -455,7 +455,7 @@ async def test_a_job_whose_record_cannot_be_read_can_be_asked_for_and_started(
 ) -> None:
     await bound.engine.commit([Put("cron:a", b"\xc1 nonsense"), Put("cron:b", b"{}")])
 
-    await ask_for_run(a_job("a", done), actor="cyd")
+    await request_run(a_job("a", done), actor="cyd")
     asked = await run_due_jobs(bound, jobs=(a_job("a", done),))
     started = await run_job_now(a_job("b", done))
 

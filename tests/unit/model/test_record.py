@@ -6,7 +6,7 @@ from vskill_platform.model.block import Block, digest_subject
 from vskill_platform.model.record import MAX_REASON, Reasoned, cut_reason
 from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.submission import Cause
-from vskill_platform.publish.moderation.review_skill import Ruling
+from vskill_platform.publish.moderation.review_skill import ReviewDecision
 from vskill_platform.stores.audit_store import AuditRecord
 
 LONG = "because " * 1000
@@ -20,7 +20,7 @@ LONG = "because " * 1000
         Block(subject=digest_subject("ab" * 32), reason=LONG, by="rae", at=NOON),
         Yank(number=1, reason=LONG, by="ada", at=NOON),
         TakenDown(reason=LONG, by="rae", at=NOON),
-        Ruling(submission_id="sub_1", reviewer="rae", reason=LONG, seen=""),
+        ReviewDecision(submission_id="sub_1", reviewer="rae", reason=LONG, seen=""),
     ],
     ids=lambda kept: type(kept).__name__,
 )

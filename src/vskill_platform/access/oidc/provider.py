@@ -45,14 +45,14 @@ async def find_provider(issuer: str = "") -> Provider:
     return found
 
 
-async def refetch_keys(provider: Provider, *, for_stranger: bool) -> Provider:
+async def refetch_keys(provider: Provider, *, is_untrusted: bool) -> Provider:
     """Fetch the keys again, because a token names an unknown one: the provider may have a new one.
 
     Anybody can send a token with an unknown key, so that is limited; a token that the provider
     itself has just given us is not.
     """
     now = get_now()
-    if for_stranger and abs(now - provider.fetched_at) < _REFETCHED_EVERY:
+    if is_untrusted and abs(now - provider.fetched_at) < _REFETCHED_EVERY:
         return provider
     keys = await fetch_keys(provider.metadata)
     found = msgspec.structs.replace(provider, keys=keys, fetched_at=now)

@@ -50,14 +50,14 @@ _MAX_PARAMETER = 8 * 1024
 _OVER = "This sign-in was already used or took more than 10 minutes. Start again."
 
 
-class Departure(msgspec.Struct, frozen=True, kw_only=True):
+class ProviderRedirect(msgspec.Struct, frozen=True, kw_only=True):
     #: The address at the provider.
     url: str
     #: The value of the cookie that ties the sign-in to this browser.
     browser_secret: str
 
 
-class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+class SignInResult(msgspec.Struct, frozen=True, kw_only=True):
     #: The page to return to.
     next: str
     #: None if an account was linked, and nobody signed in.
@@ -75,7 +75,7 @@ class Browser(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
 
 
-async def begin_oidc_login(back: str, *, link_to: str = "") -> Departure:
+async def begin_oidc_login(back: str, *, link_to: str = "") -> ProviderRedirect:
     """Return where to send a browser; with *link_to*, to link an account to this user."""
     provider, settings = await find_provider(), get_settings()
     state, nonce, verifier, secret = (new_secret() for _ in range(4))
@@ -102,10 +102,10 @@ async def begin_oidc_login(back: str, *, link_to: str = "") -> Departure:
     if not endpoint:
         raise ProviderUnavailable("the provider names no page to sign in; check the issuer")
     mark = "&" if "?" in endpoint else "?"
-    return Departure(url=f"{endpoint}{mark}{urlencode(query)}", browser_secret=secret)
+    return ProviderRedirect(url=f"{endpoint}{mark}{urlencode(query)}", browser_secret=secret)
 
 
-async def finish_oidc_login(query: Mapping[str, str], client: Browser) -> Arrival:
+async def finish_oidc_login(query: Mapping[str, str], client: Browser) -> SignInResult:
     """Check what the provider sent back, and start a session or link an account."""
     check_oidc_sign_in()
     login = await _use_login(query, client)
@@ -125,7 +125,7 @@ async def finish_oidc_login(query: Mapping[str, str], client: Browser) -> Arriva
         if client.user is None or client.user.name != login.link_to:
             raise NotSignedIn("sign in as the user whose account you want to link, and try again")
         await link_account(client.user, identity)
-        return Arrival(next=login.next, opened=None)
+        return SignInResult(next=login.next, opened=None)
     user = await find_account(identity)
     opened = await begin_session(
         user,
@@ -135,7 +135,7 @@ async def finish_oidc_login(query: Mapping[str, str], client: Browser) -> Arriva
         also=lambda session: _remember(session, identity),
     )
     log.info("signed in", name=user.name, address=client.address, via="oidc")
-    return Arrival(next=login.next, opened=opened)
+    return SignInResult(next=login.next, opened=opened)
 
 
 async def _use_login(query: Mapping[str, str], client: Browser) -> OidcLogin:

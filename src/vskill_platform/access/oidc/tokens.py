@@ -46,7 +46,7 @@ class LogoutToken(msgspec.Struct, frozen=True, kw_only=True):
 
 async def check_id_token(text: str, *, nonce: str) -> dict[str, Any]:
     """Return the claims of an ID token that was made for this sign-in."""
-    claims = await _verify(text, for_stranger=False)
+    claims = await _verify(text, is_untrusted=False)
     given = claims.get("nonce")
     if not isinstance(given, str) or not hmac.compare_digest(given.encode(), nonce.encode()):
         raise NotSignedIn("the provider's token was made for another sign-in; start again")
@@ -57,7 +57,7 @@ async def check_id_token(text: str, *, nonce: str) -> dict[str, Any]:
 
 async def check_logout_token(text: str) -> LogoutToken:
     """Return whom the provider has signed out (OpenID Connect Back-Channel Logout 1.0)."""
-    claims = await _verify(text, for_stranger=True)
+    claims = await _verify(text, is_untrusted=True)
     events = claims.get("events")
     if not isinstance(events, Mapping) or not isinstance(events.get(_LOGOUT_EVENT), Mapping):
         raise _refused("is not a logout token")
@@ -73,13 +73,13 @@ async def check_logout_token(text: str) -> LogoutToken:
     return LogoutToken(id=claims["jti"], subject=subject, session=session)
 
 
-async def _verify(text: str, *, for_stranger: bool) -> dict[str, Any]:
+async def _verify(text: str, *, is_untrusted: bool) -> dict[str, Any]:
     settings = get_settings()
     claims = await verify_signed(
         text,
         issuer=settings.oidc_issuer,
         audience=settings.oidc_client_id,
-        for_stranger=for_stranger,
+        is_untrusted=is_untrusted,
     )
     if _time(claims, "iat") < (get_now() - _MAX_AGE - LEEWAY).timestamp():
         raise _refused("is too old")
@@ -87,7 +87,7 @@ async def _verify(text: str, *, for_stranger: bool) -> dict[str, Any]:
 
 
 async def verify_signed(
-    text: str, *, issuer: str, audience: str, for_stranger: bool = True
+    text: str, *, issuer: str, audience: str, is_untrusted: bool = True
 ) -> dict[str, Any]:
     """Check the signature, and what the token says about who made it, for whom and when."""
     header = _read_header(text)
@@ -97,7 +97,7 @@ async def verify_signed(
     provider = await find_provider(issuer)
     keys = _usable_keys(provider, algorithm, key_id)
     if not keys:
-        provider = await refetch_keys(provider, for_stranger=for_stranger)
+        provider = await refetch_keys(provider, is_untrusted=is_untrusted)
         keys = _usable_keys(provider, algorithm, key_id)
     if len(keys) != 1:
         raise _refused("is signed with an unknown key")

@@ -84,7 +84,7 @@ async def _database() -> CheckResult:
 
 
 async def _disk() -> CheckResult:
-    await bound_env().engine.check_room()
+    await bound_env().engine.check_free_space()
     return CheckResult(OK, "there is room for submissions")
 
 

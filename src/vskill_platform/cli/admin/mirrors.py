@@ -10,7 +10,7 @@ from vskill_platform.cli.output.terminal import Console, echo, escape, print_jso
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.errors import InvalidInput, MirrorRefused, NotFound, SourceError
 from vskill_platform.fetch.mirrors.fetch_mirrored import get_mirror, is_offline
-from vskill_platform.intake.mirror_skill import compare, find_wanted
+from vskill_platform.intake.mirror_skill import compare, find_mirror_target
 from vskill_platform.intake.mirror_version import fetch_now
 from vskill_platform.mirror_settings import Mirror
 from vskill_platform.model.mirror import mirrored_slug
@@ -112,7 +112,7 @@ def fetch_skill(*, name: str, skill: str, version: str, as_json: bool) -> None:
 
 def _slug(mirror: Mirror, text: str) -> str:
     if text.startswith(f"@{mirror.name}_"):
-        find_wanted(text)
+        find_mirror_target(text)
         return text
     return mirrored_slug(mirror, text)
 
@@ -122,7 +122,7 @@ async def _compare(slug: str) -> None:
     if known is None:
         return
     try:
-        await compare(find_wanted(slug), known, by=getpass.getuser())
+        await compare(find_mirror_target(slug), known, by=getpass.getuser())
     except (NotFound, MirrorRefused, SourceError) as error:  # the record has it, too
         echo(f"{slug}: {error}", err=True)
 

@@ -10,8 +10,8 @@ from vskill_platform.cli.remote.delete import (
     show_namespace_deletion,
 )
 from vskill_platform.cli.run_command import run_command
-from vskill_platform.client.shapes import Deletion as DeletionAnswer
-from vskill_platform.client.shapes import NamespaceDeletion as NamespaceDeletionAnswer
+from vskill_platform.client.shapes import Deletion as DeletionResponse
+from vskill_platform.client.shapes import NamespaceDeletion as NamespaceDeletionResponse
 from vskill_platform.publish.moderation.delete_namespace import (
     NamespaceDeletion,
     delete_namespace,
@@ -68,7 +68,7 @@ def _delete_namespace(name: str, reason: str, *, dry_run: bool, yes: bool, as_js
     show_namespace_deletion(_namespace(found), is_done=not dry_run, as_json=as_json)
 
 
-def _namespace(found: NamespaceDeletion) -> NamespaceDeletionAnswer:
+def _namespace(found: NamespaceDeletion) -> NamespaceDeletionResponse:
     return {
         "namespace": found.name,
         "skills": [
@@ -86,7 +86,7 @@ def _namespace(found: NamespaceDeletion) -> NamespaceDeletionAnswer:
     }
 
 
-def _answer(found: Deletion) -> DeletionAnswer:
+def _answer(found: Deletion) -> DeletionResponse:
     return {
         "slug": found.slug,
         "versions": list(found.versions),

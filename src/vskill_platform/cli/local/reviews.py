@@ -21,7 +21,7 @@ from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.moderation.list_reviews import Case, Review, get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import (
     ReviewAction,
-    Ruling,
+    ReviewDecision,
     approve,
     decided_already,
     recheck,
@@ -85,11 +85,13 @@ def recheck_one(*, submission_id: str, reason: str, as_json: bool) -> None:
     _decide(recheck, _ruling(submission_id, reason, seen=""), as_json=as_json)
 
 
-def _ruling(submission_id: str, reason: str, *, seen: str) -> Ruling:
-    return Ruling(submission_id=submission_id, reviewer=getpass.getuser(), reason=reason, seen=seen)
+def _ruling(submission_id: str, reason: str, *, seen: str) -> ReviewDecision:
+    return ReviewDecision(
+        submission_id=submission_id, reviewer=getpass.getuser(), reason=reason, seen=seen
+    )
 
 
-def _decide(action: ReviewAction, ruling: Ruling, *, as_json: bool) -> None:
+def _decide(action: ReviewAction, ruling: ReviewDecision, *, as_json: bool) -> None:
     async def work() -> Submission:
         return await action(ruling)
 

@@ -15,19 +15,19 @@ from vskill_platform.publish.moderation.yank_version import Yanked, unyank_versi
 from vskill_platform.publish.versions.diff_versions import FileChange, VersionDiff, patch_of
 from vskill_platform.publish.versions.find_version import (
     SkillVersions,
-    Standing,
     VersionRow,
+    VersionStatus,
     diff_of_skill,
     list_versions,
 )
 from vskill_platform.publish.versions.set_visibility import set_visibility as change_visibility
 
 _COLOURS = {
-    Standing.LATEST: "green",
-    Standing.OFFERED: "default",
-    Standing.YANKED: "yellow",
-    Standing.BLOCKED: "red",
-    Standing.TAKEN_DOWN: "red",
+    VersionStatus.LATEST: "green",
+    VersionStatus.OFFERED: "default",
+    VersionStatus.YANKED: "yellow",
+    VersionStatus.BLOCKED: "red",
+    VersionStatus.TAKEN_DOWN: "red",
 }
 _LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from vskill_platform.client.answers import check_shape
+from vskill_platform.client.responses import check_shape
 from vskill_platform.client.shapes import ScanReport
 from vskill_platform.model.skill import Capabilities
 from vskill_platform.model.unknown_fields import split_unknown

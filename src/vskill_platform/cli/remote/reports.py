@@ -5,7 +5,7 @@ from typing import Any
 from vskill_platform.cli.output.tables import show_table
 from vskill_platform.cli.output.terminal import echo, print_json
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.case_shapes import UserReport, UserReportMade, UserReports
+from vskill_platform.client.case_shapes import UserReport, UserReportCreated, UserReports
 from vskill_platform.client.registry import Registry
 
 _REPORTS = "/api/v1/reports"
@@ -14,7 +14,7 @@ _REPORTS = "/api/v1/reports"
 def add(registry: Registry, *, skill: str, reason: str, as_json: bool) -> None:
     slug, version = split_version(skill)
     body = {"slug": slug, "version": version, "reason": reason}
-    made: UserReportMade = registry.post_json(_REPORTS, body, UserReportMade)
+    made: UserReportCreated = registry.post_json(_REPORTS, body, UserReportCreated)
     show_report(made["report"], as_json=as_json, under="report")
 
 

@@ -16,7 +16,7 @@ from vskill_platform.cli.output.terminal import (
 )
 from vskill_platform.cli.remote.submissions import mark
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.moderation_shapes import ReviewCase, Reviews, Ruled
+from vskill_platform.client.moderation_shapes import DecisionResult, ReviewCase, Reviews
 from vskill_platform.client.registry import Registry
 from vskill_platform.errors import InvalidInput
 
@@ -101,7 +101,7 @@ def _rule(
     registry: Registry, ruling: str, submission_id: str, body: dict[str, Any], *, as_json: bool
 ) -> None:
     path = f"{_REVIEWS}/{segment(submission_id)}/{ruling}"
-    answer: Ruled = registry.post_json(path, body, Ruled)
+    answer: DecisionResult = registry.post_json(path, body, DecisionResult)
     if as_json:
         print_json(answer)
     else:

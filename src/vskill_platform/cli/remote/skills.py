@@ -9,8 +9,8 @@ from vskill_platform.cli.output.tables import Cell, show_table
 from vskill_platform.cli.output.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.cli.search_filters import FilterValue, check_search
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.answers import add_page
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.responses import add_page
 from vskill_platform.client.shapes import (
     Diff,
     FollowedRepos,

@@ -15,8 +15,8 @@ from vskill_platform.cli.output.tables import Cell, show_table
 from vskill_platform.cli.output.terminal import Console, echo, escape, print_json
 from vskill_platform.cli.output.transfer_bar import transfer_bar
 from vskill_platform.client.addresses import segment
-from vskill_platform.client.answers import add_page, check_shape
 from vskill_platform.client.registry import ANY_OBJECT, Registry
+from vskill_platform.client.responses import add_page, check_shape
 from vskill_platform.client.shapes import (
     Changed,
     Discovered,

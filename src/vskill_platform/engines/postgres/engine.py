@@ -17,8 +17,8 @@ from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
 from vskill_platform.engines.exported import (
     Export,
+    StoredDeadLetter,
     StoredItem,
-    StoredLetter,
     StoredMessage,
     StoredRecord,
 )
@@ -213,7 +213,7 @@ class PostgresEngine:
             if monotonic() - at < FAILURE_COUNTS_FOR.total_seconds():
                 raise error
 
-    async def check_room(self) -> None:
+    async def check_free_space(self) -> None:
         """Raise nothing: only the server sees its disk, and a full one fails commits."""
 
     async def prune(self, *, deleted_before: datetime) -> int:
@@ -254,7 +254,7 @@ class PostgresEngine:
         if messages := [each for each in items if isinstance(each, StoredMessage)]:
             await load_messages(self._database, messages)
             self._notifications.send(records=False, queue=True)
-        if letters := [each for each in items if isinstance(each, StoredLetter)]:
+        if letters := [each for each in items if isinstance(each, StoredDeadLetter)]:
             await load_letters(self._database, letters)
 
     async def clear(self, *, records: bool = True) -> None:

@@ -11,8 +11,8 @@ import asyncpg
 from vskill_platform.engines.exported import (
     PAGE_BYTES,
     PAGE_ITEMS,
+    StoredDeadLetter,
     StoredItem,
-    StoredLetter,
     StoredMessage,
     StoredRecord,
 )
@@ -101,9 +101,9 @@ def _to_message(virtual_time: int, body: bytes, *columns: Any) -> StoredMessage:
     )
 
 
-def _to_letter(body: bytes, *columns: Any) -> StoredLetter:
+def _to_letter(body: bytes, *columns: Any) -> StoredDeadLetter:
     key, group, resource, attempts, reason, buried_at = columns
-    return StoredLetter(body, key, group, resource, attempts, reason, from_micros(buried_at))
+    return StoredDeadLetter(body, key, group, resource, attempts, reason, from_micros(buried_at))
 
 
 async def load_messages(database: Database, messages: Sequence[StoredMessage]) -> None:
@@ -118,7 +118,7 @@ async def load_messages(database: Database, messages: Sequence[StoredMessage]) -
     await database.write("load_messages", *_columns(rows), database.test_now())
 
 
-async def load_letters(database: Database, letters: Sequence[StoredLetter]) -> None:
+async def load_letters(database: Database, letters: Sequence[StoredDeadLetter]) -> None:
     rows = [
         (
             each.body, each.key, each.group, each.resource, each.attempts, each.reason,

@@ -151,7 +151,7 @@ class SqliteEngine:
             if abs(self._clock.now() - at) < FAILURE_COUNTS_FOR:
                 raise error
 
-    async def check_room(self) -> None:
+    async def check_free_space(self) -> None:
         if (space := self._space()) and space.free < space.reserve:
             raise DiskNearlyFull(
                 f"{self._path}: the disk is almost full; new submissions are refused until "

@@ -43,7 +43,7 @@ def send(at: Transaction, message: Send) -> None:
         at.run("write_last_rank", group=message.group, is_retry=0, rank=rank)
 
 
-def hand_out_background(at: Transaction, limit: int, *, lease_end: int) -> list[Delivery]:
+def lease_background_messages(at: Transaction, limit: int, *, lease_end: int) -> list[Delivery]:
     """Lease the first background messages."""
     _put_due_in_line(at)
     received = at.run("receive_background", now=at.now, lease_end=lease_end, limit=limit)
@@ -51,7 +51,9 @@ def hand_out_background(at: Transaction, limit: int, *, lease_end: int) -> list[
     return [Delivery(*row) for _, *row in rows]
 
 
-def hand_out(at: Transaction, limit: int, *, lease_end: int, busy: BusyResources) -> list[Delivery]:
+def lease_messages(
+    at: Transaction, limit: int, *, lease_end: int, busy: BusyResources
+) -> list[Delivery]:
     """Lease the first waiting messages that need nothing busy."""
     _put_due_in_line(at)
     if busy != NOTHING_BUSY:

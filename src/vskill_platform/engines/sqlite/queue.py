@@ -19,7 +19,7 @@ from vskill_platform.engines.ports import (
     QueueStats,
 )
 from vskill_platform.engines.sqlite.connection import SQL, snapshot
-from vskill_platform.engines.sqlite.fair_order import hand_out, hand_out_background
+from vskill_platform.engines.sqlite.fair_order import lease_background_messages, lease_messages
 from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.sqlite.writer import SqliteWriter
@@ -174,9 +174,9 @@ def _lease(
         return [], transaction.paused_until
     lease_end = micros_after(now, lease)
     if background:
-        deliveries = hand_out_background(transaction, limit, lease_end=lease_end)
+        deliveries = lease_background_messages(transaction, limit, lease_end=lease_end)
     else:
-        deliveries = hand_out(transaction, limit, lease_end=lease_end, busy=busy)
+        deliveries = lease_messages(transaction, limit, lease_end=lease_end, busy=busy)
     if not deliveries:
         return [], transaction.one("next_ready")[0]
     if not background:

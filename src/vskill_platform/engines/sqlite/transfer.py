@@ -14,8 +14,8 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.engines.exported import (
     PAGE_BYTES,
     PAGE_ITEMS,
+    StoredDeadLetter,
     StoredItem,
-    StoredLetter,
     StoredMessage,
     StoredRecord,
 )
@@ -122,11 +122,11 @@ def _to_message(virtual_time: int, body: bytes, *columns: Any) -> StoredMessage:
     )  # fmt: skip
 
 
-def _to_letter(body: bytes, *columns: Any) -> StoredLetter:
+def _to_letter(body: bytes, *columns: Any) -> StoredDeadLetter:
     key, group, resource, attempts, reason, buried_at = columns
     # PostgreSQL cannot store a NUL in a text.
     reason = reason.replace("\0", "\\0")
-    return StoredLetter(body, key, group, resource, attempts, reason, from_micros(buried_at))
+    return StoredDeadLetter(body, key, group, resource, attempts, reason, from_micros(buried_at))
 
 
 def load(items: Sequence[StoredItem], at: Transaction) -> None:
@@ -137,7 +137,7 @@ def load(items: Sequence[StoredItem], at: Transaction) -> None:
         match item:
             case StoredMessage():
                 _load_message(item, at)
-            case StoredLetter():
+            case StoredDeadLetter():
                 _load_letter(item, at)
 
 
@@ -156,7 +156,7 @@ def _load_message(message: StoredMessage, at: Transaction) -> None:
         at.run("raise_last_rank", group=message.group, is_retry=lane, rank=rank)
 
 
-def _load_letter(letter: StoredLetter, at: Transaction) -> None:
+def _load_letter(letter: StoredDeadLetter, at: Transaction) -> None:
     # By way of a message, because both take their ids from the same numbers.
     (id_,) = at.one("take_message_id", now=at.now)
     at.run("drop_message", id=id_)

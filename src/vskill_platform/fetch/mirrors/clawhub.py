@@ -54,7 +54,7 @@ class _Version(_LatestVersion, frozen=True, rename="camel"):
     security: _Security | None = None
 
 
-class _VersionAnswer(msgspec.Struct, frozen=True):
+class _VersionResponse(msgspec.Struct, frozen=True):
     version: _Version
 
 
@@ -74,7 +74,7 @@ async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVe
             raise NotFound(f"{mirror.name} has no version of {name}{why}")
         revision = listed.latest_version.version
     answer = await client.get_json(f"{path}/versions/{quote(revision, safe='')}", **of_owner)
-    version = read_shape(mirror, answer, _VersionAnswer).version
+    version = read_shape(mirror, answer, _VersionResponse).version
     if version.version != revision:
         raise SourceRefused(f"{mirror.name} answered with another version of {name}")
     if version.security and version.security.status == "malicious":

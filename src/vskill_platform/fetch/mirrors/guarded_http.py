@@ -29,7 +29,7 @@ _MAX_SHOWN = 300
 _MAX_ERROR_BYTES = 64 * 1024
 
 
-class MirrorAnswer(msgspec.Struct, frozen=True):
+class MirrorResponse(msgspec.Struct, frozen=True):
     status: int
     content: bytes
     #: Where a redirect leads; empty if it is none.
@@ -59,7 +59,7 @@ class MirrorClient:
         """Return the bytes at *url*, which may be on another host; that is checked, too."""
         return (await self._follow(url, limit, may_leave=True)).content
 
-    async def _follow(self, url: str, limit: int, *, may_leave: bool) -> MirrorAnswer:
+    async def _follow(self, url: str, limit: int, *, may_leave: bool) -> MirrorResponse:
         for _ in range(_MAX_REDIRECTS + 1):
             answer = await self._get(url, limit)
             if answer.status not in _REDIRECTS:
@@ -72,7 +72,7 @@ class MirrorClient:
             url = target
         raise SourceRefused(f"{self.mirror.name} redirects too many times")
 
-    def _checked(self, answer: MirrorAnswer) -> MirrorAnswer:
+    def _checked(self, answer: MirrorResponse) -> MirrorResponse:
         if answer.status == httpx2.codes.OK:
             return answer
         name, reason = self.mirror.name, _error_text(answer.content)
@@ -82,7 +82,7 @@ class MirrorClient:
             raise SourceRefused(f"{name} refuses access (status {answer.status}): {reason}")
         raise SourceUnavailable(f"{name} answered with status {answer.status}: {reason}")
 
-    async def _get(self, url: str, limit: int) -> MirrorAnswer:
+    async def _get(self, url: str, limit: int) -> MirrorResponse:
         origin = origin_of(url)
         headers = {
             "Accept": "*/*",
@@ -121,7 +121,7 @@ async def _send(
     headers: dict[str, str],
     limit: int,
     too_large: Callable[[int], SourceRefused],
-) -> MirrorAnswer:
+) -> MirrorResponse:
     async with (
         httpx2.AsyncClient(
             proxy=proxy, verify=_tls(), timeout=None, follow_redirects=False, trust_env=False
@@ -129,7 +129,7 @@ async def _send(
         client.stream("GET", url, headers=headers) as response,
     ):
         if response.status_code in _REDIRECTS:
-            return MirrorAnswer(response.status_code, b"", response.headers.get("location", ""))
+            return MirrorResponse(response.status_code, b"", response.headers.get("location", ""))
         if response.headers.get("content-encoding", "identity") != "identity":
             raise SourceRefused("the answer is compressed, although the request did not allow it")
         is_error = response.status_code != httpx2.codes.OK
@@ -140,7 +140,7 @@ async def _send(
                 if is_error:
                     break
                 raise too_large(limit)
-        return MirrorAnswer(response.status_code, bytes(body))
+        return MirrorResponse(response.status_code, bytes(body))
 
 
 def origin_of(url: str) -> str:

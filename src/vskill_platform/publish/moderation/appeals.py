@@ -120,7 +120,7 @@ async def may_appeal(visitor: Visitor, verdict: AppealableVerdict) -> bool:
         return False  # one's own decision; unyank it instead
     namespace = (await get_namespace(verdict.namespace)).record
     if verdict.is_private:
-        return visitor.owns(namespace) and visitor.sees_into(namespace)
+        return visitor.owns(namespace) and visitor.can_see_namespace(namespace)
     return visitor.owns(namespace) or verdict.submitter == name
 
 
@@ -160,7 +160,7 @@ async def open_appeal(visitor: Visitor, subject: str, *, text: str) -> Appeal:
     return await change(f"the appeals of {name}", plan)
 
 
-async def sees_appeal(visitor: Visitor, appeal: Appeal) -> bool:
+async def can_see_appeal(visitor: Visitor, appeal: Appeal) -> bool:
     """Tell whether a visitor may read a case: staff, its author, owners of the namespace.
 
     The case of a private skill only as long as the visitor sees the skill.
@@ -170,14 +170,14 @@ async def sees_appeal(visitor: Visitor, appeal: Appeal) -> bool:
     if visitor.may(Right.REVIEW, get_settings()):
         return True
     namespace = (await get_namespace(appeal.namespace)).record
-    if appeal.is_private and not visitor.sees_into(namespace):
+    if appeal.is_private and not visitor.can_see_namespace(namespace):
         return False
     return appeal.by == visitor.user.name or visitor.owns(namespace)
 
 
 async def find_appeal(visitor: Visitor, appeal_id: str) -> Appeal:
     stored = await get_appeal(appeal_id)
-    if stored is None or not await sees_appeal(visitor, stored.record):
+    if stored is None or not await can_see_appeal(visitor, stored.record):
         raise NotFound(f"there is no appeal {appeal_id!r}")
     return stored.record
 
@@ -251,7 +251,7 @@ async def _mail(appeal: Appeal, actor: str) -> list[Operation]:
     author = await get_user(appeal.by)
     if actor == appeal.by or author is None:
         return []
-    if not await sees_appeal(Visitor(user=author.record, via="session"), appeal):
+    if not await can_see_appeal(Visitor(user=author.record, via="session"), appeal):
         return []
     fields = {
         "name": appeal.name,

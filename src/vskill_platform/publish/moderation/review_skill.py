@@ -40,7 +40,7 @@ from vskill_platform.stores.submission_messages import queue_submission
 from vskill_platform.stores.submission_store import get_history, get_submission, write_submission
 
 
-class Ruling(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
+class ReviewDecision(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     """A reviewer's decision."""
 
     submission_id: str
@@ -51,88 +51,88 @@ class Ruling(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     seen: str | None = None
 
 
-ReviewAction = Callable[[Ruling], Awaitable[Submission]]
+ReviewAction = Callable[[ReviewDecision], Awaitable[Submission]]
 
 
-async def approve(ruling: Ruling) -> Submission:
+async def approve(decision: ReviewDecision) -> Submission:
     """Publish exactly the checked files, without fetching the source again.
 
     They are checked once more, because rules, policy and blocklist may have changed: content that
     would be rejected now is refused.
     """
-    stored = await _seen(ruling)
+    stored = await _seen(decision)
     submission = stored.record
-    await _check_reviewer(submission, ruling.reviewer)
+    await _check_reviewer(submission, decision.reviewer)
     async with opened_held_skill(submission) as snapshot:
         scanned, manifest, report = await _check_again(submission, snapshot)
         publication = await prepare_publication(
             submission, snapshot, manifest, sketch=scanned.measured(), now=get_now()
         )
-    decided = f"approved by {ruling.reviewer}: {ruling.reason}"
+    decided = f"approved by {decision.reviewer}: {decision.reason}"
     report = msgspec.structs.replace(report, decided=decided)
-    cause = _cause(ruling, f"{publication.in_words()}; {decided}")
+    cause = _cause(decision, f"{publication.in_words()}; {decided}")
     published, operations = publish(
         stored, publication, report, [(SubmissionState.PUBLISHED, cause)]
     )
     operations += await release_held(submission.id)
-    operations.append(_audit("reviews approve", ruling, outcome=publication.in_words()))
+    operations.append(_audit("reviews approve", decision, outcome=publication.in_words()))
     return await _commit(published, operations)
 
 
-async def reject(ruling: Ruling) -> Submission:
+async def reject(decision: ReviewDecision) -> Submission:
     """Reject it, with the reviewer's reason next to the findings; the files are removed later."""
-    stored = await _seen(ruling)
+    stored = await _seen(decision)
     rejected, event = move(
-        stored.record, SubmissionState.REJECTED, _cause(ruling, ruling.reason), now=get_now()
+        stored.record, SubmissionState.REJECTED, _cause(decision, decision.reason), now=get_now()
     )
     operations = write_submission(rejected, [event], expected=stored.revision)
     report = await get_report(rejected.id)
     if report:
-        decided = f"rejected by {ruling.reviewer}: {ruling.reason}"
-        findings = (_objection(ruling), *report.findings)
+        decided = f"rejected by {decision.reviewer}: {decision.reason}"
+        findings = (_objection(decision), *report.findings)
         operations.append(
             write_report(msgspec.structs.replace(report, findings=findings, decided=decided))
         )
-    operations.append(_audit("reviews reject", ruling, outcome="rejected"))
+    operations.append(_audit("reviews reject", decision, outcome="rejected"))
     return await _commit(rejected, operations)
 
 
-async def recheck(ruling: Ruling) -> Submission:
+async def recheck(decision: ReviewDecision) -> Submission:
     """Run the whole pipeline again with the current content of the source."""
-    stored = await _waiting(ruling)
-    again, event = reopen(stored.record, _cause(ruling, ruling.reason), now=get_now())
+    stored = await _waiting(decision)
+    again, event = reopen(stored.record, _cause(decision, decision.reason), now=get_now())
     operations = write_submission(again, [event], expected=stored.revision)
     operations += [
         queue_submission(again),
-        _audit("reviews recheck", ruling, outcome="requeued"),
+        _audit("reviews recheck", decision, outcome="requeued"),
     ]
     return await _commit(again, operations)
 
 
-async def _waiting(ruling: Ruling) -> Stored[Submission]:
-    if not ruling.reason.strip():
+async def _waiting(decision: ReviewDecision) -> Stored[Submission]:
+    if not decision.reason.strip():
         raise InvalidInput("a decision needs a reason; give it with --reason")
-    stored = await get_submission(ruling.submission_id)
+    stored = await get_submission(decision.submission_id)
     if stored is None:
         raise NotFound(
-            f"there is no submission {ruling.submission_id!r}; run `reviews` to list them"
+            f"there is no submission {decision.submission_id!r}; run `reviews` to list them"
         )
     if stored.record.state is not SubmissionState.NEEDS_REVIEW:
         raise decided_already(stored.record)
     return stored
 
 
-async def _seen(ruling: Ruling) -> Stored[Submission]:
+async def _seen(decision: ReviewDecision) -> Stored[Submission]:
     """Return the submission if it is the one the reviewer looked at.
 
     While it waits, its submitter may upload other files, which are checked and wait in turn.
     """
-    stored = await _waiting(ruling)
-    if ruling.seen is None:
+    stored = await _waiting(decision)
+    if decision.seen is None:
         raise InvalidInput("a decision must name the digest of the content that was reviewed")
-    if ruling.seen != (stored.record.digest or ""):
+    if decision.seen != (stored.record.digest or ""):
         raise ChangedSinceSeen(
-            f"the content of {ruling.submission_id} has changed since you viewed it. "
+            f"the content of {decision.submission_id} has changed since you viewed it. "
             "No decision was made; review it again"
         )
     return stored
@@ -216,21 +216,25 @@ async def _refused(submission: Submission, why: str) -> NotAllowed | InvalidTran
     )
 
 
-def _objection(ruling: Ruling) -> Finding:
+def _objection(decision: ReviewDecision) -> Finding:
     return Finding(
         rule=REVIEWED,
         severity=Severity.HIGH,
         kind=FindingKind.QUALITY,
-        message=f"A reviewer rejected it: {ruling.reason}",
+        message=f"A reviewer rejected it: {decision.reason}",
         fix="Change what the reviewer asks for, then submit it again.",
     )
 
 
-def _cause(ruling: Ruling, reason: str) -> Cause:
-    return Cause(trigger="review", actor=ruling.reviewer, reason=reason)
+def _cause(decision: ReviewDecision, reason: str) -> Cause:
+    return Cause(trigger="review", actor=decision.reviewer, reason=reason)
 
 
-def _audit(action: str, ruling: Ruling, *, outcome: str) -> Operation:
+def _audit(action: str, decision: ReviewDecision, *, outcome: str) -> Operation:
     return write_audit(
-        action, ruling.submission_id, actor=ruling.reviewer, reason=ruling.reason, outcome=outcome
+        action,
+        decision.submission_id,
+        actor=decision.reviewer,
+        reason=decision.reason,
+        outcome=outcome,
     )

@@ -120,18 +120,18 @@ async def rescan_skills(
     request_id = asked.record.id if asked else ""
     left = max(len(skills) - limit, 0)
 
-    async def rescan_and_tell(skill: PublishedSkill) -> Rescan | None:
+    async def rescan_and_report(skill: PublishedSkill) -> Rescan | None:
         nonlocal left
         if get_now() >= until:
             left += 1
             return None
         try:
-            return await _rescan_and_answer(skill, request_id)
+            return await _rescan_and_end_request(skill, request_id)
         finally:
             tell()
 
     chosen = skills[:limit]
-    outcomes = await settle(rescan_and_tell, chosen, at_once=_at_once())
+    outcomes = await settle(rescan_and_report, chosen, at_once=_at_once())
     failed = 0
     for skill, outcome in zip(chosen, outcomes, strict=True):
         if isinstance(outcome, Exception):
@@ -139,7 +139,7 @@ async def rescan_skills(
             log.error("rescan failed", slug=skill.slug, error=str(outcome))
     found = [outcome for outcome in outcomes if isinstance(outcome, Rescan)]
     for rescan in found:
-        _tell_if_worse(rescan)
+        _log_if_worse(rescan)
     if not (left or failed):
         await note_all_rescanned(asked)
     worse = sum(rescan.is_worse for rescan in found)
@@ -168,7 +168,7 @@ async def plan_rescan(slug: str) -> list[Operation]:
         return []
     one = await get_one_rescan_request(slug)
     rescan = await _rescan(stored.record, asked.record.id if asked else "", has_slot=True)
-    _tell_if_worse(rescan)
+    _log_if_worse(rescan)
     answered = [delete_one_rescan_request(slug, expected=one.revision)] if one else []
     return [write_rescan(rescan), *answered]
 
@@ -201,7 +201,7 @@ async def list_changed() -> list[Rescan]:
     ]
 
 
-async def _rescan_and_answer(skill: PublishedSkill, request_id: str) -> Rescan:
+async def _rescan_and_end_request(skill: PublishedSkill, request_id: str) -> Rescan:
     """Check one skill, then delete the request for it, if there was one before the check."""
     asked = await get_one_rescan_request(skill.slug)
     rescan = await _rescan(skill, request_id)
@@ -211,7 +211,7 @@ async def _rescan_and_answer(skill: PublishedSkill, request_id: str) -> Rescan:
     return rescan
 
 
-def _tell_if_worse(rescan: Rescan) -> None:
+def _log_if_worse(rescan: Rescan) -> None:
     if rescan.is_worse:
         log.warning("rescan result is worse", slug=rescan.slug, new=rescan.new, why=rescan.clause)
 

@@ -93,7 +93,7 @@ async def open_version(skill: PublishedSkill, version: str | None = None) -> Fou
     return await find_version(skill.slug, version)
 
 
-class Standing(StrEnum):
+class VersionStatus(StrEnum):
     #: Installed by default.
     LATEST = "latest"
     OFFERED = "offered"
@@ -106,7 +106,7 @@ class Standing(StrEnum):
 
 class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     version: SkillVersion
-    standing: Standing
+    standing: VersionStatus
     #: Why it is not available; empty if it is.
     reason: str = ""
     #: The reviewer who approved it; None if none did.
@@ -189,12 +189,16 @@ async def _get_all(slug: str) -> tuple[PublishedSkill, list[SkillVersion]]:
 
 async def _row(skill: PublishedSkill, version: SkillVersion) -> VersionRow:
     if skill.down:
-        return VersionRow(version=version, standing=Standing.TAKEN_DOWN, reason=skill.down.reason)
+        return VersionRow(
+            version=version, standing=VersionStatus.TAKEN_DOWN, reason=skill.down.reason
+        )
     blocks = await get_blocks([BlockSubject(BlockKind.DIGEST, version.digest)])
     if blocks:
         why = why_blocked(blocks[0].record)
-        return VersionRow(version=version, standing=Standing.BLOCKED, reason=why)
+        return VersionRow(version=version, standing=VersionStatus.BLOCKED, reason=why)
     if yank := skill.yank_of(version.number):
-        return VersionRow(version=version, standing=Standing.YANKED, reason=yank.reason)
+        return VersionRow(version=version, standing=VersionStatus.YANKED, reason=yank.reason)
     is_latest = version.number == skill.latest_number
-    return VersionRow(version=version, standing=Standing.LATEST if is_latest else Standing.OFFERED)
+    return VersionRow(
+        version=version, standing=VersionStatus.LATEST if is_latest else VersionStatus.OFFERED
+    )

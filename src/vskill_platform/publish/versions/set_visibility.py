@@ -58,7 +58,7 @@ async def _change(
     if stored.record.is_private == is_private:
         return [expect_skill(stored), *aligned] if aligned else []
     if is_private:
-        await _check_somebody_sees(stored.record)
+        await _check_somebody_can_see(stored.record)
     outcome = f"is now {'private' if is_private else 'public'}"
     return [
         write_skill(changed, expected=stored.revision),
@@ -68,7 +68,7 @@ async def _change(
     ]
 
 
-async def _check_somebody_sees(skill: PublishedSkill) -> None:
+async def _check_somebody_can_see(skill: PublishedSkill) -> None:
     namespace = namespace_of_skill(skill)
     if not (await get_namespace(namespace)).record.is_owned:
         raise NotAllowed(f"{namespace} has no owner, so nobody could see its private skills")

@@ -213,7 +213,7 @@ def manager_of(request: WebRequest) -> Visitor:
     visitor = visitor_of(request)
     if visitor.user is None:
         raise NotSignedIn("sign in to manage webhooks")
-    if not visitor.sees_own or visitor.only_in:
+    if not visitor.can_see_own or visitor.only_in:
         raise NotAllowed("webhooks show private skills, so the token also needs the scope read")
     return visitor
 

@@ -94,7 +94,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """JSON with camel-case field names."""
 
 
-class ReasonGiven(Shape, frozen=True, kw_only=True):
+class ReasonRequest(Shape, frozen=True, kw_only=True):
     reason: ReasonText
 
 

@@ -26,7 +26,7 @@ from litestar.types import Empty
 
 from vskill_platform.errors import InvalidInput, TooLarge
 from vskill_platform.intake.discover import MAX_SKILLS
-from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota, hold_until_answered
+from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota, hold_until_response
 from vskill_platform.web.http.requests import WebConnection, WebRequest
 
 _KIB = 1024
@@ -70,7 +70,7 @@ class BoundedRequest(Request[Any, Any, Any]):
             raise _too_large(most)
         is_large = length is None or length > MAX_BODY_BYTES
         if is_large and most > MAX_POLICY_BYTES:
-            hold_until_answered(self, LARGE_BODIES)
+            hold_until_response(self, LARGE_BODIES)
         until = asyncio.get_running_loop().time() + LARGE_BODY_SECONDS
         try:
             async for chunk in super().stream():

@@ -111,13 +111,13 @@ class ConcurrencyQuota:
 
 
 @contextmanager
-def release_after_answer(scope: Scope) -> Iterator[None]:
+def release_after_response(scope: Scope) -> Iterator[None]:
     """Release what a request holds once it is answered."""
     with ExitStack() as held:
         scope["state"][_HELD] = held
         yield
 
 
-def hold_until_answered(connection: WebConnection, shares: ConcurrencyQuota) -> None:
+def hold_until_response(connection: WebConnection, shares: ConcurrencyQuota) -> None:
     held: ExitStack = connection.scope["state"][_HELD]
     held.enter_context(shares.held_by(quota_key(visitor_of(connection))))

@@ -17,7 +17,7 @@ CONTENT_SECURITY_POLICY = (
 )
 #: Pages that show secrets must not be cached, not even by the browser.
 NO_STORE_HEADER = {"Cache-Control": "no-store"}
-#: For answers that contain the current time: their ETag would never match.
+#: For responses that contain the current time: their ETag would never match.
 NO_STORE = CacheControlHeader(no_store=True)
 #: Defaults; a handler can set its own.
 _HEADERS = {

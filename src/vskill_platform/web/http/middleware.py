@@ -17,9 +17,9 @@ from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.setting_values import is_loopback
 from vskill_platform.settings import Settings, allowed_hosts, variable
 from vskill_platform.stores.db import get_now, get_settings
-from vskill_platform.web.http.concurrency_quota import release_after_answer
+from vskill_platform.web.http.concurrency_quota import release_after_response
 from vskill_platform.web.http.headers import NEW_VISIT
-from vskill_platform.web.http.problems import answer_problem
+from vskill_platform.web.http.problems import problem_response
 from vskill_platform.web.http.rate_limits import RateLimits, address_key, quota_key
 from vskill_platform.web.http.requests import (
     CLAWHUB,
@@ -193,7 +193,7 @@ class AccessMiddleware:
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with bound_contextvars(request_id=request_id_of(scope)), release_after_answer(scope):
+        with bound_contextvars(request_id=request_id_of(scope)), release_after_response(scope):
             request: WebRequest = Request(scope, receive, send)
             try:
                 await self._identify(request)
@@ -201,8 +201,10 @@ class AccessMiddleware:
             except (
                 VskillError
             ) as error:  # raised here or in other middleware; the app handles its own
-                answer = answer_problem(request, error).to_asgi_response(app=None, request=request)
-                await answer(scope, receive, send)
+                response = problem_response(request, error).to_asgi_response(
+                    app=None, request=request
+                )
+                await response(scope, receive, send)
 
     async def _identify(self, request: WebRequest) -> None:
         token = take_path_token(request.scope)  # first of all, so that no log shows it

@@ -1,4 +1,4 @@
-"""Error answers: problem+json for programs, a page for people."""
+"""Error responses: problem+json for programs, a page for people."""
 
 import math
 from enum import Enum
@@ -121,7 +121,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     error: str
 
 
-def answer_problem(request: WebRequest, error: Exception) -> Response[Any]:
+def problem_response(request: WebRequest, error: Exception) -> Response[Any]:
     """Turn an exception into a response; internal details go to the log only."""
     is_page = wants_html(request)
     if isinstance(error, NotSignedIn) and is_page:

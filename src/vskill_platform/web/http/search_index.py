@@ -58,6 +58,6 @@ async def wait_for_index(connection: WebConnection) -> bool:
 
 async def visible_to(visitor: Visitor) -> Visible:
     """Return what lists and searches may show this visitor."""
-    if visitor.sees_all:
+    if visitor.can_see_all:
         return EVERYTHING
     return Visible(namespaces=await list_visible_namespaces(visitor))

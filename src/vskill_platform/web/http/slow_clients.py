@@ -1,7 +1,7 @@
 """Clients that hold a connection without using it: time limits, and a limit for each address.
 
 A client that opens a connection and sends nothing, stops in the middle of a request or never reads
-the answer would otherwise hold it forever. A proxy in front usually limits this too; these limits
+the response would otherwise hold it forever. A proxy in front usually limits this too; these limits
 also hold without one.
 
 This is a subclass of uvicorn's `H11Protocol` and depends on its internals, so pyproject.toml bounds

@@ -11,7 +11,7 @@ from vskill_platform.errors import NotFound, NotReady, NotSignedIn
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.submission import TERMINAL_STATES
 from vskill_platform.stores.submission_store import get_submission
-from vskill_platform.web.http.concurrency_quota import hold_until_answered
+from vskill_platform.web.http.concurrency_quota import hold_until_response
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import wait_for_index
 from vskill_platform.web.http.visitor import identify, visitor_of
@@ -57,7 +57,7 @@ def broadcast_of(request: WebRequest) -> Broadcast:
     broadcast: Broadcast | None = request.app.state.broadcast
     if broadcast is None:
         raise NotReady("this node sends no live updates; poll instead")
-    hold_until_answered(request, broadcast.slots)
+    hold_until_response(request, broadcast.slots)
     return broadcast
 
 
@@ -104,7 +104,7 @@ async def may_still_listen(request: WebRequest, topics: frozenset[str]) -> bool:
 
 async def queue_topics(visitor: Visitor) -> frozenset[str]:
     """Return the queue topics that a visitor may listen to."""
-    if visitor.sees_all:
+    if visitor.can_see_all:
         return frozenset({QUEUE})
     return frozenset({PUBLIC_QUEUE, *map(private_queue, await list_visible_namespaces(visitor))})
 

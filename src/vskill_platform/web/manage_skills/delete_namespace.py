@@ -35,7 +35,7 @@ class DeletedSkillItem(Shape, frozen=True, kw_only=True):
     installs: int
 
 
-class NamespaceDeletionAnswer(Shape, frozen=True, kw_only=True):
+class NamespaceDeletionResponse(Shape, frozen=True, kw_only=True):
     namespace: str
     skills: list[DeletedSkillItem]
     owners: tuple[str, ...]
@@ -54,7 +54,7 @@ class NamespaceDeletionAnswer(Shape, frozen=True, kw_only=True):
 @operation(also=(404,))
 async def preview_over_api(
     request: WebRequest, namespace: Annotated[Text, QueryParameter()]
-) -> NamespaceDeletionAnswer:
+) -> NamespaceDeletionResponse:
     """Show what the deletion of a namespace would remove, without deleting anything."""
     name, is_admin = await _own(visitor_of(request), namespace)
     return _answer(await preview_namespace_deletion(name), is_admin=is_admin)
@@ -63,7 +63,7 @@ async def preview_over_api(
 @operation(status=200, also=(404,))
 async def delete_over_api(
     request: WebRequest, data: JSONBody[NamespaceDeleteRequest]
-) -> NamespaceDeletionAnswer:
+) -> NamespaceDeletionResponse:
     """Delete a namespace and all its skills. Its name and theirs cannot be used by others."""
     visitor = visitor_of(request)
     name, is_admin = await _own(visitor, data.namespace)
@@ -108,13 +108,13 @@ async def _own(visitor: Visitor, namespace: str) -> tuple[str, bool]:
     found = (await get_namespace(name)).record
     if not visitor.owns(found) or not visitor.may(Right.MANAGE, settings):
         raise NotAllowed(f"only an owner of {name} or an admin can delete it")
-    if not visitor.sees_own:
+    if not visitor.can_see_own:
         raise NotAllowed("this concerns private skills, too, so the token needs the scope read")
     return name, False
 
 
-def _answer(found: NamespaceDeletion, *, is_admin: bool) -> NamespaceDeletionAnswer:
-    return NamespaceDeletionAnswer(
+def _answer(found: NamespaceDeletion, *, is_admin: bool) -> NamespaceDeletionResponse:
+    return NamespaceDeletionResponse(
         namespace=found.name,
         skills=[
             DeletedSkillItem(slug=one.slug, versions=len(one.versions), installs=one.installs)

@@ -32,7 +32,7 @@ class DeleteRequest(Shape, frozen=True, kw_only=True):
     reason: ReasonText
 
 
-class DeletionAnswer(Shape, frozen=True, kw_only=True):
+class DeletionResponse(Shape, frozen=True, kw_only=True):
     slug: str
     versions: tuple[str, ...]
     is_whole_skill: bool
@@ -47,7 +47,7 @@ class DeletionAnswer(Shape, frozen=True, kw_only=True):
 
 async def preview_over_api(
     request: WebRequest, slug: FromPath[str], version: VersionName = None
-) -> DeletionAnswer:
+) -> DeletionResponse:
     """Show what a deletion would remove, without deleting anything."""
     skill, is_admin = await _own(visitor_of(request), await find_skill(request, slug_of(slug)))
     return _answer(await preview_deletion(skill.slug, version), is_admin=is_admin)
@@ -56,7 +56,7 @@ async def preview_over_api(
 @operation(status=200)
 async def delete_over_api(
     request: WebRequest, slug: FromPath[str], data: JSONBody[DeleteRequest]
-) -> DeletionAnswer:
+) -> DeletionResponse:
     """Delete a skill or a version. Its name and its version numbers cannot be used by others."""
     visitor = visitor_of(request)
     skill, is_admin = await _own(visitor, await find_skill(request, slug_of(slug)))
@@ -115,8 +115,8 @@ async def _own(visitor: Visitor, skill: PublishedSkill) -> tuple[PublishedSkill,
     return skill, False
 
 
-def _answer(found: Deletion, *, is_admin: bool) -> DeletionAnswer:
-    return DeletionAnswer(
+def _answer(found: Deletion, *, is_admin: bool) -> DeletionResponse:
+    return DeletionResponse(
         slug=found.slug,
         versions=found.versions,
         is_whole_skill=found.is_whole_skill,

@@ -62,25 +62,25 @@ async def feature_form(request: WebRequest, action: FromPath[str]) -> Redirect:
                      on_error=_HERE)  # fmt: skip
 
 
-class FeaturedAnswer(Shape, frozen=True, kw_only=True):
+class FeaturedResponse(Shape, frozen=True, kw_only=True):
     #: In the order of the home page, without those that you may not see.
     slugs: list[str]
 
 
-class FeaturedGiven(Shape, frozen=True, kw_only=True):
+class FeaturedRequest(Shape, frozen=True, kw_only=True):
     slugs: Annotated[
         list[Annotated[str, msgspec.Meta(max_length=400)]], msgspec.Meta(max_length=MAX_FEATURED)
     ]
 
 
-async def show_featured(request: WebRequest) -> FeaturedAnswer:
+async def show_featured(request: WebRequest) -> FeaturedResponse:
     """List the featured skills, in their order."""
     visible = await visible_to(visitor_of(request))
     hits = await catalogue_of(request).read_hits(await list_featured(), visible=visible)
-    return FeaturedAnswer(slugs=[hit.slug for hit in hits])
+    return FeaturedResponse(slugs=[hit.slug for hit in hits])
 
 
-async def set_over_api(request: WebRequest, data: JSONBody[FeaturedGiven]) -> FeaturedAnswer:
+async def set_over_api(request: WebRequest, data: JSONBody[FeaturedRequest]) -> FeaturedResponse:
     """Choose the featured skills and their order."""
     slugs = await set_featured(data.slugs, actor=visitor_of(request).name)
-    return FeaturedAnswer(slugs=list(slugs))
+    return FeaturedResponse(slugs=list(slugs))

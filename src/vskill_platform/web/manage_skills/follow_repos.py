@@ -9,9 +9,9 @@ from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.status_codes import HTTP_202_ACCEPTED
 
 from vskill_platform.access.namespaces import check_may_act_in, may_manage, may_manage_in
-from vskill_platform.access.visibility import find_visible_skill, sees_skill
+from vskill_platform.access.visibility import can_see_skill, find_visible_skill
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.cron.request_runs import ask_to_follow_repos
+from vskill_platform.cron.request_runs import request_follow_run
 from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn
 from vskill_platform.intake.follow_repo import (
     check_may_follow_more,
@@ -82,7 +82,7 @@ class FollowedItem(Shape, frozen=True, kw_only=True):
     problem: str
 
 
-class FollowAnswer(FollowedItem, frozen=True, kw_only=True):
+class FollowResponse(FollowedItem, frozen=True, kw_only=True):
     tracked: bool
     tracked_for_updates: bool
     message: str
@@ -95,7 +95,7 @@ class FollowedList(Shape, frozen=True, kw_only=True):
 
 async def follow_over_api(
     request: WebRequest, slug: FromPath[str], data: JSONBody[FollowRequest]
-) -> FollowAnswer:
+) -> FollowResponse:
     """Follow the repository that a skill is published from; at most ten an hour, 100 in total."""
     visitor = _signed_in(request)
     skill = await find_listed(request, slug.removeprefix(SKILL_ID))
@@ -109,7 +109,7 @@ async def follow_over_api(
         rights=_rights_of(visitor),
         may_replace=await _may_replace(visitor, namespace_of_skill(skill)),
     )
-    return FollowAnswer(
+    return FollowResponse(
         **_fields(followed),
         tracked=True,
         tracked_for_updates=True,
@@ -145,7 +145,7 @@ async def follow_for(request: WebRequest, repo_url: str, *, ref: str) -> list[Fo
     source = read_remote_source(repo_url, settings=get_settings(), ref=ref)
     await _check_limits(request, visitor, source.url)
     followed = await _follow_all(visitor, source)
-    await ask_to_follow_repos()
+    await request_follow_run()
     return followed
 
 
@@ -169,7 +169,7 @@ async def _follow_all(visitor: Visitor, source: Source) -> list[FollowedRepo]:
     )
     followed = [await follow_whole_repo(source.url, **follow.keywords)]
     for skill in await list_skills_from(source.url):
-        if await sees_skill(visitor, skill):
+        if await can_see_skill(visitor, skill):
             try:
                 followed.append(await follow(skill))
             except NotAllowed as error:  # the other skills can still be followed
@@ -199,7 +199,7 @@ async def unfollow_for(visitor: Visitor, repo_url: str) -> list[FollowedRepo]:
 async def take_push_webhook(request: WebRequest, kind: FromPath[str]) -> Ok:
     """Receive a signed push webhook of a git host; unknown repositories get the same answer."""
     if await take_push(kind, await request.body(), request.headers):
-        await ask_to_follow_repos()
+        await request_follow_run()
     return Ok()
 
 
@@ -236,7 +236,7 @@ async def _may_stop(visitor: Visitor, followed: FollowedRepo) -> bool:
     except NotFound:
         # The answer names what was followed, and a token without the scope read sees no private
         # skill. Other users can always stop what they have started.
-        return is_own and visitor.sees_own
+        return is_own and visitor.can_see_own
     return is_own or await may_manage(visitor, skill.record)
 
 
@@ -256,7 +256,7 @@ async def list_followed(
 
 async def list_followed_for(visitor: Visitor, *, after: str | None, limit: int) -> FollowedPage:
     """Return what a visitor follows, or everything for operators, ordered by name."""
-    if visitor.may(Right.OPERATE, get_settings()) and visitor.sees_all:
+    if visitor.may(Right.OPERATE, get_settings()) and visitor.can_see_all:
         return await list_followed_repos(after=after, limit=limit)
     own = sorted(await list_followed_by(visitor.name), key=lambda one: one.name)
     rest = [one for one in own if after is None or one.name > after]

@@ -195,7 +195,7 @@ async def _find(visitor: Visitor, transfer_id: str) -> Stored[Transfer]:
 
 
 async def _concerns(visitor: Visitor, offer: Transfer) -> bool:
-    if not offer.is_namespace and not visitor.sees_own:
+    if not offer.is_namespace and not visitor.can_see_own:
         # A token without the scope read does not learn the names of private skills.
         stored = await get_skill(offer.subject)
         if stored is None or stored.record.is_private:

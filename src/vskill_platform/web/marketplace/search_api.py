@@ -24,9 +24,9 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import (
     Deprecated,
     Paging,
-    SearchAnswer,
+    SearchResponse,
     SkillItem,
-    SkillListAnswer,
+    SkillListResponse,
     Suggested,
     cert_tier,
 )
@@ -46,7 +46,7 @@ async def search_skills(
     can: SearchText = "",
     cannot: SearchText = "",
     cursor: FromQuery[str | None] = None,
-) -> Response[SearchAnswer]:
+) -> Response[SearchResponse]:
     """Search skills, best match first. At most 30 at once; `X-Limit-Clamped` is set if limited.
 
     If nothing matches, typos are corrected and then any of the words is enough; `match` says so.
@@ -65,7 +65,7 @@ async def search_skills(
         is_forgiving=True,
     )
     found = await catalogue_of(request).search_skills(query)
-    answer = SearchAnswer(
+    answer = SearchResponse(
         results=[skill_item(hit) for hit in found.hits],
         total=found.total,
         match=match_of(found),
@@ -94,7 +94,7 @@ async def list_skills(
     page: PageNumber = 1,
     limit: Limit = 25,
     cursor: FromQuery[str | None] = None,
-) -> Response[SkillListAnswer]:
+) -> Response[SkillListResponse]:
     """List published skills, with filters and totals. At most 100 at once.
 
     Without `sort`, a search has the best match first and a list the most installed skill. `can` and
@@ -121,7 +121,7 @@ async def list_skills(
         visible=await visible_to(visitor_of(request)),
     )
     found = await catalogue_of(request).search_skills(query)
-    answer = SkillListAnswer(
+    answer = SkillListResponse(
         skills=[skill_item(hit) for hit in found.hits],
         match=match_of(found),
         searched_for=found.searched_for or None,

@@ -14,7 +14,7 @@ from vskill_platform.access.delete_account import (
 )
 from vskill_platform.errors import InvalidInput, NotAllowed
 from vskill_platform.stores.db import get_settings
-from vskill_platform.web.http.api_types import ReasonGiven, Shape
+from vskill_platform.web.http.api_types import ReasonRequest, Shape
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
@@ -23,7 +23,7 @@ from vskill_platform.web.http.visitor import ended_session_cookie, visitor_of
 from vskill_platform.web.people.confirm_identity import count_attempt, signed_in_user
 
 
-class AccountDeletionAnswer(Shape, frozen=True, kw_only=True):
+class AccountDeletionResponse(Shape, frozen=True, kw_only=True):
     name: str
     tokens: int
     sessions: int
@@ -48,22 +48,22 @@ async def delete_form(request: WebRequest) -> Response[Any]:
     return Redirect("/", status_code=303, cookies=[ended_session_cookie(get_settings())])
 
 
-async def preview_over_api(request: WebRequest, name: FromPath[str]) -> AccountDeletionAnswer:  # noqa: ARG001 - a handler
+async def preview_over_api(request: WebRequest, name: FromPath[str]) -> AccountDeletionResponse:  # noqa: ARG001 - a handler
     """Show what the deletion of a user would remove, and what stays without an owner."""
     return _answer(await preview_account_deletion(name))
 
 
 @operation(status=200)
 async def delete_over_api(
-    request: WebRequest, name: FromPath[str], data: JSONBody[ReasonGiven]
-) -> AccountDeletionAnswer:
+    request: WebRequest, name: FromPath[str], data: JSONBody[ReasonRequest]
+) -> AccountDeletionResponse:
     """Delete a user with tokens, sessions and addresses. Published skills stay."""
     actor = visitor_of(request).name
     return _answer(await delete_account(name, actor=actor, reason=data.reason))
 
 
-def _answer(found: AccountDeletion) -> AccountDeletionAnswer:
-    return AccountDeletionAnswer(
+def _answer(found: AccountDeletion) -> AccountDeletionResponse:
+    return AccountDeletionResponse(
         name=found.name,
         tokens=found.tokens,
         sessions=found.sessions,

@@ -52,7 +52,7 @@ async def list_over_api(
 ) -> Response[NamespaceList]:
     """List the namespaces that you own or are a member of; admins see all. At most 100 at once."""
     visitor, after = visitor_of(request), read_key(cursor)
-    _check_sees(visitor)
+    _check_can_see(visitor)
     size, headers = clamp(limit, _MAX_ROWS)
     found = sorted(await _list_for(visitor), key=lambda one: one.name)
     rest = [one for one in found if after is None or one.name > after]
@@ -104,7 +104,7 @@ async def _list_for(visitor: Visitor) -> list[Namespace]:
 
 async def _may_change_members(request: WebRequest, namespace: str) -> Visitor:
     visitor, name = visitor_of(request), checked_namespace(namespace)
-    _check_sees(visitor)
+    _check_can_see(visitor)
     if not _manages(visitor, (await get_namespace(name)).record):
         raise NotAllowed(f"only an owner of {name} or an admin can change its members")
     return visitor
@@ -114,9 +114,9 @@ def _manages(visitor: Visitor, namespace: Namespace) -> bool:
     return visitor.owns(namespace) or visitor.may(Right.ADMINISTER, get_settings())
 
 
-def _check_sees(visitor: Visitor) -> None:
+def _check_can_see(visitor: Visitor) -> None:
     """Raise for a token that sees no private skills: it must not show them to others, either."""
-    if not visitor.sees_own:
+    if not visitor.can_see_own:
         raise NotAllowed("members see private skills, so the token needs the scope read, too")
 
 

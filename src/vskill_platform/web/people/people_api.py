@@ -51,7 +51,7 @@ class Tenants(Shape, frozen=True, kw_only=True):
     tenants: list[Tenant]
 
 
-class TokenGiven(Shape, frozen=True, kw_only=True):
+class TokenRequest(Shape, frozen=True, kw_only=True):
     label: Text
     scopes: Annotated[tuple[Scope, ...], msgspec.Meta(min_length=1)]
     days: Annotated[int, msgspec.Meta(ge=1, le=365)] = 90
@@ -67,7 +67,7 @@ class TokenItem(Shape, frozen=True, kw_only=True):
     last_used_at: datetime | None
 
 
-class TokenMade(Shape, frozen=True, kw_only=True):
+class TokenCreated(Shape, frozen=True, kw_only=True):
     #: Shown once.
     token: str
     record: TokenItem
@@ -95,7 +95,7 @@ class NewUser(Shape, frozen=True, kw_only=True):
     mail: Text = ""
 
 
-class UserMade(Shape, frozen=True, kw_only=True):
+class UserCreated(Shape, frozen=True, kw_only=True):
     user: UserItem
     #: Link to choose a password; works once, for one day. Empty if it is emailed.
     welcome_url: str
@@ -163,7 +163,7 @@ async def list_own_tokens(request: WebRequest) -> TokenList:
 
 
 @operation(status=HTTP_201_CREATED, response_headers=NO_STORE_HEADER)
-async def make_token(request: WebRequest, data: JSONBody[TokenGiven]) -> TokenMade:
+async def make_token(request: WebRequest, data: JSONBody[TokenRequest]) -> TokenCreated:
     """Create a token. It is shown only in this response."""
     user, lifetime = _user(request), timedelta(days=data.days)
     check_no_factor_missing(request)
@@ -175,7 +175,7 @@ async def make_token(request: WebRequest, data: JSONBody[TokenGiven]) -> TokenMa
         lifetime=lifetime,
         limits=TokenLimits(role=user.role),
     )
-    return TokenMade(token=made.text, record=_token(made.record))
+    return TokenCreated(token=made.text, record=_token(made.record))
 
 
 async def revoke_over_api(request: WebRequest, token_id: FromPath[str]) -> Ok:
@@ -191,14 +191,14 @@ async def users_over_api() -> UserList:
 
 
 @operation(status=HTTP_201_CREATED, response_headers=NO_STORE_HEADER)
-async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> UserMade:
+async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> UserCreated:
     """Invite a user; the link is for choosing a password."""
     actor = visitor_of(request).name
     if data.mail:
         user = await invite_by_mail(data.name, data.role, data.mail, actor=actor)
-        return UserMade(user=_user_item(user), welcome_url="")
+        return UserCreated(user=_user_item(user), welcome_url="")
     user = await add_user(data.name, data.role, actor=actor)
-    return UserMade(user=_user_item(user), welcome_url=await invite_user(user.name, actor=actor))
+    return UserCreated(user=_user_item(user), welcome_url=await invite_user(user.name, actor=actor))
 
 
 async def change_user(

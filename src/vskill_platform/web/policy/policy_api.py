@@ -27,7 +27,7 @@ from vskill_platform.stores.db import bound_env, get_now
 from vskill_platform.stores.policy_store import PolicyVersion, list_policy_versions
 from vskill_platform.web.http.api_types import (
     Limit,
-    ReasonGiven,
+    ReasonRequest,
     Shape,
     clamp,
     key_cursor,
@@ -46,7 +46,7 @@ VersionNumber = Annotated[int, QueryParameter(ge=0, le=10**8)]
 _Toml = Annotated[str, msgspec.Meta(max_length=MAX_CHARACTERS)]
 
 
-class PolicyAnswer(Shape, frozen=True, kw_only=True):
+class PolicyResponse(Shape, frozen=True, kw_only=True):
     digest: str
     words: list[str]
     #: `file` if VSKILL_POLICY is set, `saved` for a saved version, else `default`.
@@ -86,13 +86,13 @@ class PolicyTried(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class NewPolicy(ReasonGiven, frozen=True, kw_only=True):
+class NewPolicy(ReasonRequest, frozen=True, kw_only=True):
     policy: _Toml
     #: The version that was edited, 0 for the first; another current version is a conflict.
     base: Annotated[int, msgspec.Meta(ge=0)]
 
 
-class RestoreGiven(ReasonGiven, frozen=True, kw_only=True):
+class RestoreRequest(ReasonRequest, frozen=True, kw_only=True):
     base: Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -124,11 +124,11 @@ class PolicyDiff(Shape, frozen=True, kw_only=True):
     note: str
 
 
-async def show_policy() -> PolicyAnswer:
+async def show_policy() -> PolicyResponse:
     """Show the current policy."""
     env = await with_current_policy(bound_env())
     version = None if env.settings.policy else await current_version()
-    return PolicyAnswer(
+    return PolicyResponse(
         digest=digest_of(env.policy),
         words=describe_policy(env.policy, get_now().date()),
         source="file" if env.settings.policy else "saved" if version else "default",
@@ -179,7 +179,7 @@ async def save_over_api(request: WebRequest, data: JSONBody[NewPolicy]) -> Polic
 
 @operation(status=HTTP_201_CREATED, also=(409,))
 async def restore_over_api(
-    request: WebRequest, number: FromPath[int], data: JSONBody[RestoreGiven]
+    request: WebRequest, number: FromPath[int], data: JSONBody[RestoreRequest]
 ) -> PolicyVersionItem:
     """Save the text of an old version as a new version."""
     author = visitor_of(request).name

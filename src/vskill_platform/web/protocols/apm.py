@@ -17,7 +17,7 @@ from vskill_platform.errors import InvalidInput, NotFound, NotPublished, SlugTak
 from vskill_platform.intake.discover import Discovery
 from vskill_platform.model.skill import SkillVersion, next_version, parse_version
 from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
-from vskill_platform.publish.versions.find_version import Standing, list_versions, open_version
+from vskill_platform.publish.versions.find_version import VersionStatus, list_versions, open_version
 from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.http.requests import WebRequest
@@ -36,7 +36,7 @@ _VERSIONS, _DOWNLOAD = "versions", "download"
 _NO_ADDRESS = "the path is /apm/v1/packages/OWNER/NAME/versions, with /VERSION/download after it"
 #: APM waits a minute for an answer.
 _WAIT_SECONDS = 45.0
-_INSTALLABLE = frozenset({Standing.LATEST, Standing.OFFERED})
+_INSTALLABLE = frozenset({VersionStatus.LATEST, VersionStatus.OFFERED})
 #: Findings that an answer names.
 _MAX_TOLD = 5
 

@@ -15,9 +15,9 @@ from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.protocols.discovery import describe, parse_reference
 from vskill_platform.web.protocols.git.http import git_url
 from vskill_platform.web.protocols.listings import (
-    answer_body,
-    answer_list,
     base_url,
+    body_response,
+    list_response,
     listed_version,
     make_body,
     scope_of,
@@ -51,7 +51,7 @@ async def skill_marketplace(request: WebRequest, text: str) -> Response[Any]:
     base = base_url(request)
     name = f"{market_name(base)}-skill__{plugin_name(skill.slug)}"
     content = _marketplace(name, base, [listed], await find_signer())
-    return answer_body(request, make_body(content))
+    return body_response(request, make_body(content))
 
 
 async def _answer(request: WebRequest, *, below: str) -> Response[Any]:
@@ -61,7 +61,7 @@ async def _answer(request: WebRequest, *, below: str) -> Response[Any]:
         name, signer = market_name(scope.base, below), await find_signer()
         return await in_few_threads(_marketplace, name, scope.base, skills, signer)
 
-    return await answer_list(request, "marketplace", scope, encode)
+    return await list_response(request, "marketplace", scope, encode)
 
 
 def _marketplace(name: str, base: str, skills: list[ListedSkill], signer: Signer) -> dict[str, Any]:

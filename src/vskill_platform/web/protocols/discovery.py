@@ -27,9 +27,9 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.artifacts import artifact_url
 from vskill_platform.web.protocols.listings import (
     Listings,
-    answer_body,
-    answer_list,
+    body_response,
     first_of_each_name,
+    list_response,
     listed_version,
     make_body,
     scope_of,
@@ -79,14 +79,14 @@ def parse_reference(text: str) -> Reference:
 async def root_index(request: WebRequest) -> Response[Any]:
     """List the most installed skills of the registry."""
     chosen = await _most_installed(request)
-    return answer_body(request, make_body(_index(chosen, await find_signer())))
+    return body_response(request, make_body(_index(chosen, await find_signer())))
 
 
 async def namespace_index(request: WebRequest, below: str) -> Response[Any]:
     async def encode(skills: list[ListedSkill]) -> Any:
         return await in_few_threads(_index, _listable(skills), await find_signer())
 
-    return await answer_list(request, "discovery", await scope_of(request, below), encode)
+    return await list_response(request, "discovery", await scope_of(request, below), encode)
 
 
 async def skill_index(request: WebRequest, text: str) -> Response[Any]:
@@ -95,25 +95,25 @@ async def skill_index(request: WebRequest, text: str) -> Response[Any]:
     digest = found.version.zip_sha256 or await _complete(found.version)
     version = msgspec.structs.replace(found.version, zip_sha256=digest)
     listed = listed_version(found.skill, version)
-    return answer_body(request, make_body(_index([listed], await find_signer())))
+    return body_response(request, make_body(_index([listed], await find_signer())))
 
 
 async def legacy_root_index(request: WebRequest) -> Response[Any]:
     entries = await _legacy_entries(await _most_installed(request))
-    return answer_body(request, make_body({"skills": entries}))
+    return body_response(request, make_body({"skills": entries}))
 
 
 async def legacy_namespace_index(request: WebRequest, below: str) -> Response[Any]:
     async def encode(skills: list[ListedSkill]) -> Any:
         return {"skills": await _legacy_entries(_listable(skills)[:_MAX_LEGACY])}
 
-    return await answer_list(request, "legacy", await scope_of(request, below), encode)
+    return await list_response(request, "legacy", await scope_of(request, below), encode)
 
 
 async def legacy_skill_index(request: WebRequest, text: str) -> Response[Any]:
     found = await _find(request, text)
     entry = _legacy_entry(found.skill.name, found.skill.description, found.version)
-    return answer_body(request, make_body({"skills": [entry] if entry else []}))
+    return body_response(request, make_body({"skills": [entry] if entry else []}))
 
 
 async def legacy_root_file(request: WebRequest, address: FromPath[str]) -> Response[Any]:

@@ -139,14 +139,14 @@ async def scope_of(request: WebRequest, below: str = "") -> ListScope:
     return ListScope(below=below, visible=visible, base=base_url(request))
 
 
-async def answer_list(
+async def list_response(
     request: WebRequest, kind: str, scope: ListScope, encode: Encode
 ) -> Response[Any]:
     listings: Listings = request.app.state.listings
-    return answer_body(request, await listings.get(catalogue_of(request), kind, scope, encode))
+    return body_response(request, await listings.get(catalogue_of(request), kind, scope, encode))
 
 
-def answer_body(request: WebRequest, body: Body) -> Response[Any]:
+def body_response(request: WebRequest, body: Body) -> Response[Any]:
     """Send a list, compressed if the client accepts it; nothing if the client has it."""
     headers = {"ETag": body.tag, "Cache-Control": _ASK_AGAIN, "Vary": "Accept-Encoding"}
     asked = request.headers.get("if-none-match", "")

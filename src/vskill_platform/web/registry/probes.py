@@ -46,8 +46,8 @@ class CachedReadiness:
     not started again.
     """
 
-    def __init__(self, *, patience_seconds: float = _PATIENCE_SECONDS) -> None:
-        self._patience_seconds = patience_seconds
+    def __init__(self, *, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
+        self._patience_seconds = timeout_seconds
         self._looking: asyncio.Task[str] | None = None
         #: When the last check ended, and its problem.
         self._found: tuple[datetime, str] | None = None

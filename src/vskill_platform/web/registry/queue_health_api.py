@@ -86,14 +86,14 @@ class Orphaned(Shape, frozen=True, kw_only=True):
     oldest_updated_at: datetime | None
 
 
-class LastSign(Shape, frozen=True, kw_only=True):
+class LastHeartbeat(Shape, frozen=True, kw_only=True):
     """The last heartbeat of any worker."""
 
     last_post_at: datetime | None
     age_ms: int | None
 
 
-class WorkerSign(Shape, frozen=True, kw_only=True):
+class WorkerHeartbeat(Shape, frozen=True, kw_only=True):
     node: str
     beat_at: datetime
     in_flight: int
@@ -110,10 +110,10 @@ class QueueHealth(Shape, frozen=True, kw_only=True):
     orphaned_active: Orphaned
     #: Approximate number of completed submissions in the last hours.
     drain_rate: dict[str, int]
-    vm_heartbeat: LastSign
+    vm_heartbeat: LastHeartbeat
     workers: int
     #: The workers; for operators only.
-    nodes: list[WorkerSign] | None
+    nodes: list[WorkerHeartbeat] | None
     reviews_waiting: int
     paused_until: datetime | None
     cached: bool = False
@@ -225,16 +225,16 @@ def _ended_within(activity: Sequence[ActivityBucket], hours: int, now: datetime)
     return round(total)
 
 
-def _last_sign(health: Health, now: datetime) -> LastSign:
+def _last_sign(health: Health, now: datetime) -> LastHeartbeat:
     last = max((worker.beat_at for worker in health.workers), default=None)
-    return LastSign(last_post_at=last, age_ms=_milliseconds(now - last) if last else None)
+    return LastHeartbeat(last_post_at=last, age_ms=_milliseconds(now - last) if last else None)
 
 
-def _nodes(health: Health, visitor: Visitor) -> list[WorkerSign] | None:
+def _nodes(health: Health, visitor: Visitor) -> list[WorkerHeartbeat] | None:
     if not visitor.may(Right.OPERATE, get_settings()):
         return None
     return [
-        WorkerSign(
+        WorkerHeartbeat(
             node=worker.node,
             beat_at=worker.beat_at,
             in_flight=worker.in_flight,

@@ -86,7 +86,7 @@ class ReportItem(Shape, frozen=True, kw_only=True):
     answer: str | None
 
 
-class ReportMade(Shape, frozen=True, kw_only=True):
+class ReportCreated(Shape, frozen=True, kw_only=True):
     ok: bool = True
     id: str
     report: ReportItem
@@ -113,13 +113,13 @@ class Closing(Shape, frozen=True, kw_only=True):
 
 
 @operation(status=HTTP_201_CREATED, also=(404,))
-async def report_over_api(request: WebRequest, data: JSONBody[ReportRequest]) -> ReportMade:
+async def report_over_api(request: WebRequest, data: JSONBody[ReportRequest]) -> ReportCreated:
     """Report a skill, or one version of it, to the reviewers; no account is needed."""
     name, reason = data.slug or data.skill_name, (data.reason or data.description).strip()
     if not name or not reason:
         raise InvalidInput("give the slug of a skill and a reason")
     made = await report_visible(request, name, version=data.version, reason=reason)
-    return ReportMade(id=made.id, report=report_item(made))
+    return ReportCreated(id=made.id, report=report_item(made))
 
 
 async def report_visible(
@@ -136,7 +136,7 @@ async def report_visible(
 @operation(status=HTTP_201_CREATED)
 async def report_problem_over_api(
     request: WebRequest, data: JSONBody[ProblemRequest]
-) -> ReportMade:
+) -> ReportCreated:
     """Report a problem with the registry to its staff."""
     parts = (data.category, data.title, data.description or data.message)
     reason = ": ".join(part.strip() for part in parts if part.strip())
@@ -145,7 +145,7 @@ async def report_problem_over_api(
     made = await report_problem(
         (data.url or data.page).strip(), reason=reason, actor=visitor_of(request).name
     )
-    return ReportMade(id=made.id, report=report_item(made))
+    return ReportCreated(id=made.id, report=report_item(made))
 
 
 @operation(also=(403,))

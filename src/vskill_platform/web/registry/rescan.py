@@ -8,7 +8,7 @@ from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_202_ACCEPTED
 
 from vskill_platform.access.namespaces import check_may_manage
-from vskill_platform.cron.request_runs import ask_for_one_rescan, ask_for_rescan
+from vskill_platform.cron.request_runs import request_full_rescan, request_one_rescan
 from vskill_platform.cron.schedule import RESCAN
 from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.errors import InvalidInput, NotFound
@@ -63,7 +63,7 @@ async def rescan_page(request: WebRequest) -> Template:
 
 async def start_rescan_form(request: WebRequest) -> Redirect:
     async def work() -> str:
-        await ask_for_rescan(actor=visitor_of(request).name)
+        await request_full_rescan(actor=visitor_of(request).name)
         return "The rescan starts within seconds. Nothing is taken down unless you choose to."
 
     return await act(_HERE, work)
@@ -108,7 +108,7 @@ class RescanJob(Shape, frozen=True, kw_only=True):
     slug: str
 
 
-class RescanAnswer(Shape, frozen=True, kw_only=True):
+class RescanResponse(Shape, frozen=True, kw_only=True):
     standard: str
     ruleset: str
     left: int
@@ -118,12 +118,12 @@ class RescanAnswer(Shape, frozen=True, kw_only=True):
     changed: list[RescanItem]
 
 
-async def show_rescan() -> RescanAnswer:
+async def show_rescan() -> RescanResponse:
     """Show the verdicts that changed with the current rules and policy."""
     due, changed, done, requested = await asyncio.gather(
         list_due_skills(), list_changed(), get_rescan_done(), get_open_rescan_request()
     )
-    return RescanAnswer(
+    return RescanResponse(
         standard=current_standard(),
         ruleset=ruleset_version(),
         left=len(due),
@@ -147,7 +147,7 @@ async def show_rescan() -> RescanAnswer:
 @operation(status=HTTP_202_ACCEPTED)
 async def start_rescan(request: WebRequest) -> Ok:
     """Rescan all published skills. A rescan takes nothing down."""
-    await ask_for_rescan(actor=visitor_of(request).name)
+    await request_full_rescan(actor=visitor_of(request).name)
     return Ok()
 
 
@@ -160,5 +160,5 @@ async def rescan_one(request: WebRequest, slug: FromPath[str]) -> RescanJob:
     limits_of(request).take_hourly(
         "rescan", quota_key(visitor), per_hour=RESCANS_PER_HOUR, now=get_now()
     )
-    asked = await ask_for_one_rescan(skill.slug, actor=visitor.name)
+    asked = await request_one_rescan(skill.slug, actor=visitor.name)
     return RescanJob(job_id=asked.id, slug=skill.slug)

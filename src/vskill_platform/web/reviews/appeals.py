@@ -14,10 +14,10 @@ from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.publish.moderation.appeals import (
     MAX_TEXT,
     answer_appeal,
+    can_see_appeal,
     decide_appeal,
     find_appeal,
     open_appeal,
-    sees_appeal,
     withdraw_appeal,
 )
 from vskill_platform.stores.appeal_store import (
@@ -91,7 +91,7 @@ async def list_over_api(
     visitor = _signed_in(request)
     if status == "mine":
         own = await list_appeals_by(visitor.name, limit=_MAX_ROWS)
-        found = [one for one in own if await sees_appeal(visitor, one)]
+        found = [one for one in own if await can_see_appeal(visitor, one)]
     elif not visitor.may(Right.REVIEW, get_settings()):
         raise InvalidInput("only reviewers can list the appeals of others; use status=mine")
     elif status == "open":

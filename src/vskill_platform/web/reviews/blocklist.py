@@ -144,7 +144,7 @@ class NewBlock(Shape, frozen=True, kw_only=True):
     publisher: Text | None = None
 
 
-class BlockDone(Shape, frozen=True, kw_only=True):
+class BlockResponse(Shape, frozen=True, kw_only=True):
     entry: BlockItem
     is_new: bool
     taken_down: tuple[str, ...]
@@ -153,7 +153,7 @@ class BlockDone(Shape, frozen=True, kw_only=True):
     message: str
 
 
-class UnblockDone(Shape, frozen=True, kw_only=True):
+class UnblockResponse(Shape, frozen=True, kw_only=True):
     entry: BlockItem
     reopened: tuple[str, ...]
     still_blocked: tuple[str, ...]
@@ -173,7 +173,7 @@ async def show_blocklist(request: WebRequest) -> Response[Blocklist]:
 
 
 @operation(status=HTTP_201_CREATED)
-async def add_block(request: WebRequest, data: JSONBody[NewBlock]) -> BlockDone:
+async def add_block(request: WebRequest, data: JSONBody[NewBlock]) -> BlockResponse:
     """Add a block. Published skills are taken down and pending submissions end."""
     subject = read_subject(
         digest=data.digest,
@@ -184,7 +184,7 @@ async def add_block(request: WebRequest, data: JSONBody[NewBlock]) -> BlockDone:
         default_host=get_settings().default_host,
     )
     done = await block(subject, reason=data.reason, actor=visitor_of(request).name)
-    return BlockDone(
+    return BlockResponse(
         entry=block_item(done.block),
         is_new=done.is_new,
         taken_down=done.taken_down,
@@ -197,13 +197,13 @@ async def remove_block(
     request: WebRequest,
     block_id: FromPath[str],
     reason: Annotated[str, QueryParameter(min_length=1, max_length=500)],
-) -> UnblockDone:
+) -> UnblockResponse:
     """Remove a block. Submissions that it stopped are checked again before publishing."""
     subject = next((one.subject for one in await list_blocks() if one.subject.id == block_id), None)
     if subject is None:
         raise NotFound(f"there is no block {block_id!r}")
     done = await unblock(subject, reason=reason, actor=visitor_of(request).name)
-    return UnblockDone(
+    return UnblockResponse(
         entry=block_item(done.block), reopened=done.reopened, still_blocked=done.still_blocked
     )
 

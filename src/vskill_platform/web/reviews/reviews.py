@@ -20,7 +20,7 @@ from vskill_platform.publish.moderation.list_reviews import (
     list_reviews,
 )
 from vskill_platform.publish.moderation.review_skill import (
-    Ruling,
+    ReviewDecision,
     approve,
     recheck,
     reject,
@@ -46,17 +46,17 @@ _MAX_SHOWN_BYTES = 512 * 1024
 _MAX_FIRST_LINE, _LINES_BEFORE = 1_000, 20
 
 
-class RulingKind(StrEnum):
+class DecisionKind(StrEnum):
     APPROVE = "approve"
     REJECT = "reject"
     RECHECK = "recheck"
 
 
 #: What each does, and what its flash message says.
-RULINGS = {
-    RulingKind.APPROVE: (approve, "is published"),
-    RulingKind.REJECT: (reject, "is rejected"),
-    RulingKind.RECHECK: (recheck, "is checked again"),
+DECISIONS = {
+    DecisionKind.APPROVE: (approve, "is published"),
+    DecisionKind.REJECT: (reject, "is rejected"),
+    DecisionKind.RECHECK: (recheck, "is checked again"),
 }
 
 
@@ -148,14 +148,14 @@ async def _diff(request: WebRequest, case: Case) -> ShownDiff:
 async def ruling_form(
     request: WebRequest, submission_id: FromPath[str], ruling: FromPath[str]
 ) -> Redirect:
-    if ruling not in set(RulingKind):
+    if ruling not in set(DecisionKind):
         raise NotFound("the decision is approve, reject or recheck")
-    decide, words = RULINGS[RulingKind(ruling)]
+    decide, words = DECISIONS[DecisionKind(ruling)]
     fields = await read_fields(request)
     turn = await _turn(submission_id)
 
     async def work() -> str:
-        saying = Ruling(
+        saying = ReviewDecision(
             submission_id=submission_id,
             reviewer=visitor_of(request).name,
             reason=fields.get("reason", ""),

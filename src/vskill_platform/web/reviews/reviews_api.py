@@ -9,12 +9,12 @@ from vskill_platform.publish.moderation.list_reviews import (
     list_reviews,
 )
 from vskill_platform.publish.moderation.review_skill import (
-    Ruling,
+    ReviewDecision,
 )
-from vskill_platform.web.http.api_types import ReasonGiven, Shape, Text
+from vskill_platform.web.http.api_types import ReasonRequest, Shape, Text
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.reviews.reviews import RULINGS, RulingKind
+from vskill_platform.web.reviews.reviews import DECISIONS, DecisionKind
 from vskill_platform.web.skills.shapes import FileItem
 from vskill_platform.web.submissions.shapes import ScanItem
 from vskill_platform.web.submissions.submission_json import scan_item
@@ -54,12 +54,12 @@ class ReviewDetail(Shape, frozen=True, kw_only=True):
     files: list[FileItem]
 
 
-class RulingGiven(ReasonGiven, frozen=True, kw_only=True):
+class DecisionRequest(ReasonRequest, frozen=True, kw_only=True):
     #: Digest of the reviewed content; optional for `recheck` only.
     digest: Text | None = None
 
 
-class Ruled(Shape, frozen=True, kw_only=True):
+class DecisionResult(Shape, frozen=True, kw_only=True):
     id: str
     state: str
     reason: str
@@ -114,16 +114,18 @@ async def review_over_api(submission_id: FromPath[str]) -> ReviewDetail:
 async def rule_over_api(
     request: WebRequest,
     submission_id: FromPath[str],
-    ruling: FromPath[RulingKind],
-    data: JSONBody[RulingGiven],
-) -> Ruled:
+    ruling: FromPath[DecisionKind],
+    data: JSONBody[DecisionRequest],
+) -> DecisionResult:
     """Approve and publish the checked content, reject it, or check it again."""
-    decision = Ruling(
+    decision = ReviewDecision(
         submission_id=submission_id,
         reviewer=visitor_of(request).name,
         reason=data.reason,
         seen=data.digest,
     )
-    decide, _ = RULINGS[ruling]
+    decide, _ = DECISIONS[ruling]
     done = await decide(decision)
-    return Ruled(id=done.id, state=done.state, reason=done.reason, published_skill_name=done.slug)
+    return DecisionResult(
+        id=done.id, state=done.state, reason=done.reason, published_skill_name=done.slug
+    )

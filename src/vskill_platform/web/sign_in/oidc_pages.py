@@ -11,7 +11,7 @@ from vskill_platform.access.oidc.accounts import unlink_account
 from vskill_platform.access.oidc.logout import end_sessions_of_provider
 from vskill_platform.access.oidc.sign_in import (
     Browser,
-    Departure,
+    ProviderRedirect,
     begin_oidc_login,
     finish_oidc_login,
 )
@@ -132,7 +132,7 @@ async def back_channel_logout(request: WebRequest) -> Response[Any]:
     return Response(None, status_code=200, headers=NO_STORE_HEADER)
 
 
-async def _leave(request: WebRequest, back: str, *, link_to: str = "") -> Departure:
+async def _leave(request: WebRequest, back: str, *, link_to: str = "") -> ProviderRedirect:
     key = address_key(visitor_of(request).address)
     await take_sign_in(request, "oidc", key)
     with _EXCHANGES.held_by(key):

@@ -23,7 +23,7 @@ from vskill_platform.web.skills.shapes import (
     CheckUpdates,
     InstalledSkill,
     UpdateItem,
-    UpdatesAnswer,
+    UpdatesResponse,
     cert_tier,
 )
 from vskill_platform.web.skills.slugs import find_skill, slug_of
@@ -70,9 +70,9 @@ async def count_download(connection: WebConnection, slug: str) -> None:
 
 
 @operation(changes=False, is_listed=True)
-async def check_updates(request: WebRequest, data: JSONBody[CheckUpdates]) -> UpdatesAnswer:
+async def check_updates(request: WebRequest, data: JSONBody[CheckUpdates]) -> UpdatesResponse:
     """Check up to 100 installed skills for newer versions."""
-    return UpdatesAnswer(results=[await _update(request, item) for item in data.skills])
+    return UpdatesResponse(results=[await _update(request, item) for item in data.skills])
 
 
 @operation(is_listed=True)

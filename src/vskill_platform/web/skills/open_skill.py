@@ -12,8 +12,8 @@ from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
 from vskill_platform.model.trust import derive_trust
 from vskill_platform.publish.versions.find_version import (
     FoundVersion,
-    Standing,
     VersionRow,
+    VersionStatus,
     list_versions,
 )
 from vskill_platform.publish.versions.trust_of_skill import evidence_of_version
@@ -29,8 +29,8 @@ from vskill_platform.web.skills.checklist import checklist, verdict_in_words
 #: Versions in the picker; the page of all versions has the others.
 _MAX_PICKED = 50
 #: Versions that cannot be opened.
-_CLOSED = frozenset({Standing.BLOCKED, Standing.TAKEN_DOWN})
-_NOTES = {Standing.LATEST: " (latest)", Standing.YANKED: " (yanked)"}
+_CLOSED = frozenset({VersionStatus.BLOCKED, VersionStatus.TAKEN_DOWN})
+_NOTES = {VersionStatus.LATEST: " (latest)", VersionStatus.YANKED: " (yanked)"}
 
 
 class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +113,7 @@ def _picked(opened: OpenSkill, rows: list[VersionRow]) -> list[tuple[str, str, b
         newest += [row for row in rows if row.version.number == opened.version.number]
     return [
         (
-            "" if row.standing is Standing.LATEST else row.version.version,
+            "" if row.standing is VersionStatus.LATEST else row.version.version,
             f"{row.version.version}{_NOTES.get(row.standing, '')}",
             row.version.number == opened.version.number,
         )

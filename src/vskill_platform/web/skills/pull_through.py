@@ -18,7 +18,7 @@ from vskill_platform.errors import (
     SkillDeleted,
 )
 from vskill_platform.fetch.mirrors.fetch_mirrored import get_mirror
-from vskill_platform.intake.mirror_skill import check_not_deleted, find_wanted, mirror_skill
+from vskill_platform.intake.mirror_skill import check_not_deleted, find_mirror_target, mirror_skill
 from vskill_platform.intake.mirror_version import mirror_version
 from vskill_platform.model.mirror import parse_mirrored
 from vskill_platform.model.rights import Visitor
@@ -60,7 +60,7 @@ async def find_or_mirror(
         if not await _is_to_be_mirrored(slug):
             raise
         if isinstance(error, SkillDeleted):
-            await check_not_deleted(find_wanted(slug))
+            await check_not_deleted(find_mirror_target(slug))
         elif await get_deleted_skill(slug):  # a private one: nobody else learns that it was here
             raise
     else:
@@ -90,7 +90,7 @@ async def _is_to_be_mirrored(slug: str) -> bool:
 async def _mirror(
     connection: WebConnection, visitor: Visitor, slug: str, version: str | None
 ) -> None:
-    wanted = find_wanted(slug)  # refuses before anybody is asked to sign in
+    wanted = find_mirror_target(slug)  # refuses before anybody is asked to sign in
     if visitor.user is None and get_settings().mirror_by != "anyone":
         raise NotSignedIn(
             f"{_name(slug, version)} is not here yet; sign in to have it fetched from "

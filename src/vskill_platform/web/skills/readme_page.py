@@ -12,7 +12,7 @@ from vskill_platform.base.lru_cache import LruCache
 from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.publish.versions.find_version import Standing, list_versions
+from vskill_platform.publish.versions.find_version import VersionStatus, list_versions
 from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.scan.read.frontmatter import (
     FrontmatterError,
@@ -108,7 +108,9 @@ def plot_installs(installs: InstallCounts, today: date) -> Plot:
 async def _newest_yanked(skill: PublishedSkill) -> list[str]:
     """Return the newest yanked versions."""
     rows = (await list_versions(skill.slug)).versions
-    return [row.version.version for row in rows if row.standing is Standing.YANKED][:_MAX_NAMED]
+    return [row.version.version for row in rows if row.standing is VersionStatus.YANKED][
+        :_MAX_NAMED
+    ]
 
 
 async def read_readme(opened: OpenSkill) -> Readme:

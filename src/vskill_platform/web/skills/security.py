@@ -23,7 +23,7 @@ from vskill_platform.web.html.findings import ShownFinding
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import line_url, skill_url
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
-from vskill_platform.web.skills.shapes import HealthAnswer, ProviderItem, SecurityAnswer
+from vskill_platform.web.skills.shapes import HealthResponse, ProviderItem, SecurityResponse
 from vskill_platform.web.skills.slugs import find_listed, find_skill, slug_of
 from vskill_platform.web.submissions.submission_json import scan_item
 
@@ -56,7 +56,7 @@ async def show_security(
     request: WebRequest,
     slug: FromPath[str],
     version: Annotated[str | None, QueryParameter(max_length=100)] = None,
-) -> SecurityAnswer:
+) -> SecurityResponse:
     """Show the results of all scanners for a version. Blocked versions have failed."""
     skill = await find_skill(request, slug_of(slug))
     try:
@@ -67,7 +67,7 @@ async def show_security(
     found = await security_report(opened.version)
     providers = [_own_provider(found), *map(_provider, found.scans)]
     has_failed = any(item.status == "FAIL" for item in providers)
-    return SecurityAnswer(
+    return SecurityResponse(
         overall_verdict="FAIL" if has_failed else providers[0].status,
         providers=providers,
         report_url=skill_url(skill.slug, "security"),
@@ -76,10 +76,10 @@ async def show_security(
     )
 
 
-async def show_repo_health(request: WebRequest, slug: FromPath[str]) -> HealthAnswer:
+async def show_repo_health(request: WebRequest, slug: FromPath[str]) -> HealthResponse:
     """Show whether the source repository still exists. An outage is UNKNOWN, never GONE."""
     health = await view_repo_health((await find_listed(request, slug)).slug)
-    return HealthAnswer(
+    return HealthResponse(
         status=health.status,
         checked_at=health.checked_at if health.was_looked else None,
         last_commit_at=health.last_commit_at,
@@ -88,11 +88,11 @@ async def show_repo_health(request: WebRequest, slug: FromPath[str]) -> HealthAn
     )
 
 
-def _blocked(skill: PublishedSkill, version: str, reason: str) -> SecurityAnswer:
+def _blocked(skill: PublishedSkill, version: str, reason: str) -> SecurityResponse:
     provider = ProviderItem(
         provider=SCANNER, status="FAIL", verdict=Verdict.BLOCK, critical_count=1, note=reason
     )
-    return SecurityAnswer(
+    return SecurityResponse(
         overall_verdict="FAIL",
         providers=[provider],
         report_url=skill_url(skill.slug),

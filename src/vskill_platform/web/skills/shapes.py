@@ -88,7 +88,7 @@ class Paging(Shape, frozen=True, kw_only=True):
     has_more: bool
 
 
-class SearchAnswer(Shape, frozen=True, kw_only=True):
+class SearchResponse(Shape, frozen=True, kw_only=True):
     results: list[SkillItem]
     total: int
     #: exact, corrected (a typo), or any (one of the words is enough).
@@ -99,7 +99,7 @@ class SearchAnswer(Shape, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-class SkillListAnswer(Shape, frozen=True, kw_only=True):
+class SkillListResponse(Shape, frozen=True, kw_only=True):
     skills: list[SkillItem]
     #: exact, corrected (a typo), or any (one of the words is enough).
     match: str = "exact"
@@ -150,7 +150,7 @@ class SkillDetail(Shape, frozen=True, kw_only=True):
     file_count: int
 
 
-class SkillAnswer(Shape, frozen=True, kw_only=True):
+class SkillResponse(Shape, frozen=True, kw_only=True):
     skill: SkillDetail
 
 
@@ -186,7 +186,7 @@ class VersionList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-class DiffAnswer(Shape, frozen=True, kw_only=True):
+class DiffResponse(Shape, frozen=True, kw_only=True):
     from_: str = msgspec.field(name="from")
     to: str
     diff_summary: str
@@ -203,7 +203,7 @@ class ComparedFile(Shape, frozen=True, kw_only=True):
     note: str
 
 
-class CompareAnswer(Shape, frozen=True, kw_only=True):
+class CompareResponse(Shape, frozen=True, kw_only=True):
     source: str
     files: list[ComparedFile]
 
@@ -238,7 +238,7 @@ class ProviderItem(Shape, frozen=True, kw_only=True):
     note: str = ""
 
 
-class SecurityAnswer(Shape, frozen=True, kw_only=True):
+class SecurityResponse(Shape, frozen=True, kw_only=True):
     overall_verdict: str
     providers: list[ProviderItem]
     report_url: str
@@ -246,7 +246,7 @@ class SecurityAnswer(Shape, frozen=True, kw_only=True):
     report: ScanItem | None
 
 
-class HealthAnswer(Shape, frozen=True, kw_only=True):
+class HealthResponse(Shape, frozen=True, kw_only=True):
     status: str
     #: None if not checked yet.
     checked_at: datetime | None
@@ -281,7 +281,7 @@ class UpdateItem(Shape, frozen=True, kw_only=True):
     published_at: datetime | None = None
 
 
-class UpdatesAnswer(Shape, frozen=True, kw_only=True):
+class UpdatesResponse(Shape, frozen=True, kw_only=True):
     results: list[UpdateItem]
 
 

@@ -41,8 +41,8 @@ from vskill_platform.web.skills.shapes import (
     FileContent,
     FileItem,
     FileList,
-    SkillAnswer,
     SkillDetail,
+    SkillResponse,
     VersionList,
     cert_tier,
     deprecated_json,
@@ -56,10 +56,10 @@ _PICTURE = "image/svg+xml"
 @operation(also=(403, 423, 424))
 async def show_skill(
     request: WebRequest, slug: FromPath[str], version: VersionName = None
-) -> SkillAnswer:
+) -> SkillResponse:
     """Show a skill with the SKILL.md of its latest version, or of `version`."""
     skill = await find_listed(request, slug, version)
-    return SkillAnswer(skill=await _detail(skill, await open_version(skill, version)))
+    return SkillResponse(skill=await _detail(skill, await open_version(skill, version)))
 
 
 @operation(also=(403, 423, 424))

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 import msgspec
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from vskill_platform.access.visibility import find_visible_skill, sees_skill
+from vskill_platform.access.visibility import can_see_skill, find_visible_skill
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import SkillHit, SkillQuery
 from vskill_platform.errors import InvalidInput, NotFound, SkillTakenDown
@@ -196,7 +196,7 @@ def _splits(
 
 async def _find_visible(visitor: Visitor, slug: str) -> PublishedSkill | None:
     stored = await get_skill(await resolve_slug(slug))
-    return stored.record if stored and await sees_skill(visitor, stored.record) else None
+    return stored.record if stored and await can_see_skill(visitor, stored.record) else None
 
 
 async def _join(words: list[str], visitor: Visitor) -> str:

@@ -18,8 +18,8 @@ from vskill_platform.publish.versions.diff_versions import (
 )
 from vskill_platform.publish.versions.find_version import (
     SkillVersions,
-    Standing,
     VersionRow,
+    VersionStatus,
     diff_of_skill,
     list_versions,
     open_version,
@@ -32,9 +32,9 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.skills.capabilities import Capability, group_capabilities
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 from vskill_platform.web.skills.shapes import (
-    CompareAnswer,
     ComparedFile,
-    DiffAnswer,
+    CompareResponse,
+    DiffResponse,
     VersionItem,
     VersionList,
     cert_method,
@@ -109,11 +109,11 @@ async def show_versions(
 @operation(also=(403,))
 async def show_diff(
     request: WebRequest, slug: FromPath[str], old: Old = "", new: New = ""
-) -> DiffAnswer:
+) -> DiffResponse:
     """Show the changes between two versions as one text."""
     diff = await _diff(request, slug, old, new)
     kinds = [file.kind for file in diff.files]
-    return DiffAnswer(
+    return DiffResponse(
         from_=diff.old,
         to=diff.new,
         diff_summary=_in_words(*(kinds.count(kind) for kind in ("added", "removed", "changed"))),
@@ -125,10 +125,10 @@ async def show_diff(
 @operation(also=(403,))
 async def compare_versions(
     request: WebRequest, slug: FromPath[str], old: Old = "", new: New = ""
-) -> CompareAnswer:
+) -> CompareResponse:
     """Show the changes between two versions, file by file."""
     diff = await _diff(request, slug, old, new)
-    return CompareAnswer(source="local-content", files=[_compared(file) for file in diff.files])
+    return CompareResponse(source="local-content", files=[_compared(file) for file in diff.files])
 
 
 @operation(also=(403, 423, 424))
@@ -167,9 +167,9 @@ def _item(listed: SkillVersions, place: int) -> VersionItem:
     row = listed.versions[place]
     version = row.version
     before = listed.versions[place + 1].version if place + 1 < len(listed.versions) else None
-    is_offered = row.standing is Standing.LATEST
+    is_offered = row.standing is VersionStatus.LATEST
     is_reviewed = row.approved_by is not None
-    is_down = row.standing in {Standing.BLOCKED, Standing.TAKEN_DOWN}
+    is_down = row.standing in {VersionStatus.BLOCKED, VersionStatus.TAKEN_DOWN}
     tier = TrustTier.BLOCKED if is_down else TrustTier.SCANNED
     tier = listed.trust.tier if is_offered else tier
     return VersionItem(

@@ -7,7 +7,7 @@ import msgspec
 from litestar.params import FromPath
 from litestar.response import Redirect, Template
 
-from vskill_platform.access.visibility import sees_skill, sees_submission
+from vskill_platform.access.visibility import can_see_skill, can_see_submission
 from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.errors import InvalidInput
 from vskill_platform.intake.dead_letters import drop_dead_letter, requeue_dead_letter
@@ -111,7 +111,7 @@ async def drop_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
     return await act(_HERE, work)
 
 
-class _Letter(NamedTuple):
+class _DeadLetterRow(NamedTuple):
     """A dead letter, and the page and the name of what it is about."""
 
     letter: DeadLetter
@@ -119,24 +119,24 @@ class _Letter(NamedTuple):
     name: str
 
 
-async def _with_names(visitor: Visitor, letters: list[DeadLetter]) -> list[_Letter]:
+async def _with_names(visitor: Visitor, letters: list[DeadLetter]) -> list[_DeadLetterRow]:
     ids = [letter.key or "" for letter in letters]
     names = {
-        one.id: one.skill_name if await sees_submission(visitor, one) else PRIVATE
+        one.id: one.skill_name if await can_see_submission(visitor, one) else PRIVATE
         for one in await get_submissions_fresh(ids)
     }
 
-    async def describe(letter: DeadLetter, submission_id: str) -> _Letter:
+    async def describe(letter: DeadLetter, submission_id: str) -> _DeadLetterRow:
         background = read_background(letter.body)
         if background is not None:
             slug = await shown_slug(visitor, background.slug)
             href = "/skills" if slug == PRIVATE else f"/skills/{slug}"
             is_rescan = isinstance(background, RescanMessage)
-            return _Letter(
+            return _DeadLetterRow(
                 letter, href, f"{'Rescan of' if is_rescan else 'Similarity index:'} {slug}"
             )
         name = names.get(submission_id, submission_id) or "(unknown)"
-        return _Letter(letter, f"/submissions/{submission_id}", name)
+        return _DeadLetterRow(letter, f"/submissions/{submission_id}", name)
 
     return [await describe(letter, one) for letter, one in zip(letters, ids, strict=True)]
 
@@ -144,16 +144,16 @@ async def _with_names(visitor: Visitor, letters: list[DeadLetter]) -> list[_Lett
 async def shown_slug(visitor: Visitor, slug: str) -> str:
     """Return a slug; not of a private skill that the visitor does not see: a token may not."""
     stored = await get_skill(await resolve_slug(slug))
-    is_seen = stored is None or await sees_skill(visitor, stored.record)
+    is_seen = stored is None or await can_see_skill(visitor, stored.record)
     return slug if is_seen else PRIVATE
 
 
 async def without_private(visitor: Visitor, stuck: list[StuckSubmission]) -> list[StuckSubmission]:
     """Leave out the names of private submissions that the visitor does not see."""
-    if visitor.sees_all or not stuck:
+    if visitor.can_see_all or not stuck:
         return stuck
     records = await read_submissions([one.id for one in stuck])
-    hidden = {one.id for one in records.values() if not await sees_submission(visitor, one)}
+    hidden = {one.id for one in records.values() if not await can_see_submission(visitor, one)}
     return [
         msgspec.structs.replace(one, skill_name=PRIVATE, repo_url="", skill_path="")
         if one.id in hidden

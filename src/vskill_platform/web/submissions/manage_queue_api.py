@@ -75,7 +75,7 @@ class Requeued(Shape, frozen=True, kw_only=True):
     failed: list[str]
 
 
-class LetterItem(Shape, frozen=True, kw_only=True):
+class DeadLetterItem(Shape, frozen=True, kw_only=True):
     id: int
     submission_id: str | None
     #: The skill, if it is about a rescan or the similarity index and not about a submission.
@@ -85,8 +85,8 @@ class LetterItem(Shape, frozen=True, kw_only=True):
     buried_at: datetime
 
 
-class LetterList(Shape, frozen=True, kw_only=True):
-    dead_letters: list[LetterItem]
+class DeadLetterList(Shape, frozen=True, kw_only=True):
+    dead_letters: list[DeadLetterItem]
     next_cursor: str | None
 
 
@@ -137,22 +137,22 @@ async def resume_over_api(request: WebRequest) -> Resumed:
 
 async def list_dead_letters(
     request: WebRequest, cursor: FromQuery[str | None] = None, limit: Limit = 50
-) -> Response[LetterList]:
+) -> Response[DeadLetterList]:
     """List failed messages (dead letters). At most 100 at once."""
     size, headers = clamp(limit, MAX_LETTERS)
     # Read one more, to know whether there is another page.
     found = await get_queue().dead_letters(after=read_number(cursor), limit=size + 1)
     letters = found[:size]
-    answer = LetterList(
+    answer = DeadLetterList(
         dead_letters=[await _letter_item(visitor_of(request), letter) for letter in letters],
         next_cursor=number_cursor(letters[-1].message_id if len(found) > size else None),
     )
     return Response(answer, headers=headers)
 
 
-async def _letter_item(visitor: Visitor, letter: DeadLetter) -> LetterItem:
+async def _letter_item(visitor: Visitor, letter: DeadLetter) -> DeadLetterItem:
     background = read_background(letter.body)
-    return LetterItem(
+    return DeadLetterItem(
         id=letter.message_id,
         submission_id=None if background else letter.key,
         slug=await shown_slug(visitor, background.slug) if background else None,

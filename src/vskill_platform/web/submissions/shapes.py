@@ -49,7 +49,7 @@ class UploadForm(Shape, frozen=True, kw_only=True):
     privacy: Privacy = Privacy.UNSAID
 
 
-class SubmissionAnswer(Shape, frozen=True, kw_only=True, omit_defaults=True):
+class SubmissionResponse(Shape, frozen=True, kw_only=True, omit_defaults=True):
     """The result: created, or the reason in one of the flags."""
 
     id: str
@@ -75,8 +75,8 @@ class RefusedSkill(Shape, frozen=True, kw_only=True):
     error: str
 
 
-class SubmissionsAnswer(Shape, frozen=True, kw_only=True):
-    submissions: list[SubmissionAnswer]
+class SubmissionsResponse(Shape, frozen=True, kw_only=True):
+    submissions: list[SubmissionResponse]
     count: int
     skipped: list[RefusedSkill]
     repo_url: str

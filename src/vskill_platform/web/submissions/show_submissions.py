@@ -13,16 +13,16 @@ from vskill_platform.errors import InvalidInput, NotSignedIn
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.appeals import (
     MAX_TEXT,
+    can_see_appeal,
     find_verdict,
     may_appeal,
-    sees_appeal,
 )
 from vskill_platform.stores.appeal_store import get_appeal_against, list_appeals_about
 from vskill_platform.stores.db import get_queue
 from vskill_platform.web.http.api_types import (
     Limit,
     Offset,
-    ReasonGiven,
+    ReasonRequest,
     SearchText,
     clamp,
     offset_cursor,
@@ -60,7 +60,7 @@ async def submission_page(request: WebRequest, submission_id: FromPath[str]) -> 
         "appeals": [
             one
             for one in await list_appeals_about(submission_id, limit=_MAX_APPEALS)
-            if await sees_appeal(visitor, one)
+            if await can_see_appeal(visitor, one)
         ],
         "max_appeal": MAX_TEXT,
     }
@@ -156,7 +156,7 @@ async def retry_over_api(request: WebRequest, submission_id: FromPath[str]) -> S
 
 
 async def withdraw_over_api(
-    request: WebRequest, submission_id: FromPath[str], data: JSONBody[ReasonGiven]
+    request: WebRequest, submission_id: FromPath[str], data: JSONBody[ReasonRequest]
 ) -> SubmissionDetail:
     """Withdraw a submission."""
     visitor = visitor_of(request)

@@ -22,10 +22,10 @@ from vskill_platform.web.submissions.shapes import (
     FailureItem,
     RefusedSkill,
     ScanItem,
-    SubmissionAnswer,
     SubmissionDetail,
     SubmissionItem,
-    SubmissionsAnswer,
+    SubmissionResponse,
+    SubmissionsResponse,
 )
 from vskill_platform.web.submissions.submission_view import SubmissionView
 
@@ -33,9 +33,9 @@ from vskill_platform.web.submissions.submission_view import SubmissionView
 _SPANS = {"msInScanning": ("Tier1Scanning", "Tier2Scanning")}
 
 
-def submit_answer(result: SubmitResult) -> SubmissionAnswer:
+def submit_response(result: SubmitResult) -> SubmissionResponse:
     submission = result.submission
-    return SubmissionAnswer(
+    return SubmissionResponse(
         id=submission.id,
         submission_id=submission.id,
         state=submission.state,
@@ -53,9 +53,9 @@ def submit_answer(result: SubmitResult) -> SubmissionAnswer:
     )
 
 
-def set_answer(done: SubmittedSet, repo_url: str) -> SubmissionsAnswer:
+def set_response(done: SubmittedSet, repo_url: str) -> SubmissionsResponse:
     """Return what was submitted and what was refused; raise if nothing was submitted."""
-    taken = [submit_answer(member.result) for member in done.members if member.result]
+    taken = [submit_response(member.result) for member in done.members if member.result]
     skipped = [
         RefusedSkill(path=member.skill.path, error=member.error)
         for member in done.members
@@ -63,7 +63,7 @@ def set_answer(done: SubmittedSet, repo_url: str) -> SubmissionsAnswer:
     ]
     if not taken:
         raise SourceRefused("; ".join(item.error for item in skipped[:3]) or "no skill found")
-    return SubmissionsAnswer(
+    return SubmissionsResponse(
         submissions=taken,
         count=len(taken),
         skipped=skipped,

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from vskill_platform.access.namespaces import check_may_act_in, check_may_publish_ref, may_act_in
-from vskill_platform.access.visibility import find_visible_submission, sees_submission
+from vskill_platform.access.visibility import can_see_submission, find_visible_submission
 from vskill_platform.catalogue.query import SubmissionRow
 from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import NotAllowed
@@ -163,7 +163,7 @@ async def _has_siblings(visitor: Visitor, submission: Submission) -> bool:
     for start in range(0, len(ids), _SIBLINGS_AT_ONCE):
         some = await read_submissions(ids[start : start + _SIBLINGS_AT_ONCE])
         for sibling in some.values():
-            if await sees_submission(visitor, sibling):
+            if await can_see_submission(visitor, sibling):
                 return True
     return False
 

@@ -29,11 +29,11 @@ from vskill_platform.web.submissions.shapes import (
     FoundItem,
     NewSubmission,
     Privacy,
-    SubmissionAnswer,
-    SubmissionsAnswer,
+    SubmissionResponse,
+    SubmissionsResponse,
     UploadForm,
 )
-from vskill_platform.web.submissions.submission_json import set_answer, submit_answer
+from vskill_platform.web.submissions.submission_json import set_response, submit_response
 from vskill_platform.web.submissions.submit_skills import (
     MAX_FORM_BYTES,
     find_skills_in,
@@ -45,7 +45,7 @@ from vskill_platform.web.submissions.submit_skills import (
 
 _NOTHING_NEW = "Nothing new: the flags of each submission say why"
 #: The type of a union differs with the packages that are installed.
-_EITHER: Any = SubmissionAnswer | SubmissionsAnswer
+_EITHER: Any = SubmissionResponse | SubmissionsResponse
 
 
 @operation(
@@ -58,18 +58,18 @@ _EITHER: Any = SubmissionAnswer | SubmissionsAnswer
 )
 async def create_submission(
     request: WebRequest, data: JSONBody[NewSubmission]
-) -> Response[SubmissionAnswer | SubmissionsAnswer]:
+) -> Response[SubmissionResponse | SubmissionsResponse]:
     """Submit a skill of a git repository, or several with `skills`. 200 if nothing is new."""
     visitor, is_private = visitor_of(request), data.privacy is Privacy.PRIVATE
     source = _read_source(data.repo_url, data.skill_path, data.ref)
     if data.skills:
         paths = [skill_folder(skill.path) for skill in data.skills]
         done = await submit_chosen(visitor, source, paths, is_private=is_private)
-        return Response(set_answer(done, source.url), status_code=_status_of_set(done))
+        return Response(set_response(done, source.url), status_code=_status_of_set(done))
     if not source.path:
         source = await _only_skill(visitor, source, data.skill_name)
     result = await submit_source(visitor, source, is_private=is_private)
-    return Response(submit_answer(result), status_code=_status(result))
+    return Response(submit_response(result), status_code=_status(result))
 
 
 @operation(
@@ -79,14 +79,14 @@ async def create_submission(
     also=(422,),
     responses={
         HTTP_200_OK: ResponseSpec(
-            SubmissionsAnswer, description=_NOTHING_NEW, generate_examples=False
+            SubmissionsResponse, description=_NOTHING_NEW, generate_examples=False
         )
     },
 )
 async def upload_submission(
     request: WebRequest,
     data: Annotated[UploadForm, Body(media_type=RequestEncodingType.MULTI_PART)],
-) -> Response[SubmissionsAnswer]:
+) -> Response[SubmissionsResponse]:
     """Upload files: one archive, or the files of a folder with their paths.
 
     200 if nothing is new.
@@ -97,7 +97,7 @@ async def upload_submission(
         namespace=data.namespace,
         is_private=data.privacy is Privacy.PRIVATE,
     )
-    return Response(set_answer(done, ""), status_code=_status_of_set(done))
+    return Response(set_response(done, ""), status_code=_status_of_set(done))
 
 
 @operation(also=(422, 424), changes=False)

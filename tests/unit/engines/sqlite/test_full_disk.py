@@ -138,7 +138,7 @@ async def test_new_work_is_refused_before_the_disk_is_full_and_work_in_progress_
     leave_free(monkeypatch, 64 * _MIB - 1)
 
     with pytest.raises(DiskNearlyFull, match="until 67,108,864 bytes are free") as refused:
-        await engine.check_room()
+        await engine.check_free_space()
 
     assert refused.value.retryable
     await engine.check_writable()
@@ -152,11 +152,11 @@ async def test_new_work_is_accepted_as_soon_as_the_reserve_is_free_again(
     engine = await open_engine(url)
     leave_free(monkeypatch, 0)
     with pytest.raises(DiskNearlyFull):
-        await engine.check_room()
+        await engine.check_free_space()
 
     leave_free(monkeypatch, 64 * _MIB)
 
-    await engine.check_room()
+    await engine.check_free_space()
     await engine.close()
 
 
@@ -182,6 +182,6 @@ async def test_a_disk_that_cannot_be_measured_refuses_nothing(
 
     monkeypatch.setattr(os, "statvfs", fail)
 
-    await engine.check_room()
+    await engine.check_free_space()
     await engine.check_writable()
     await engine.close()

@@ -85,7 +85,7 @@ async def test_however_many_ask_there_is_one_write_in_three_seconds(
 async def test_a_database_that_hangs_is_waited_for_once_and_not_for_long(
     client: AsyncClient, app: Litestar, probe: ProbingEngine
 ) -> None:
-    app.state.readiness = CachedReadiness(patience_seconds=0.01)
+    app.state.readiness = CachedReadiness(timeout_seconds=0.01)
     goes_on = asyncio.Event()
 
     async def hang() -> None:

@@ -150,7 +150,7 @@ def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
     if result is None:
         name = f"{made.name}()" if made.name else ""
         result = with_name(name, _passed_on(made) | callee.taints)
-    return _hand_to_callbacks(flow, made, result)
+    return _pass_to_callbacks(flow, made, result)
 
 
 def _handler_of(flow: Flow, made: Call) -> Handler | None:
@@ -231,7 +231,7 @@ def _handed(whole: Value) -> Value:
     return UNKNOWN if whole.name else Value(text=whole.text)  # the text of a connection is its host
 
 
-def _hand_to_callbacks(flow: Flow, made: Call, result: Value) -> Value:
+def _pass_to_callbacks(flow: Flow, made: Call, result: Value) -> Value:
     """Call a function that was passed as an argument with what the call is about."""
     if made.method in _EACH:
         _call_by_name(flow, made)

@@ -52,14 +52,14 @@ _LATEST = "latest"
 _Text = Annotated[str, msgspec.Meta(max_length=300)]
 
 
-class AskedVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class VerdictRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     slug: _Text
     version: _Text
     owner_handle: _Text = ""
 
 
-class AskedVerdicts(msgspec.Struct, frozen=True, kw_only=True):
-    items: Annotated[list[AskedVerdict], msgspec.Meta(max_length=_MAX_ITEMS)]
+class VerdictRequests(msgspec.Struct, frozen=True, kw_only=True):
+    items: Annotated[list[VerdictRequest], msgspec.Meta(max_length=_MAX_ITEMS)]
 
 
 async def resolve_install(
@@ -101,10 +101,10 @@ def _no_install(name: str, status: int, reason: str, message: str) -> Response[O
 
 
 @operation(changes=False)
-async def security_verdicts(request: WebRequest, data: JSONBody[AskedVerdicts]) -> Object:
+async def security_verdicts(request: WebRequest, data: JSONBody[VerdictRequests]) -> Object:
     """Tell for up to 100 versions whether they may be installed, and why not."""
 
-    async def judge(asked: AskedVerdict) -> Object:
+    async def judge(asked: VerdictRequest) -> Object:
         return await _verdict(request, asked)
 
     found = await settle(judge, data.items, at_once=_AT_ONCE)
@@ -113,7 +113,7 @@ async def security_verdicts(request: WebRequest, data: JSONBody[AskedVerdicts]) 
     return {"schema": _VERDICTS, "items": found}
 
 
-async def _verdict(request: WebRequest, asked: AskedVerdict) -> Object:
+async def _verdict(request: WebRequest, asked: VerdictRequest) -> Object:
     try:
         skill = await find_owned_skill(request, asked.slug, asked.owner_handle)
     except NotFound:
@@ -134,7 +134,7 @@ async def _verdict(request: WebRequest, asked: AskedVerdict) -> Object:
     }
 
 
-async def _verdict_on_refused(request: WebRequest, asked: AskedVerdict) -> Object:
+async def _verdict_on_refused(request: WebRequest, asked: VerdictRequest) -> Object:
     try:
         submission = await find_refused(request, asked.slug, asked.owner_handle)
     except NoSkill:
@@ -150,7 +150,7 @@ async def _verdict_on_refused(request: WebRequest, asked: AskedVerdict) -> Objec
     }
 
 
-def _no_verdict(asked: AskedVerdict, code: str, message: str) -> Object:
+def _no_verdict(asked: VerdictRequest, code: str, message: str) -> Object:
     return {
         **_requested(asked),
         "ok": False,
@@ -164,7 +164,7 @@ def _no_verdict(asked: AskedVerdict, code: str, message: str) -> Object:
     }
 
 
-def _requested(asked: AskedVerdict) -> Object:
+def _requested(asked: VerdictRequest) -> Object:
     return {
         "requestedSlug": asked.slug,
         "requestedOwnerHandle": asked.owner_handle or None,

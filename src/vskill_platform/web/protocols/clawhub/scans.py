@@ -30,12 +30,12 @@ class ScanSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     version: _Text = ""
 
 
-class AskedScan(msgspec.Struct, frozen=True, kw_only=True):
+class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     source: ScanSource
 
 
 @operation(status=HTTP_202_ACCEPTED)
-async def start_scan(request: WebRequest, data: JSONBody[AskedScan]) -> Object:
+async def start_scan(request: WebRequest, data: JSONBody[ScanRequest]) -> Object:
     """Answer with the stored scan of a version: every version is scanned before it is published."""
     asked = data.source
     skill = await find_owned_skill(request, asked.slug, asked.owner_handle)

@@ -9,7 +9,7 @@ from vskill_platform.catalogue.query import SkillHit, SkillQuery, SkillSort
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.find_version import (
-    Standing,
+    VersionStatus,
     find_version,
     list_versions,
     open_version,
@@ -155,7 +155,7 @@ async def show_versions(
     """List the available versions, newest first."""
     skill = await find_owned_skill(request, name, owner)
     rows = (await list_versions(skill.slug)).versions
-    shown = [row for row in rows if row.standing in {Standing.LATEST, Standing.OFFERED}]
+    shown = [row for row in rows if row.standing in {VersionStatus.LATEST, VersionStatus.OFFERED}]
     start = read_offset(cursor, 0)
     page = shown[start : start + min(limit, _MAX_RESULTS)]
     return {

@@ -18,7 +18,7 @@ from vskill_platform.model.rights import Role, Visitor
 from vskill_platform.model.user import User
 from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.change import PlannedChange, change
-from vskill_platform.stores.db import check_room, commit, get_now
+from vskill_platform.stores.db import check_free_space, commit, get_now
 from vskill_platform.stores.upload_store import (
     count_staged,
     get_staged_mark,
@@ -26,7 +26,7 @@ from vskill_platform.stores.upload_store import (
     write_staged,
 )
 from vskill_platform.web.http.bodies import LARGE_BODIES, MAX_BODY_BYTES
-from vskill_platform.web.http.concurrency_quota import hold_until_answered
+from vskill_platform.web.http.concurrency_quota import hold_until_response
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
@@ -69,11 +69,11 @@ async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
     user = signed_in_publisher(visitor_of(request))
     length = request.content_length
     if length is None or length > MAX_BODY_BYTES:
-        hold_until_answered(request, LARGE_BODIES)
+        hold_until_response(request, LARGE_BODIES)
     content = await request.body()
     if await in_few_threads(sha256_of, content) != sha256:
         raise InvalidInput("the SHA-256 of the file is not the announced one; send it again")
-    await check_room()
+    await check_free_space()
     await _reserve(user.name, sha256, len(content))
     kept = await keep(sha256, content)
     staged = write_staged(user.name, sha256, kept, size=len(content), now=get_now())

@@ -13,7 +13,7 @@ from vskill_platform.errors import FeedTrimmed, NotFound
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.publish.versions.find_version import Standing
+from vskill_platform.publish.versions.find_version import VersionStatus
 from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.submission_store import submission_of_key
@@ -34,7 +34,7 @@ _MAX_PAGES = 20
 _S = SubmissionState
 _FINISHED = frozenset({_S.PUBLISHED, _S.BLOCKED, _S.REJECTED, _S.TIER1_FAILED})
 _DECIDED = _FINISHED | {_S.NEEDS_REVIEW}
-_AVAILABLE = frozenset({Standing.LATEST, Standing.OFFERED})
+_AVAILABLE = frozenset({VersionStatus.LATEST, VersionStatus.OFFERED})
 _POSITION = re.compile(r"([0-9a-f]{1,16})-([0-9]{1,18})")
 #: A watched skill as the client knows it; None if it is not available.
 RecordsBySlug = dict[str, Stored[PublishedSkill] | None]

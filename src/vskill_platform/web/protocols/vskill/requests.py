@@ -12,7 +12,7 @@ from litestar.status_codes import HTTP_204_NO_CONTENT, HTTP_302_FOUND
 from vskill_platform.catalogue.query import SkillQuery, SkillSort
 from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.publish.versions.find_version import Standing
+from vskill_platform.publish.versions.find_version import VersionStatus
 from vskill_platform.web.http.api_types import (
     Limit,
     Offset,
@@ -56,7 +56,7 @@ class LookedUp(Shape, frozen=True, kw_only=True):
     slug: str | None
 
 
-class LookupAnswer(Shape, frozen=True, kw_only=True):
+class LookupResponse(Shape, frozen=True, kw_only=True):
     results: list[LookedUp]
 
 
@@ -73,7 +73,7 @@ class AuthorList(Shape, frozen=True, kw_only=True):
     total: int
 
 
-class AuthorAnswer(Shape, frozen=True, kw_only=True):
+class AuthorResponse(Shape, frozen=True, kw_only=True):
     author: AuthorItem
     publisher: AuthorItem
     skills: list[SkillItem]
@@ -98,9 +98,9 @@ class SkillAuditList(Shape, frozen=True, kw_only=True):
 
 
 @operation(is_listed=True, changes=False)
-async def lookup_by_name(request: WebRequest, data: JSONBody[Lookup]) -> LookupAnswer:
+async def lookup_by_name(request: WebRequest, data: JSONBody[Lookup]) -> LookupResponse:
     """Find the slugs of up to 50 skills by name and author."""
-    return LookupAnswer(results=[await _look_up(request, entry) for entry in data.entries])
+    return LookupResponse(results=[await _look_up(request, entry) for entry in data.entries])
 
 
 async def _look_up(request: WebRequest, entry: NamedSkill) -> LookedUp:
@@ -157,7 +157,7 @@ async def show_author(
     limit: Limit = 25,
     page: PageNumber = 1,
     cursor: FromQuery[str | None] = None,
-) -> Response[AuthorAnswer]:
+) -> Response[AuthorResponse]:
     """List the skills of one namespace."""
     size, headers = clamp(limit, _MAX_ROWS)
     start = read_offset(cursor, (page - 1) * size)
@@ -172,7 +172,7 @@ async def show_author(
     if not found.total:
         raise NotFound(f"nobody has published skills as {namespace!r}")
     author = _author(namespace, found.total)
-    answer = AuthorAnswer(
+    answer = AuthorResponse(
         author=author,
         publisher=author,
         skills=[skill_item(hit) for hit in found.hits],
@@ -223,7 +223,7 @@ async def show_package(request: WebRequest, address: FromPath[str]) -> Response[
     if part == "history":
         answer = {"slug": skill.slug, "versions": listed.versions, "count": listed.count}
         return Response(answer)
-    latest = [item for item in listed.versions if item.standing == Standing.LATEST]
+    latest = [item for item in listed.versions if item.standing == VersionStatus.LATEST]
     if not latest:
         raise NotFound(f"every version of {skill.slug} is yanked")
     return Response(latest[0])

@@ -27,8 +27,8 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.reviews.check_block import Rejection, rejection_item
-from vskill_platform.web.submissions.shapes import SubmissionAnswer
-from vskill_platform.web.submissions.submission_json import submit_answer
+from vskill_platform.web.submissions.shapes import SubmissionResponse
+from vskill_platform.web.submissions.submission_json import submit_response
 from vskill_platform.web.submissions.submit_skills import find_skills_in, submit_chosen
 
 _MAX_ROWS = 100
@@ -51,7 +51,7 @@ class BulkItem(Shape, frozen=True, kw_only=True):
     repo_url: str
     #: submitted, skipped or error
     status: str
-    submissions: tuple[SubmissionAnswer, ...] = ()
+    submissions: tuple[SubmissionResponse, ...] = ()
     error: str | None = None
 
 
@@ -61,7 +61,7 @@ class BulkSummary(Shape, frozen=True, kw_only=True):
     errors: int
 
 
-class BulkAnswer(Shape, frozen=True, kw_only=True):
+class BulkResponse(Shape, frozen=True, kw_only=True):
     summary: BulkSummary
     results: list[BulkItem]
 
@@ -72,7 +72,7 @@ class RejectionList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-async def submit_bulk(request: WebRequest, data: JSONBody[BulkRequest]) -> BulkAnswer:
+async def submit_bulk(request: WebRequest, data: JSONBody[BulkRequest]) -> BulkResponse:
     """Submit every skill of up to 100 repositories; one that fails does not stop the others."""
     repos = list(dict.fromkeys([*data.repos, *data.repo_urls]))
     if not repos:
@@ -91,7 +91,7 @@ async def submit_bulk(request: WebRequest, data: JSONBody[BulkRequest]) -> BulkA
         skipped=counted.count("skipped"),
         errors=counted.count("error"),
     )
-    return BulkAnswer(summary=summary, results=results)
+    return BulkResponse(summary=summary, results=results)
 
 
 async def _submit_repo(visitor: Visitor, repo: str) -> BulkItem:
@@ -104,7 +104,7 @@ async def _submit_repo(visitor: Visitor, repo: str) -> BulkItem:
         done = await submit_chosen(visitor, source, paths, is_private=False)
     except VskillError as error:
         return BulkItem(repo_url=repo, status="error", error=str(error))
-    taken = [submit_answer(member.result) for member in done.members if member.result]
+    taken = [submit_response(member.result) for member in done.members if member.result]
     is_new = any(not (item.duplicate or item.already_verified or item.blocked) for item in taken)
     refused = next((member.error for member in done.members if member.error), None)
     status = "submitted" if is_new else "skipped"

@@ -1,4 +1,4 @@
-"""A deadline for the head of an answer: a registry may send it byte by byte, without end.
+"""A deadline for the head of a response: a registry may send it byte by byte, without end.
 
 The timeouts of the HTTP client are for each byte. So after the deadline another thread shuts the
 connections down, and the request fails.
@@ -16,7 +16,7 @@ _MAX_CONNECTIONS = 8
 _CONNECTED = "connection.connect_tcp.complete"
 
 
-class AnswerDeadline:
+class ResponseDeadline:
     """Knows the open connections of one client, which sends one request at a time."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class AnswerDeadline:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Run a request; it fails if its answer has not begun in time, and `is_over` is set."""
+        """Run a request; it fails if its response has not begun in time, and `is_over` is set."""
         self.is_over.clear()
         timer = threading.Timer(seconds, self._cut)
         timer.daemon = True

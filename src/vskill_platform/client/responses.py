@@ -1,4 +1,4 @@
-"""Answers of a registry: read with limits, decoded, and errors in the registry's words.
+"""Responses of a registry: read with limits, decoded, and errors in the registry's words.
 
 Everything in them is untrusted.
 """
@@ -18,13 +18,13 @@ from vskill_platform.errors import RegistryError, RegistryUnavailable
 #: Called with the bytes that have been transferred and the total, if it is known.
 OnProgress = Callable[[int, int | None], None]
 
-#: Compressed once at most: each further time makes a small answer a thousand times larger.
+#: Compressed once at most: each further time makes a small response a thousand times larger.
 _ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
-#: An answer may take this long, and longer if it is large and arrives at this rate.
+#: A response may take this long, and longer if it is large and arrives at this rate.
 _MAX_SECONDS = 300.0
 MIN_BYTES_PER_SECOND = 4096
 _DAY_SECONDS = 86_400
-#: The code of an error about an answer that has another form than expected.
+#: The code of an error about a response that has another form than expected.
 UNEXPECTED_ANSWER = "unexpected_answer"
 _MAX_DIGITS = 9
 #: A list of several pages has no more rows than this.
@@ -34,7 +34,7 @@ _HINTS_FOR_PROGRAMS = frozenset({"invalid_input", "invalid_policy", "not_signed_
 _MISSING = re.compile(r"Object missing required field `([^`]*)`")
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class RegistryResponse(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     #: Names are in lower case.
     headers: dict[str, str]
@@ -53,7 +53,7 @@ def read_limited(
     """Return the content; raise if it is too large or comes too slowly."""
     encoding = headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
-        raise RegistryError(f"{where} sent an answer with the encoding {encoding[:80]!r}; refused")
+        raise RegistryError(f"{where} sent a response with the encoding {encoding[:80]!r}; refused")
     declared = headers.get("content-length", "")
     total = int(declared) if declared.isascii() and declared.isdecimal() else None
     found, start = bytearray(), clock()
@@ -64,14 +64,14 @@ def read_limited(
                 f"{where} sent more than {limit:,} bytes; refused", code="too_large"
             )
         if clock() - start > _MAX_SECONDS + len(found) / MIN_BYTES_PER_SECOND:
-            raise RegistryUnavailable(f"{where} answers too slowly; try again later")
+            raise RegistryUnavailable(f"{where} responds too slowly; try again later")
         if on_progress:
             on_progress(len(found), total)
     return bytes(found)
 
 
 def decode_object(content: bytes) -> dict[str, Any]:
-    """Return the object in an answer; raise ValueError if it is not one."""
+    """Return the object in a response; raise ValueError if it is not one."""
     try:
         found = json.loads(content)
     except RecursionError as error:
@@ -81,24 +81,24 @@ def decode_object(content: bytes) -> dict[str, Any]:
     return found
 
 
-def check_shape(answer: Any, kind: Any) -> Any:
-    """Check an answer by type: return it as it is for a TypedDict, else converted."""
+def check_shape(response: Any, kind: Any) -> Any:
+    """Check a response by type: return it as it is for a TypedDict, else converted."""
     try:
-        found = msgspec.convert(answer, kind)
+        found = msgspec.convert(response, kind)
     except msgspec.ValidationError as error:
         missing = _MISSING.match(str(error))
         wrong = f"has no field {missing[1]!r}" if missing else f"is not understood ({error})"
         raise RegistryError(
-            f"the answer {wrong}: it is from another kind of server, or from a registry of another "
-            "version",
+            f"the response {wrong}: it is from another kind of server, or from a registry of "
+            "another version",
             code=UNEXPECTED_ANSWER,
         ) from error
-    return answer if is_typeddict(kind) else found
+    return response if is_typeddict(kind) else found
 
 
-def retry_after_of(answer: Answer) -> timedelta | None:
+def retry_after_of(response: RegistryResponse) -> timedelta | None:
     """Return how long the registry asks to wait: in seconds, or until a date."""
-    text = answer.headers.get("retry-after", "").strip()
+    text = response.headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():
         return timedelta(seconds=min(int(text[:_MAX_DIGITS]), _DAY_SECONDS))
     try:
@@ -108,19 +108,19 @@ def retry_after_of(answer: Answer) -> timedelta | None:
     return timedelta(seconds=max(0.0, min(seconds, _DAY_SECONDS)))
 
 
-def add_page(answer: Any, more: Any, name: str) -> None:
+def add_page(response: Any, more: Any, name: str) -> None:
     """Add the next page of a list; raise if the list does not end."""
     following = more.get("nextCursor")
-    is_same = following == answer.get("nextCursor")
-    if following and (is_same or not more[name] or len(answer[name]) > _MAX_ROWS):
+    is_same = following == response.get("nextCursor")
+    if following and (is_same or not more[name] or len(response[name]) > _MAX_ROWS):
         raise RegistryError(f"the list of {name} does not end", code=UNEXPECTED_ANSWER)
-    answer[name] += more[name]
-    answer["nextCursor"] = following
+    response[name] += more[name]
+    response["nextCursor"] = following
 
 
-def problem_in(answer: Answer) -> dict[str, Any]:
+def problem_in(response: RegistryResponse) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(answer.content)
+        found = msgspec.json.decode(response.content)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
