@@ -91,7 +91,7 @@ def test_an_expired_token_says_how_to_sign_in(server: ScriptedServer) -> None:
 def test_a_page_that_is_no_json_is_no_registry(server: ScriptedServer) -> None:
     server.replies = [Reply(body=b"<html>")]
 
-    with Registry(server.url) as registry, pytest.raises(RegistryError, match="not answer with"):
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="not respond with"):
         registry.get_json("/x")
 
 
@@ -285,7 +285,7 @@ def test_an_answer_that_is_no_object_is_no_answer_of_a_registry(
 ) -> None:
     server.replies = [Reply(body=body)]
 
-    with Registry(server.url) as registry, pytest.raises(RegistryError, match="not answer with"):
+    with Registry(server.url) as registry, pytest.raises(RegistryError, match="not respond with"):
         registry.get_json("/x")
 
 
