@@ -75,7 +75,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bench:
-    """One kind after the other, each in folders and a database of its own."""
+    """One kind after the other, each in folders and its own database."""
 
     def __init__(self, folder: Path, server: GitServer) -> None:
         self._folder, self._server = folder, server

@@ -43,7 +43,7 @@ _DURABLE = {"fsync": "on", "shared_buffers": "128MB", "max_connections": "100"}
 
 
 def a_registry(server: OwnServer, folder: Path, name: str) -> Platform:
-    """Return an installation on a database of its own."""
+    """Return an installation on its own database."""
     server.sql(f"CREATE DATABASE {name}")
     folder.mkdir()
     return Platform(

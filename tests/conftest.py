@@ -110,7 +110,7 @@ def pytest_collection_finish() -> None:
 
 def _write_into_memory() -> None:
     """Let tests write into memory, if there is some: on a disk, every commit waits for it."""
-    memory = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
+    memory = Path("/dev/shm")  # noqa: S108 - pytest makes its own folder in it
     if "TMPDIR" in os.environ or not memory.is_dir():
         return
     found = os.statvfs(memory)

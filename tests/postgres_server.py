@@ -130,7 +130,7 @@ class OwnServer:
         _own(folder, self._user)
 
     def promote(self) -> None:
-        """Let a standby become a server of its own."""
+        """Let a standby become its own server."""
         self.sql("SELECT pg_promote()")
 
     def end(self) -> None:

@@ -96,7 +96,7 @@ def imported_by(path: Path) -> Iterator[str]:
 
 
 def prints_by_itself(path: Path) -> bool:
-    """Tell whether a module prints, or makes text for it, without `cli/output/terminal.py`."""
+    """Return whether a module prints, or makes text for it, without `cli/output/terminal.py`."""
     calls = (node.func for node in nodes_of(path) if isinstance(node, ast.Call))
     return bool(_PRINTERS & {ast.unparse(call) for call in calls}) or any(
         name in {"rich.console.Console", "rich.markup.escape", "rich.print"}

@@ -48,7 +48,7 @@ class Mirror(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool = False
 
     def takes(self, name: str) -> bool:
-        """Tell whether the lists of the operator allow this name."""
+        """Return whether the lists of the operator allow this name."""
         return _matches(name, self.allow) and not _matches(name, self.deny)
 
 

@@ -51,7 +51,7 @@ def parse_value(name: str, text: str, kind: Any) -> Any:
 
 
 def is_plain_url(text: str) -> bool:
-    """Tell whether it is a URL with a host, and without a user, password, query or fragment."""
+    """Return whether it is a URL with a host, and without a user, password, query or fragment."""
     try:
         url = urlsplit(text)
         has_place = bool(url.hostname) and url.port != 0
@@ -70,7 +70,7 @@ def refuse_misspelt(environ: Mapping[str, str], known: set[str], *, prefix: str)
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a name or an address is this machine."""
+    """Return whether a name or an address is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

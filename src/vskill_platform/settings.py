@@ -276,7 +276,7 @@ def notify_arguments(settings: Settings) -> list[str]:
         arguments = msgspec.json.decode(settings.notify_command, type=list[str])
     except msgspec.DecodeError as error:
         raise ConfigError(
-            f'{name} must be a JSON list such as ["/usr/local/bin/tell", "reviews"], not a shell '
+            f'{name} must be a JSON list such as ["/usr/local/bin/notify", "reviews"], not a shell '
             f"command: {error}"
         ) from error
     if not arguments or not arguments[0] or any("\0" in argument for argument in arguments):
@@ -309,7 +309,7 @@ def check_public_url(settings: Settings) -> None:
 
 
 def is_for_this_machine(settings: Settings) -> bool:
-    """Tell whether only this machine can reach the web, according to the settings."""
+    """Return whether only this machine can reach the web, according to the settings."""
     public = urlsplit(settings.public_url).hostname if settings.public_url else None
     return is_loopback(settings.host) and (public is None or is_loopback(public))
 

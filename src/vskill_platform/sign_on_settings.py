@@ -153,7 +153,7 @@ def sign_up_domains(settings: SignOnFields) -> frozenset[str]:
 
 
 def is_safe_url(url: str) -> bool:
-    """Tell whether secrets may be sent to this URL: https, or this machine."""
+    """Return whether secrets may be sent to this URL: https, or this machine."""
     host = urlsplit(url).hostname if is_plain_url(url) else None
     return host is not None and (url.startswith("https://") or is_loopback(host))
 

@@ -1,4 +1,4 @@
-"""Commands of the real program, each in a process of its own, forked from one that has loaded it.
+"""Commands of the real program, each in its own process, forked from one that has loaded it.
 
 A test of the start itself runs the installed program instead.
 """

@@ -1,4 +1,4 @@
-"""The real program in processes of its own, on a database file of its own."""
+"""The real program in processes of its own, on its own database file."""
 
 import os
 import pty

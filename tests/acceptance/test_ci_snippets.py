@@ -46,7 +46,7 @@ class Job(msgspec.Struct, frozen=True):
     steps: list[list[str]]
     #: Exit codes with which the job does not fail.
     tolerated: list[int]
-    #: Each step is a script of its own, with these options of its shell.
+    #: Each step is its own script, with these options of its shell.
     shell: str
 
     def replace_in_steps(self, old: str, new: str) -> "Job":

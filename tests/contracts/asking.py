@@ -69,7 +69,7 @@ async def start_waiting(engine: Engine, *, limit: int = 1) -> asyncio.Task[list[
 
 
 def _is_asleep(receive: asyncio.Task[list[Delivery]]) -> bool:
-    """Tell whether a receive waits to be woken up, and not for the database."""
+    """Return whether a receive waits to be woken up, and not for the database."""
     inner: object = receive.get_coro()
     while inspect.iscoroutine(inner):
         if inner.cr_code is Wakeup.wait.__code__:

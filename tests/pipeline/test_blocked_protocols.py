@@ -57,7 +57,7 @@ async def wait(env: WorkerEnv, catalogue: Catalogue) -> None:
 
 
 def is_content(answer: Response) -> bool:
-    """Tell whether an answer is, or stands for, a file, an archive or a pack of the skill."""
+    """Return whether an answer is, or stands for, a file, an archive or a pack of the skill."""
     kind = answer.headers.get("content-type", "")
     is_archive = answer.status_code == 200 and bool(re.search("zip|gzip|octet|x-git", kind))
     return answer.status_code in {206, 304} or is_archive or TEXT in answer.text

@@ -213,7 +213,7 @@ def _notify_both(old: MailAddress | None, new: MailAddress, *, actor: str) -> li
 
 
 def _notify_old(old: MailAddress | None, *, actor: str, new: str) -> list[Operation]:
-    """Tell the old address of the change: its owner may not have made it."""
+    """Notify the old address of the change, in case its owner did not make it."""
     if old is None or not old.is_confirmed or old.address == new or not is_mail_on():
         return []
     fields = {"by": actor, "new": new}

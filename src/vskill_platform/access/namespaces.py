@@ -219,7 +219,7 @@ async def may_manage_in(visitor: Visitor, name: str) -> bool:
 
 
 async def acts_as_staff(visitor: Visitor, skill: PublishedSkill) -> bool:
-    """Tell whether somebody who may manage a skill does so as staff, not as an owner."""
+    """Return whether somebody who may manage a skill does so as staff, not as an owner."""
     return not visitor.owns((await get_namespace(namespace_of_skill(skill))).record)
 
 

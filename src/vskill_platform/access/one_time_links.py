@@ -89,7 +89,7 @@ async def read_one_time_link(key: str) -> OneTimeLink:
 
 
 async def is_reset_link(link: OneTimeLink) -> bool:
-    """Tell whether a link replaces a password; otherwise it is an invitation."""
+    """Return whether a link replaces a password; otherwise it is an invitation."""
     return link.user is not None and await get_password(link.user) is not None
 
 

@@ -45,12 +45,12 @@ async def check_credentials(name: str, password: str) -> User | None:
 
 
 def may_use_password(user: User) -> bool:
-    """Tell whether the settings allow passwords, or this is a break-glass account."""
+    """Return whether the settings allow passwords, or this is a break-glass account."""
     return get_settings().password_sign_in or user.is_break_glass
 
 
 async def has_password(user: User) -> bool:
-    """Tell whether this user can sign in with a password."""
+    """Return whether this user can sign in with a password."""
     return may_use_password(user) and await get_password(user.name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Trusted publishing: a CI job exchanges the signed token of its CI system for a short one of ours.
+"""Trusted publishing: a CI job exchanges its CI system's signed token for a short-lived one.
 
 No secret is stored at the CI system. The token that a job gets is valid for a few minutes, in one
 namespace. docs/decisions/0057-trusted-publishing.md explains the design.
@@ -161,7 +161,7 @@ async def exchange_ci_token(text: str, *, namespace: str) -> NewToken:
         raise NotSignedIn("the token of the CI system has no id")
     job = _read_job(kind, claims)
     if job.proposal:
-        # Anybody can propose a change, and the job may run what was proposed.
+        # Anyone can propose a change, and the job may run it.
         raise NotSignedIn(
             f"a job that runs for a {job.proposal} cannot publish; publish from a branch or a tag"
         )

@@ -152,7 +152,7 @@ def _start_outgoing() -> _Outgoing:
         ),
         mirror_fetches=Counter(
             "vskill_mirror_fetches",
-            "Questions to mirrored registries and downloads from them.",
+            "Requests to mirrored registries and downloads from them.",
             ["mirror", "step", "outcome"],
         ),
     )
@@ -296,7 +296,7 @@ def _remove_abandoned() -> None:
 
 
 def serve_metrics(port: int, address: str) -> None:
-    """Answer GET /metrics on a port of its own, for a worker without a web server."""
+    """Answer GET /metrics on its own port, for a worker without a web server."""
     from prometheus_client import start_http_server  # noqa: PLC0415 - see above
 
     start_http_server(port, address)

@@ -47,7 +47,7 @@ async def running_program(
     streams: Streams,
     limits: ProgramLimits,
 ) -> AsyncIterator[Process]:
-    """Start a program in a process group of its own; the whole group is killed at the end.
+    """Start a program in its own process group; the whole group is killed at the end.
 
     The group is killed even if the program has ended: its children must not outlive it. Raises
     CannotStart, and never another OSError of its own.

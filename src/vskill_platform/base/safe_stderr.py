@@ -126,7 +126,7 @@ class SafeStderr(io.TextIOBase):
             self._is_writing = False
 
     def _wait(self, milliseconds: float) -> bool:
-        """Tell whether something can be written without blocking, or is known to fail."""
+        """Return whether something can be written without blocking, or is known to fail."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLOUT)
         return bool(poll.poll(milliseconds))

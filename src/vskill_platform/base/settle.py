@@ -40,7 +40,7 @@ async def settle(
                 await asyncio.wait((run,))
             try:
                 outcomes.append(run.result())
-            except Exception as error:  # noqa: BLE001 - handed back to the caller, in its place
+            except Exception as error:  # noqa: BLE001 - returned to the caller, at its position
                 outcomes.append(error)
     finally:
         left = [run for run in runs if not run.done()]

@@ -23,12 +23,12 @@ _RESERVE_FRACTION = 20
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Tell whether the system is out of disk space, descriptors or memory."""
+    """Return whether the system is out of disk space, descriptors or memory."""
     return isinstance(error, OSError) and error.errno in _SHORTAGES
 
 
 def means_disk_full(complaint: str) -> bool:
-    """Tell whether a program reports a full disk, and the disk really is full.
+    """Return whether a program reports a full disk, and the disk really is full.
 
     The message can contain text of a remote host, so it alone proves nothing.
     """
@@ -36,7 +36,7 @@ def means_disk_full(complaint: str) -> bool:
 
 
 def is_machine_short(error: BaseException) -> bool:
-    """Tell whether the machine is at fault, so that only a later retry can help.
+    """Return whether the machine is at fault, so that only a later retry can help.
 
     A skill that fills a disk which otherwise has room is not the machine's fault. Call this after
     the files of the failed work were removed.
@@ -46,7 +46,7 @@ def is_machine_short(error: BaseException) -> bool:
 
 
 def has_room() -> bool:
-    """Tell whether the folder for temporary files has room for a skill."""
+    """Return whether the folder for temporary files has room for a skill."""
     try:
         found = os.statvfs(tempfile.gettempdir())
     except OSError:
@@ -65,7 +65,7 @@ class Space(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Tell whether the next larger write fails.
+        """Return whether the next larger write fails.
 
         A file that cannot grow may still have space inside, such as a write-ahead log that is
         written from its beginning again. So a small write that succeeds proves nothing.

@@ -50,7 +50,7 @@ def _show_character(char: str) -> str:
 
 
 def _is_seen(char: str) -> bool:
-    """Tell whether a character is visible and does not change how others are shown."""
+    """Return whether a character is visible and does not change how others are shown."""
     return char.isprintable() and char not in _BLANKS and ord(char) not in _SELECTORS
 
 

@@ -1,4 +1,4 @@
-"""Search for what was probably meant if nothing matched, in the same call of a thread.
+"""Correct or relax a search that matched nothing, in the same call of a thread.
 
 All queries of a call are corrected together. A call costs about as much as a search. While the
 event loop is busy, each of its SQL queries does, too: its thread waits for the interpreter lock.

@@ -75,12 +75,12 @@ def run_remote(remote: str, option: str | None, **options: Any) -> None:
 
 
 def names_registry(option: str | None) -> bool:
-    """Tell whether the user names a registry for this command."""
+    """Return whether the user names a registry for this command."""
     return bool(option or os.environ.get(REGISTRY_VARIABLE))
 
 
 def uses_named_database() -> bool:
-    """Tell whether the environment names a database, and no registry."""
+    """Return whether the environment names a database, and no registry."""
     environ = os.environ
     named = environ.get(DATABASE_VARIABLE) or environ.get(f"{DATABASE_VARIABLE}_FILE")
     return bool(named) and not environ.get(REGISTRY_VARIABLE)

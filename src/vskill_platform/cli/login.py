@@ -66,7 +66,7 @@ def login(
         address = anonymous.url
         if not is_confidential(address):
             raise InvalidInput(
-                f"{address} is not encrypted: anybody on the way could read the token; use https"
+                f"{address} is not encrypted, so others could read the token; use https"
             )
         chosen = checked_name(name) if name else name_for(address)
         text = _given(token) or _ask_in_browser(anonymous, scopes or DEFAULT_SCOPES, no_browser)
@@ -135,7 +135,7 @@ def logout(*, registry: str | None, as_json: bool) -> None:
 
 
 def _revoke(registry: Registry) -> bool:
-    """Tell whether the registry has revoked the token; signing out works without it too."""
+    """Return whether the registry has revoked the token; signing out works without it too."""
     try:
         registry.delete_json(f"{_ACCOUNT}/token", ANY_OBJECT)
     except RegistryError:

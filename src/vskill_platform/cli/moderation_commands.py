@@ -148,7 +148,7 @@ def list_blocks() -> None:
 @json_option
 @local_or_remote("local.blocklist:check", "remote.blocks:check")
 def check() -> None:
-    """Tell whether something is blocked.
+    """Check whether something is blocked.
 
     The exit code is 1 if it is.
     """

@@ -19,7 +19,7 @@ SHORT_HELP = {
     f"{_HERE}.user_commands:deprecate": "Deprecate a skill or a version.",
     f"{_HERE}.user_commands:undeprecate": "End the deprecation of a skill or a version.",
     f"{_HERE}.user_commands:delete": "Delete a skill, a version or a namespace.",
-    f"{_HERE}.user_commands:rename": "Give a skill another name in its namespace.",
+    f"{_HERE}.user_commands:rename": "Rename a skill within its namespace.",
     f"{_HERE}.user_commands:transfer": "Transfer a skill to a namespace, or a namespace to a user.",
     f"{_HERE}.user_commands:transfers": "List, accept or end transfers.",
     f"{_HERE}.user_commands:follow": "Submit new commits and version tags of a repo automatically.",

@@ -242,7 +242,7 @@ _why = click.option("--reason", default="", metavar="TEXT", help="Reason, kept i
 @json_option
 @local_or_remote("local.transfers:rename", "remote.transfers:rename")
 def rename() -> None:
-    """Give a skill another name in its namespace.
+    """Rename a skill within its namespace.
 
     Its old slug leads to the new one, and nobody else can take it.
     """

@@ -38,7 +38,7 @@ def _no_registry(text: str) -> InvalidInput:
 
 
 def is_confidential(url: str) -> bool:
-    """Tell whether nobody in between can read requests to *url*."""
+    """Return whether nobody in between can read requests to *url*."""
     parts = urlsplit(url)
     return parts.scheme == "https" or is_loopback(parts.hostname or "")
 
@@ -58,7 +58,7 @@ def origin_of(url: str) -> str:
 
 
 def connect_hint(error: BaseException) -> str:
-    """Tell what to do about a connection that could not be opened."""
+    """Return advice about a connection that could not be opened."""
     cause: BaseException | None = error
     while cause:
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -91,7 +91,7 @@ class Agents:
 
 
 def _has_folder(agent: Agent, project: Path) -> bool:
-    """Tell whether the project has a folder of this agent alone, such as `.claude`."""
+    """Return whether the project has a folder of this agent alone, such as `.claude`."""
     own = [folder for folder in agent.project if folder != SHARED_FOLDER]
     # Of folders that other software uses, too, such as `.github`, only the skills count.
     return any(

@@ -26,7 +26,7 @@ class _GithubResponse(msgspec.Struct, frozen=True):
 
 
 def has_ci_token(environ: Mapping[str, str] | None = None) -> bool:
-    """Tell whether this is a CI job that can prove what it is."""
+    """Return whether this is a CI job that can prove what it is."""
     environ = os.environ if environ is None else environ
     return bool(environ.get(ID_TOKEN_VARIABLE) or environ.get(_GITHUB_URL))
 

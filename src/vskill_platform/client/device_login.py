@@ -16,7 +16,7 @@ from vskill_platform.errors import NotSignedIn, RegistryError, RegistryUnavailab
 DEFAULT_SCOPES = ("read", "submit", "manage")
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _NOT_FOUND = 404
-#: Whatever the registry says, in seconds.
+#: Limits on what the registry asks for, in seconds.
 _MAX_PAUSE, _MAX_LIFETIME = 60.0, 3600.0
 _REFUSED = {
     "access_denied": "the request was denied in the browser",

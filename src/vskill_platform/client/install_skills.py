@@ -100,7 +100,7 @@ def _check_place(
     *,
     force: bool,
 ) -> bool:
-    """Tell whether the skill is in this place already; refuse to replace what is not ours."""
+    """Return whether the skill is in this place already; refuse to replace what is not ours."""
     state = compare_folder(place, skill.files)
     if state.is_clean:
         return True

@@ -74,7 +74,7 @@ class Registry:
         self.url = checked_url(url)
         if token and not is_confidential(self.url):
             raise InvalidInput(
-                f"a token is not sent to {self.url}: anybody on the way could read it; use https"
+                f"a token is not sent to {self.url}: others could read it on the network; use https"
             )
         if not token.isascii() or not token.isprintable():
             raise InvalidInput("the token contains characters that no token has; copy it again")

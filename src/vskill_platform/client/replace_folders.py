@@ -74,7 +74,7 @@ def exclusive(scope: InstallScope, *, on_wait: Callable[[], None] | None = None)
 
 
 def needs_recovery(scope: InstallScope) -> bool:
-    """Tell whether a run was killed while it changed folders, or is changing them now."""
+    """Return whether a run was killed while it changed folders, or is changing them now."""
     return _journal_of(scope).exists()
 
 
@@ -202,7 +202,7 @@ def _put_in_place(scope: InstallScope, journal: _Journal, number: int, move: _Mo
 
 
 def _take_back(scope: InstallScope, journal: _Journal, number: int, move: _Move) -> None:
-    """Put the old folder back in its place, from wherever the interruption left it."""
+    """Put the old folder back, wherever the interruption left it."""
     place, staged = place_of(scope, move.folder, move.name), _staged(scope, journal, number)
     if not move.old and not move.new:
         return  # killed before anything was moved

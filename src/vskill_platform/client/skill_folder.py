@@ -32,7 +32,7 @@ class FolderState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_local_changes(self) -> bool:
-        """Tell whether replacing the folder would destroy somebody's work."""
+        """Return whether replacing the folder would destroy somebody's work."""
         kept = [path for path in self.extra if not _GENERATED & set(path.split("/"))]
         return not self.is_absent and bool(self.changed or self.missing or kept)
 

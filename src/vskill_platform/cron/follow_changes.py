@@ -57,7 +57,7 @@ def newest_tag(refs: Refs) -> str:
 
 
 def is_new_tag(followed: FollowedRepo, tag: str) -> bool:
-    """Tell whether a tag has a higher version than all that were seen."""
+    """Return whether a tag has a higher version than all that were seen."""
     is_first = followed.tag is None
     return followed.follows_tags and not is_first and _version(tag) > _version(followed.tag or "")
 
@@ -182,7 +182,7 @@ def _sources_of(due: DueRepo) -> list[Source]:
 
 
 async def _is_pending(due: DueRepo) -> bool:
-    """Tell whether an earlier commit or tag is being processed."""
+    """Return whether an earlier commit or tag is being processed."""
     for source in _sources_of(due):
         known = await _find_submission(source)
         if known and known.state in STUCK_STATES:

@@ -1,4 +1,4 @@
-"""The results of checks of followed repositories: what was seen, failures, and the next check."""
+"""Record the checks of followed repositories: commits seen, failures, and the next check."""
 
 import random
 from datetime import datetime, timedelta

@@ -35,7 +35,7 @@ def refuse_if_running(run: CronRun, budget: timedelta) -> None:
 
 
 def is_running(run: CronRun, budget: timedelta) -> bool:
-    """Tell whether a run has not ended, and its node is alive."""
+    """Return whether a run has not ended, and its node is alive."""
     since, lease = _last_sign(run, budget)
     # The absolute difference: after the clock jumped back, the last sign is in the future.
     return run.ended_at is None and abs(get_now() - since) <= lease

@@ -25,7 +25,7 @@ async def waits_for_nodes() -> str | None:
 
 
 async def send_background(messages: Sequence[BackgroundMessage]) -> str:
-    """Send those that are not queued yet, as many as there is room for; tell how many."""
+    """Queue those that are not queued yet, up to the limit; return how many."""
     room = max(MAX_QUEUED - await get_queue().count_group(BACKGROUND), 0)
     missing = await send_missing(messages)
     sent = missing[:room]

@@ -69,7 +69,7 @@ class QueueStats(msgspec.Struct, frozen=True):
     delivered_last_minute: int
     #: None if the queue is not paused.
     paused_until: datetime | None
-    #: Counted apart; all other figures but `dead` are without them.
+    #: Counted separately; all other figures except `dead` are without them.
     background: BackgroundStats = BackgroundStats()
 
 

@@ -101,7 +101,7 @@ def _overflowing(delivery: WebhookDelivery) -> Operation:
 
 
 async def wants(endpoint: WebhookEndpoint, event: Event) -> bool:
-    """Tell whether an endpoint gets an event: chosen, and its owner may see it now."""
+    """Return whether an endpoint gets an event: chosen, and its owner may see it now."""
     if endpoint.types and event.type not in endpoint.types:
         return False
     if endpoint.namespace and (
@@ -114,7 +114,7 @@ async def wants(endpoint: WebhookEndpoint, event: Event) -> bool:
 
 
 async def owner_may(endpoint: WebhookEndpoint) -> bool:
-    """Tell whether the owner of an endpoint still has the right to it."""
+    """Return whether the owner of an endpoint still has the right to it."""
     owner = await get_user(endpoint.owner)
     if owner is None or owner.record.is_disabled:
         return False

@@ -65,7 +65,7 @@ class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def may_manage(visitor: Visitor, namespace: str) -> bool:
-    """Tell whether a visitor may manage webhooks of a namespace, or with "" of the registry."""
+    """Return whether a visitor may manage webhooks of a namespace, or with "" of the registry."""
     if visitor.may(Right.ADMINISTER, get_settings()):
         return True
     return bool(namespace) and visitor.owns((await get_namespace(namespace)).record)

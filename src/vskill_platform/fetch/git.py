@@ -198,7 +198,7 @@ def isolated_environment(home: Path) -> dict[str, str]:
 
 
 def _explain_failure(complaint: str) -> SourceError | OutOfResources:
-    """Tell a full local disk, which may have truncated the error output too, from a bad repo."""
+    """Distinguish a full local disk, which may also have truncated the errors, from a bad repo."""
     if means_disk_full(complaint) or not (complaint.strip() or has_room()):
         return OutOfResources("no disk space left for git's temporary files")
     return explain(complaint)

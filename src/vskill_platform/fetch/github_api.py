@@ -48,7 +48,7 @@ async def find_github_user(settings: Settings, token: str) -> GithubUser:
         kind = type(error).__name__
         raise GithubUnavailable(f"GitHub cannot be reached ({kind})") from error
     if checked.user.id != owner.id:
-        raise GithubUnavailable("GitHub gave two different answers about this token")
+        raise GithubUnavailable("GitHub gave two different responses about this token")
     return owner
 
 
@@ -86,13 +86,13 @@ async def _ask(client: httpx2.AsyncClient, request: httpx2.Request, kind: Any) -
         async for chunk in response.aiter_raw():
             body += chunk
             if len(body) > _MAX_ANSWER_BYTES:
-                raise GithubUnavailable("the answer of GitHub is too large")
+                raise GithubUnavailable("the response of GitHub is too large")
     finally:
         await response.aclose()
     try:
         return msgspec.json.decode(bytes(body), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise GithubUnavailable("the answer of GitHub cannot be read") from error
+        raise GithubUnavailable("the response of GitHub cannot be read") from error
 
 
 def _client() -> httpx2.AsyncClient:

@@ -122,7 +122,7 @@ async def _ask(
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProviderUnavailable("the answer of the provider cannot be read") from error
+        raise ProviderUnavailable("the response of the provider cannot be read") from error
 
 
 async def _read(response: httpx2.Response, refusals: frozenset[int]) -> bytes:
@@ -135,7 +135,7 @@ async def _read(response: httpx2.Response, refusals: frozenset[int]) -> bytes:
         async for chunk in response.aiter_raw():
             body += chunk
             if len(body) > _MAX_ANSWER_BYTES:
-                raise ProviderUnavailable("the answer of the provider is too large")
+                raise ProviderUnavailable("the response of the provider is too large")
     finally:
         await response.aclose()
     return bytes(body)

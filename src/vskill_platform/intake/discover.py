@@ -150,7 +150,7 @@ async def discover_in_files(
 
 
 def _is_manifest(entry: TreeEntry) -> bool:
-    """Tell whether a manifest can be submitted; one in a folder with a deceptive name cannot."""
+    """Return whether a manifest can be submitted; one in a folder with a deceptive name cannot."""
     if not entry.is_file or posixpath.basename(entry.path) != MANIFEST:
         return False
     try:

@@ -126,7 +126,7 @@ async def _start(wanted: FollowedRepo, *, may_replace: bool) -> FollowedRepo:
 
 
 def _is_same(known: FollowedRepo, wanted: FollowedRepo) -> bool:
-    """Tell whether nothing has to change; following that was stopped starts again."""
+    """Return whether nothing has to change; following that was stopped starts again."""
     is_alike = (known.repo_url, known.ref) == (wanted.repo_url, wanted.ref)
     gains_rights = wanted.is_by_staff and wanted.by == known.by and not known.is_by_staff
     return is_alike and known.stopped_at is None and not gains_rights

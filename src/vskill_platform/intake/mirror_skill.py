@@ -191,7 +191,7 @@ async def check_takes_more(mirror: Mirror) -> None:
 
 
 async def has_room(mirror: Mirror) -> bool:
-    """Tell whether further skills of a mirror may wait for their check."""
+    """Return whether further skills of a mirror may wait for their check."""
     pending = await get_queue().count_group(f"{MIRROR_PREFIX}{mirror.name}")
     return pending < get_settings().mirror_pending
 
@@ -277,7 +277,7 @@ def why_not(mirror: Mirror, found: RemoteVersion, seen_at: datetime, *, is_taken
 
 
 def _is_settled(submission: Submission, found: RemoteVersion) -> bool:
-    """Tell whether this version was fetched and decided about, or withdrawn by staff."""
+    """Return whether this version was fetched and decided about, or withdrawn by staff."""
     is_ended = submission.digest is not None or submission.state is SubmissionState.DEQUEUED
     return submission.source.ref == found.revision and is_ended
 

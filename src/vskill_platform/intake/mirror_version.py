@@ -130,7 +130,7 @@ async def _find_submission(slug: str, version: str) -> Submission | None:
 
 
 def _is_settled(submission: Submission, *, again: bool) -> bool:
-    """Tell whether it is being checked, or was decided about and need not be fetched *again*."""
+    """Return whether it is being checked, or was decided about and need not be fetched *again*."""
     if submission.state in STUCK_STATES:
         return True
     is_ended = submission.digest is not None or submission.state is SubmissionState.DEQUEUED
@@ -138,5 +138,5 @@ def _is_settled(submission: Submission, *, again: bool) -> bool:
 
 
 def _is_lower(version: str, latest: str) -> bool:
-    """Tell whether a version is lower than the latest, or cannot be compared with it."""
+    """Return whether a version is lower than the latest, or cannot be compared with it."""
     return parse_version(latest) is None or version_key(version) < version_key(latest)

@@ -1,4 +1,4 @@
-"""A submission request: a source, its uploaded files, and what is known about it."""
+"""A submission request: a source, its uploaded files, and facts about it."""
 
 import msgspec
 
@@ -47,7 +47,7 @@ async def prepare_request(place: Source | LocalFiles) -> SubmissionRequest:
 
 
 async def is_unchanged(submission: Submission, request: SubmissionRequest) -> bool:
-    """Tell whether the content is the one that was checked; False if the source fails.
+    """Return whether the content is the one that was checked; False if the source fails.
 
     Nothing is scanned for this, and no file of a repo is fetched: git has tree ids.
     """

@@ -176,7 +176,7 @@ async def _answer(
 
 
 async def _is_deleted(submission: Submission) -> bool:
-    """Tell whether what it published was deleted since."""
+    """Return whether what it published was deleted since."""
     if submission.state is not SubmissionState.PUBLISHED or submission.slug is None:
         return False
     _, stored = await find_skill(submission.slug)
@@ -219,7 +219,7 @@ async def _reopen(
 
 
 def _has_other_files(submission: Submission, request: SubmissionRequest) -> bool:
-    """Tell whether it has other files than the submission: then processing restarts.
+    """Return whether it has other files than the submission: then processing restarts.
 
     A worker that is processing it finds the record changed and drops its result.
     """

@@ -27,7 +27,7 @@ _TITLES_OF_FORM = {"MAN": "SKILL.md is not valid", "LIM": "The skill exceeds a l
 
 
 def is_failure(finding: Finding) -> bool:
-    """Tell whether a check could not run, did not finish, or had no input.
+    """Return whether a check could not run, did not finish, or had no input.
 
     An invalid manifest counts as one: without it, the rest of the skill has no meaning.
     """

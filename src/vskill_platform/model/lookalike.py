@@ -133,7 +133,7 @@ def _is_a_name(parts: list[str]) -> bool:
 
 
 def is_one_typo_apart(one: str, other: str) -> bool:
-    """Tell whether the words differ by one inserted, missing, wrong or swapped letter."""
+    """Return whether the words differ by one inserted, missing, wrong or swapped letter."""
     if len(one) > len(other):
         one, other = other, one
     if len(other) < _MIN_FOR_TYPOS or len(other) - len(one) > 1:

@@ -48,7 +48,7 @@ def is_mirrored(slug: str) -> bool:
 
 
 def is_mirror_namespace(namespace: str) -> bool:
-    """Tell whether only mirrors publish in a namespace."""
+    """Return whether only mirrors publish in a namespace."""
     return namespace.startswith("@") and "_" in namespace
 
 

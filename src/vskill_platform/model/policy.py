@@ -40,7 +40,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         return today > self.expires
 
     def covers(self, finding: Finding, names: Collection[str]) -> bool:
-        """Tell whether it applies to this finding in a skill with one of *names*."""
+        """Return whether it applies to this finding in a skill with one of *names*."""
         return (
             finding.rule == self.rule
             and finding.kind in SUPPRESSIBLE
@@ -81,7 +81,7 @@ class Levels(msgspec.Struct, frozen=True):
 
     @property
     def is_in_order(self) -> bool:
-        """Tell whether the review level is not above the rejection level."""
+        """Return whether the review level is not above the rejection level."""
         return _STRICTNESS[self.review_at] >= _STRICTNESS[self.reject_at]
 
 
@@ -131,7 +131,7 @@ class Trust(msgspec.Struct, frozen=True, kw_only=True):
     up_to: Level = Level.MEDIUM
 
     def ignores(self, finding: Finding) -> bool:
-        """Tell whether the finding is ignored. Objections of the judge always need a review."""
+        """Return whether the finding is ignored. Objections of the judge always need a review."""
         is_above = _STRICTNESS[Level(finding.severity)] < _STRICTNESS[self.up_to]
         return finding.kind in self.kinds and not is_above and not finding.rule.startswith("JUDGE")
 

@@ -124,13 +124,13 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         return right in RIGHTS[self.user.role]
 
     def owns(self, namespace: Namespace) -> bool:
-        """Tell whether this visitor acts as an owner; a token for another namespace does not."""
+        """Return whether this visitor acts as an owner; a token for another namespace does not."""
         if self.only_in not in {"", namespace.name}:
             return False
         return self.user is not None and namespace.is_owner(self.user.name)
 
     def may_act_in(self, namespace: Namespace, settings: Settings) -> bool:
-        """Tell whether this visitor may submit, withdraw, yank and hide in this namespace."""
+        """Return whether this visitor may submit, withdraw, yank and hide in this namespace."""
         if self.only_in not in {"", namespace.name} or namespace.deleted:
             return False
         if not namespace.is_owned or self.may(Right.REVIEW, settings):
@@ -139,13 +139,13 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def can_see_all(self) -> bool:
-        """Tell whether this visitor sees all private skills."""
+        """Return whether this visitor sees all private skills."""
         if self.user is None or self.only_in or not self.can_see_own:
             return False
         return Right.REVIEW in RIGHTS[self.user.role]
 
     def can_see_namespace(self, namespace: Namespace) -> bool:
-        """Tell whether this visitor sees the private skills of this namespace."""
+        """Return whether this visitor sees the private skills of this namespace."""
         if self.can_see_all:
             return True
         if self.only_in not in {"", namespace.name}:
@@ -155,7 +155,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def can_see_own(self) -> bool:
-        """Tell whether this visitor sees the private skills of their own namespaces."""
+        """Return whether this visitor sees the private skills of their own namespaces."""
         return self.via == "session" or not _SEEING.isdisjoint(self.scopes)
 
 

@@ -150,7 +150,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     moved_from: tuple[FormerLocation, ...] = ()
 
     def accepts(self, source_key: str) -> bool:
-        """Tell whether a source publishes this skill: its own, or a former one of its publisher."""
+        """Return whether a source publishes this skill: its own, or its publisher's earlier one."""
         former = {home.source_key for home in self.moved_from if home.publisher == self.publisher}
         return source_key == self.source_key or source_key in former
 
@@ -266,7 +266,7 @@ def version_key(version: str) -> tuple[int, int, int]:
 
 
 def is_version(text: str) -> bool:
-    """Tell whether a skill can have this version here."""
+    """Return whether a skill can have this version here."""
     parsed = parse_version(text)
     return parsed is not None and max(parsed) < _MAX_REQUESTED
 

@@ -233,7 +233,7 @@ def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime 
 
 
 def is_stuck(submission: Submission, *, now: datetime, stuck_threshold: timedelta) -> bool:
-    """Tell whether it is past its deadline, or dated in the future by a wrong clock."""
+    """Return whether it is past its deadline, or dated in the future by a wrong clock."""
     stands_for = now - submission.updated_at
     if submission.waiting and submission.updated_at <= now < submission.waiting.until:
         return False

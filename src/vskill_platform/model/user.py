@@ -96,12 +96,12 @@ class Namespace(Record, frozen=True, kw_only=True):
 
     @property
     def is_known(self) -> bool:
-        """Tell whether it has owners or members, or gets them from the sign-on provider."""
+        """Return whether it has owners or members, or gets them from the sign-on provider."""
         return bool(self.owners or self.members) or self.is_managed
 
     @property
     def is_owned(self) -> bool:
-        """Tell whether it has an owner; a namespace of uploads always belongs to its user."""
+        """Return whether it has an owner; a namespace of uploads always belongs to its user."""
         is_closed = bool(self.owners) or self.is_managed or self.deleted is not None
         return is_closed or (self.name.startswith("@") and self.name != LOCAL_NAMESPACE)
 

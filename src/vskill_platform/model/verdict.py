@@ -107,13 +107,13 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def is_suppressed(self) -> bool:
-        """Tell whether it is shown but ignored."""
+        """Return whether it is shown but ignored."""
         mark = self.suppression
         return mark is not None and not mark.is_expired and self.kind in SUPPRESSIBLE
 
     @property
     def is_informational(self) -> bool:
-        """Tell whether it does not affect the verdict: suppressed or third-party."""
+        """Return whether it does not affect the verdict: suppressed or third-party."""
         return self.is_suppressed or self.kind is FindingKind.EXTERNAL
 
 

@@ -91,7 +91,7 @@ class BackgroundWorker:
         return min(free, 1) if seconds_since_last >= TURN_SECONDS else 0
 
     async def _may_rescan(self) -> bool:
-        """Tell whether no other node has newer rules; such a node is to do it."""
+        """Return whether no other node has newer rules; such a node is to do it."""
         now = self._time()
         if now - self.rules_asked_at >= _RULES_KNOWN_SECONDS:
             self._has_newest_rules = await has_newest_rules()

@@ -61,7 +61,7 @@ async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
 
 
 def is_suspect(submission: Submission, delivery: Delivery) -> bool:
-    """Tell whether this skill may be killing its workers; such a skill is checked alone.
+    """Return whether this skill may be killing its workers; such a skill is checked alone.
 
     Raises WorkerDied if a worker died with it even then.
     """
@@ -99,7 +99,7 @@ async def claim_submission(stored: Stored[Submission], delivery: Delivery) -> St
 
 
 def is_counted(submission: Submission, delivery: Delivery) -> bool:
-    """Tell whether this delivery's try is counted already."""
+    """Return whether this delivery's try is counted already."""
     return submission.counted == _name(delivery)
 
 

@@ -142,7 +142,7 @@ def is_retryable(error: Exception) -> bool:
 
 
 def _is_dead_letter(error: Exception) -> bool:
-    """Tell whether another try might have helped; an operator can requeue it."""
+    """Return whether another try might have helped; an operator can requeue it."""
     return is_retryable(error) or isinstance(error, WorkerDied)
 
 

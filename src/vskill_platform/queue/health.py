@@ -75,5 +75,5 @@ def _find_problem(
         return f"{waiting} and no worker is alive"
     last_sign = max(worker.last_handled_at or worker.started_at for worker in workers)
     if now - last_sign >= patience:
-        return f"{waiting}; {count_of(len(workers), 'live worker')}, but nothing gets done"
+        return f"{waiting}; {count_of(len(workers), 'live worker')}, but none of it finishes"
     return None

@@ -1,4 +1,4 @@
-"""The pipeline: fetch, claim, check, ask others, judge, conclude. Always fits on one screen."""
+"""The pipeline: fetch, claim, scan, third-party scanners, judge, conclude. Fits on one screen."""
 
 from vskill_platform.engines.operations import Acknowledge, Delivery
 from vskill_platform.errors import Overtaken

@@ -88,7 +88,7 @@ class Worker:
             await asyncio.gather(heartbeat, stopping, return_exceptions=True)
 
     async def _has_free_slots(self, stopping: asyncio.Task[bool]) -> bool:
-        """Tell whether to receive now; a few free slots wait briefly for more."""
+        """Return whether to receive now; a few free slots wait briefly for more."""
         free = self._slots - len(self._in_flight)
         if free < 1:
             await self._wait_for_one(stopping)

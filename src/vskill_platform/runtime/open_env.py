@@ -40,7 +40,7 @@ async def open_worker_env(
         clock=clock,
         create=create,
         check_for=check_for,
-        # Whoever has time for a check stays, and waits for a server that restarts.
+        # Programs that keep running wait at their start for a server that restarts.
         options=_server_options(settings, wait=_WAIT_AT_START if check_for else timedelta(0)),
         blobs=blob_options(settings),
     )

@@ -160,7 +160,7 @@ def renew_verdict(result: ScanResult, findings: Iterable[Finding]) -> ScanResult
 
 
 def is_about_security(files: list[ScanFile]) -> bool:
-    """Tell by its name and description whether a skill is about security."""
+    """Return whether a skill is about security, by its name and description."""
     manifest = _manifest_of(files)
     head = manifest[:_HEAD] if manifest.startswith("---") else manifest[:_TITLE]
     may_be = _MAY_BE_ABOUT_SECURITY.search(head.encode(errors="replace"))

@@ -26,7 +26,7 @@ async def enumerate_archives(after: str | None = None) -> AsyncIterator[str]:
 
 
 async def move_archive(key: str) -> bool:
-    """Move an archive to where new ones are stored; tell whether it was somewhere else."""
+    """Move an archive to where new ones are stored; return whether it was elsewhere."""
     if key.startswith(BLOB):
         return await move_kept(key, key.removeprefix(BLOB))
     held = await get_held(key.removeprefix(HELD_FILES))

@@ -55,7 +55,7 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime | None = None
 
     def matches(self, record: AuditRecord) -> bool:
-        """Tell whether actor, action and target match; the times are a range of keys."""
+        """Return whether actor, action and target match; the times are a range of keys."""
         actor, action, target = (
             text.strip().casefold() for text in (self.actor, self.action, self.target)
         )

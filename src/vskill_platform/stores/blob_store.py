@@ -181,7 +181,7 @@ async def _find_blob(sha256: str) -> BlobRef | None:
 
 
 async def move_kept(key: str, sha256: str) -> bool:
-    """Move content to where new content is stored; tell whether it was somewhere else.
+    """Move content to where new content is stored; return whether it was elsewhere.
 
     Releases before blobs have stored everything in records.
     """

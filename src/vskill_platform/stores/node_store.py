@@ -41,7 +41,7 @@ async def get_nodes() -> list[Node]:
 
 
 async def all_nodes_know(record_format: int) -> bool:
-    """Tell whether every live node can read what this format adds, so that it may be written."""
+    """Return whether every live node can read what this format adds, so that it may be written."""
     return all(node.record_format >= record_format for node in await get_nodes())
 
 

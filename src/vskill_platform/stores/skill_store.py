@@ -105,7 +105,7 @@ async def list_slugs() -> list[str]:
 
 
 async def has_skills_in(namespace: str) -> bool:
-    """Tell whether the namespace has a skill, taken down or not."""
+    """Return whether the namespace has a skill, taken down or not."""
     return bool((await get_kv().list_keys(f"{_SKILL}{namespace}/", limit=1)).keys)
 
 

@@ -53,7 +53,7 @@ async def list_undecided_of(skill: PublishedSkill) -> list[Stored[Submission]]:
 
 
 def is_review_of(skill: PublishedSkill, submission: Submission) -> bool:
-    """Tell whether a review decides if a skill that was taken down becomes available again.
+    """Return whether a review decides if a skill that was taken down becomes available again.
 
     If the skill was transferred, its source is one that no longer publishes it.
     """
@@ -74,7 +74,7 @@ async def get_namespace_of(submission: Submission) -> str:
 
 
 async def _is_of(skill: PublishedSkill, submission: Submission) -> bool:
-    """Tell it from a submission whose ref has the skill under another name."""
+    """Exclude a submission whose ref has the skill under another name."""
     return submission.slug is None or await resolve_slug(submission.slug) == skill.slug
 
 

@@ -37,7 +37,7 @@ def read_message(body: bytes) -> SubmissionMessage:
 
 
 def is_submission_message(body: bytes) -> bool:
-    """Tell whether this release can read a message as one of a submission."""
+    """Return whether this release can read a message as one of a submission."""
     try:
         read_message(body)
     except RecordMalformed:

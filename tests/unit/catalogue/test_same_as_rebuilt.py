@@ -184,7 +184,7 @@ async def test_a_followed_index_equals_a_rebuilt_one(
     dice = random.Random(seed)
 
     async def change_at_random() -> None:
-        for _ in range(3):  # each a start of its own
+        for _ in range(3):  # each its own start
             async with open_catalogue(env) as followed:
                 for _ in range(STEPS):
                     await a_step(dice)

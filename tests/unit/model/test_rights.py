@@ -1,4 +1,4 @@
-"""Who may do what, as a table of its own: a change of the rights has to be made twice."""
+"""Who may do what, as its own table: a change of the rights has to be made twice."""
 
 from itertools import pairwise
 from typing import Literal

@@ -49,7 +49,7 @@ async def test_alive_but_nothing_done_while_work_waits_is_a_problem(
 
     (problem,) = (await check_health()).problems
 
-    assert "1 live worker, but nothing gets done" in problem
+    assert "1 live worker, but none of it finishes" in problem
 
 
 async def test_a_long_queue_that_moves_is_no_problem(

@@ -73,7 +73,7 @@ def test_a_skill_that_could_not_be_fetched_keeps_its_position(tmp_path: Path) ->
 
 
 def test_workers_find_all_tables_loaded(tmp_path: Path) -> None:
-    # In a process of its own: here, other tests have loaded them already.
+    # In its own process: here, other tests have loaded them already.
     program = """
 import sys, tomllib
 from pathlib import Path

@@ -157,7 +157,7 @@ def _check_answer(query: Mapping[str, str], provider: Provider) -> None:
     metadata = provider.metadata
     is_named = "iss" in query or metadata.authorization_response_iss_parameter_supported
     if is_named and query.get("iss") != metadata.issuer:
-        raise NotSignedIn("the answer came from another provider; nobody was signed in")
+        raise NotSignedIn("the response came from another provider; nobody was signed in")
     if error := query.get("error"):
         if error == "access_denied":
             raise NotSignedIn("You cancelled the sign-in, or your provider did not allow it.")

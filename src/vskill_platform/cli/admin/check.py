@@ -1,4 +1,4 @@
-"""`admin check`: find out what is wrong with a registry before its users do."""
+"""`admin check`: find problems of a registry before its users do."""
 
 import asyncio
 import re

@@ -237,7 +237,7 @@ def current_policy(settings: Settings) -> Policy:
 
 
 def _has_database(settings: Settings) -> bool:
-    """Tell whether there can be a saved policy: before the first start there is no file."""
+    """Return whether there can be a saved policy: before the first start there is no file."""
     file = database_file(settings.database_url)
     return file is None or file.exists()
 

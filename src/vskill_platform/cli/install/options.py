@@ -63,7 +63,7 @@ def scope_options(command: ClickCommand) -> ClickCommand:
         click.option(
             "--dir", "folder", metavar="DIR",
             type=click.Path(file_okay=False, path_type=Path),
-            help="Use this skills folder, with a lock file of its own.",
+            help="Use this skills folder, with its own lock file.",
         ),
         click.option("--user", is_flag=True, help="Use the folders for all your projects."),
         click.option("--project", is_flag=True, help="Use the folders of this project (default)."),

@@ -169,7 +169,7 @@ class InstallRun:
         return plan
 
     def _check_not_blocked(self, plans: Sequence[Planned]) -> None:
-        """Refuse what was blocked since it was locked; without an answer, the cache must do."""
+        """Refuse versions that were blocked since they were locked; use the cache if offline."""
         registries = {plan.skill.slug: self._registries.of(plan.skill) for plan in plans}
         skills = [plan.skill for plan in plans]
         found = settle_all(lambda skill: check_installed(registries[skill.slug], skill), skills)

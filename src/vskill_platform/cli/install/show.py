@@ -67,7 +67,7 @@ def _needs_answer(plan: Planned) -> bool:
 
 
 def _gains(plan: Planned) -> bool:
-    """Tell whether an update brings new capabilities, or may bring some."""
+    """Return whether an update brings new capabilities, or may bring some."""
     return plan.before is not None and plan.gained != {}
 
 

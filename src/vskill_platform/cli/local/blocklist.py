@@ -70,7 +70,7 @@ def list_all(*, as_json: bool) -> None:
 
 
 def check(*, as_json: bool, **about: str | None) -> None:
-    """Tell whether something is blocked.
+    """Check whether something is blocked.
 
     The exit code is 1 if it is.
     """

@@ -13,7 +13,7 @@ from vskill_platform.stores.transfer_store import delete_transfer, get_transfer,
 
 
 def rename(*, slug: str, name: str, reason: str, as_json: bool) -> None:
-    """Give a skill another name in its namespace."""
+    """Rename a skill within its namespace."""
 
     async def work() -> str:
         actor = getpass.getuser()

@@ -165,7 +165,7 @@ def _standard_output() -> TextIO:
 
 
 def _has_room_for_a_bar(count: int, output: Path | None) -> bool:
-    """Tell whether a progress bar would be visible and not in the middle of the report."""
+    """Return whether a progress bar would be visible and not in the middle of the report."""
     return (
         count >= _MANY and sys.stderr.isatty() and (output is not None or not sys.stdout.isatty())
     )

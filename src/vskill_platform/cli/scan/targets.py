@@ -107,7 +107,7 @@ def _name_of_root(origin: TargetOrigin) -> str | None:
 
 
 def _leads_out(link: Path, root: Path) -> bool:
-    """Tell whether a link hides a skill that is not scanned at its own path."""
+    """Return whether a link hides a skill that is not scanned at its own path."""
     return (link / MANIFEST).is_file() and not link.resolve().is_relative_to(root.resolve())
 
 

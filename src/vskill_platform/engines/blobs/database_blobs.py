@@ -71,7 +71,7 @@ class DatabaseBlobs:
             yield entry.value
 
     async def delete(self, name: str) -> None:
-        # First the head, so that whoever is still writing parts gets an error.
+        # First the head: a writer of further parts then gets an error.
         while True:
             head, revision = await self._get_head(name)
             if head is None:

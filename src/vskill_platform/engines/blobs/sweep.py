@@ -37,7 +37,7 @@ def refer_to_blob(put: Put, name: str) -> list[Operation]:
 
 
 async def is_swept(engine: Engine, name: str) -> bool:
-    """Tell whether a commit that names this blob would be refused."""
+    """Return whether a commit that names this blob would be refused."""
     return await engine.kv.get(_CLAIM + name) is not None
 
 

@@ -172,7 +172,7 @@ def errors_translated(place: DatabaseLocation) -> Iterator[None]:
 
 
 def is_lost(error: EngineError) -> bool:
-    """Tell whether an error means that there was no connection, or that it was lost."""
+    """Return whether an error means that there was no connection, or that it was lost."""
     return isinstance(error, NotConnected) or isinstance(error.__cause__, LOST)
 
 

@@ -1,4 +1,4 @@
-"""The tables: created and upgraded by one node at a time, also beside nodes of another release."""
+"""Create and upgrade the tables, one node at a time, also while another release is running."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Set a registry aside under another name, so that a backup can take its place."""
+"""Rename the schema of a registry before a backup replaces it."""
 
 from datetime import UTC, datetime
 

@@ -63,7 +63,7 @@ class PostgresExport:
 
 @asynccontextmanager
 async def export_from(database: Database) -> AsyncIterator[PostgresExport]:
-    """Export on a connection of its own: the snapshot stays open for as long as it takes."""
+    """Export on its own connection: the snapshot stays open for as long as it takes."""
     with errors_translated(database.place):
         connection = await connect(database.place)
     try:

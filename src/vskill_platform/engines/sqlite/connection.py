@@ -96,7 +96,7 @@ def connect(
     log_bytes: int,
     read_only: bool = False,
 ) -> apsw.Connection:
-    """Open or create a file of ours; a log grown by a long read is cut to *log_bytes*."""
+    """Open or create one of our files; a log grown by a long read is cut to *log_bytes*."""
     if read_only:
         connection = _connect_read_only(path)
     else:

@@ -119,7 +119,7 @@ def check_log(path: Path) -> None:
 
 
 def _is_open_elsewhere(path: Path) -> bool:
-    """Tell whether another process holds one of SQLite's locks on the file.
+    """Return whether another process holds one of SQLite's locks on the file.
 
     It asks the kernel: using a descriptor of the file would drop our own locks.
     """

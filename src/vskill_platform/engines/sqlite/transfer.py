@@ -60,7 +60,7 @@ class SqliteExport:
 async def export_from(
     path: Path, watch: FileWatch, *, read_only: bool
 ) -> AsyncIterator[SqliteExport]:
-    """Export on a connection of its own: the snapshot stays open for as long as it takes."""
+    """Export on its own connection: the snapshot stays open for as long as it takes."""
     watch.raise_problem()
     connection = await work_in_thread(partial(open_connection, path, read_only=read_only))
     threads = ConnectionThreads([connection], name="sqlite-export")

@@ -131,7 +131,7 @@ async def _send(
         if response.status_code in _REDIRECTS:
             return MirrorResponse(response.status_code, b"", response.headers.get("location", ""))
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise SourceRefused("the answer is compressed, although the request did not allow it")
+            raise SourceRefused("the response is compressed, although the request did not allow it")
         is_error = response.status_code != httpx2.codes.OK
         most, body = min(limit, _MAX_ERROR_BYTES) if is_error else limit, bytearray()
         async for chunk in response.aiter_raw():

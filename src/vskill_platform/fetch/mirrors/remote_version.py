@@ -1,4 +1,4 @@
-"""What another registry says about a skill, whichever protocol it speaks."""
+"""The metadata of a skill in another registry, in the same form for every protocol."""
 
 import hashlib
 from datetime import UTC, datetime

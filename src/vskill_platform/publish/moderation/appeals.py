@@ -112,7 +112,7 @@ async def _yank_of(slug: str, version: str) -> AppealableVerdict | None:
 
 
 async def may_appeal(visitor: Visitor, verdict: AppealableVerdict) -> bool:
-    """Tell whether a visitor is the submitter or an owner of the namespace."""
+    """Return whether a visitor is the submitter or an owner of the namespace."""
     if visitor.user is None:
         return False
     name = visitor.user.name
@@ -161,7 +161,7 @@ async def open_appeal(visitor: Visitor, subject: str, *, text: str) -> Appeal:
 
 
 async def can_see_appeal(visitor: Visitor, appeal: Appeal) -> bool:
-    """Tell whether a visitor may read a case: staff, its author, owners of the namespace.
+    """Return whether a visitor may read a case: staff, its author, owners of the namespace.
 
     The case of a private skill only as long as the visitor sees the skill.
     """

@@ -201,7 +201,7 @@ async def _find_idle(
 
 
 def _may_concern(subject: BlockSubject, skill: SkillMark | PublishedSkill) -> bool:
-    """Tell by the skill alone whether its source needs to be checked."""
+    """Return whether its source needs to be checked, judging by the skill alone."""
     value = subject.value
     keys = [skill.source_key, *(home.source_key for home in skill.moved_from)]
     match subject.kind:

@@ -60,7 +60,7 @@ async def unyank_version(
         known = skill.yank_of(of.number)
         if known and known.is_by_staff and not is_by_staff:
             raise NotAllowed(
-                f"{known.by} of the staff yanked {of.version}: {known.reason}. Appeal it, if you "
+                f"{known.by} (staff) yanked {of.version}: {known.reason}. Appeal it, if you "
                 "think that it should be available"
             )
         left = tuple(mark for mark in skill.yanked if mark.number != of.number)

@@ -23,7 +23,7 @@ async def policy_digest(env: WorkerEnv) -> str:
 
 
 async def has_newest_rules() -> bool:
-    """Tell whether no live node has newer rules or another, newer policy than this one.
+    """Return whether no live node has newer rules or another, newer policy than this one.
 
     The newest release counts; within a release, the node that was started last: an operator rolls
     out a policy by restarting one node after the other.

@@ -74,7 +74,7 @@ def current_standard() -> str:
 
 
 async def is_rescanned() -> bool:
-    """Tell whether everything was checked with the current rules, and no request is open."""
+    """Return whether everything was checked with the current rules, and no request is open."""
     done = await get_rescan_done()
     if done is None or done.standard != current_standard():
         return False
@@ -174,7 +174,7 @@ async def plan_rescan(slug: str) -> list[Operation]:
 
 
 async def _is_due(skill: PublishedSkill) -> bool:
-    """Tell whether `list_due_skills` lists this skill."""
+    """Return whether `list_due_skills` lists this skill."""
     if not skill.digest:
         return False
     if await get_one_rescan_request(skill.slug):
@@ -265,7 +265,7 @@ def _is_known(
 
 
 def _answers(report: object, skill: PublishedSkill, asked: Stored[RescanRequest] | None) -> bool:
-    """Tell whether the last report about a skill makes a rescan unnecessary."""
+    """Return whether the last report about a skill makes a rescan unnecessary."""
     return (
         isinstance(report, Stored)
         and _is_current(report.record, skill, get_now().date())
@@ -274,7 +274,7 @@ def _answers(report: object, skill: PublishedSkill, asked: Stored[RescanRequest]
 
 
 def _was_seen(finding: Finding, approved: Report | None) -> bool:
-    """Tell whether a finding was in the report that the reviewer approved."""
+    """Return whether a finding was in the report that the reviewer approved."""
     return approved is not None and _identity(finding) in map(_identity, approved.findings)
 
 
@@ -285,7 +285,7 @@ def _identity(finding: Finding) -> tuple[object, ...]:
 
 
 def _is_current(report: Report, skill: PublishedSkill, today: date) -> bool:
-    """Tell whether its last check used the current rules, so there is nothing to do."""
+    """Return whether its last check used the current rules, so there is nothing to do."""
     is_same = (report.digest, report.scanner, report.ruleset, report.policy) == (
         skill.digest,
         SCANNER,

@@ -55,7 +55,7 @@ def decide_about(submission: Submission, scanned: ScanResult) -> Decision:
 
 
 def is_publishable(submission: Submission, scanned: ScanResult) -> bool:
-    """Tell whether it can be published: it has a manifest, and no rejection."""
+    """Return whether it can be published: it has a manifest, and no rejection."""
     if scanned.manifest is None:
         return False
     return decide_about(submission, scanned).outcome is not Outcome.REJECT

@@ -84,7 +84,7 @@ def git_version(version: SkillVersion, archive: bytes, *, parent: str | None) ->
 
 
 def _is_plain(paths: Iterable[str]) -> bool:
-    """Tell whether the files of a skill mean nothing more when it is installed as a plugin.
+    """Return whether the files of a skill mean nothing more when it is installed as a plugin.
 
     Agents give a meaning to some names at the root of a plugin: they run `hooks/hooks.json` and the
     servers of `.mcp.json` without being asked. A skill with any but the usual files is therefore

@@ -119,5 +119,5 @@ async def _check_in_time(snapshot: Snapshot, slots: CapacityLimiter | None) -> S
 
 
 def _is_third_party(rule: str) -> bool:
-    """Tell whether a finding is from a judge or another scanner, not from our rules."""
+    """Return whether a finding is from a judge or another scanner, not from our rules."""
     return rule not in rule_kinds() and not rule.startswith(("RUN-", "LIM-", "MAN-"))

@@ -136,7 +136,7 @@ def _has_similar_name(submitted: ComparedSkill, other: SimilarityRecord) -> bool
 
 
 def _is_older(other: SimilarityRecord, published: SimilarityRecord | None) -> bool:
-    """Tell whether the other one is older: the original must not count as the copy.
+    """Return whether the other one is older: the original must not count as the copy.
 
     By dates, although a clock may be wrong: a revision would always be in order, but a skill gets a
     new one with each rename and each rebuilt index entry, and would lose its age. The date of the

@@ -27,7 +27,7 @@ NO_NEWLINE = "\\ No newline at end of file"
 MAX_COMPARED_FILES = 300
 MAX_COMPARED_LINES = 50_000
 _MAX_CPU_SECONDS = 5
-#: Anybody may request a diff, so it has its own process, apart from those for uploads.
+#: Anyone may request a diff, so diffs have their own process, separate from uploads.
 _TURNS = BoundedTurns(at_once=1, waiting=8, busy="other versions are being compared")
 _BEYOND = "not compared: too many changes, so only the first files are compared"
 _ROOM_CHARACTERS = 8 * 1024 * 1024
@@ -259,7 +259,7 @@ def patch_of(change: FileChange) -> str:
 
 
 def _is_empty(change: FileChange) -> bool:
-    """Tell whether an empty file was added or removed."""
+    """Return whether an empty file was added or removed."""
     there = change.new or change.old
     return change.kind != "changed" and there is not None and there.size == 0
 

@@ -155,7 +155,7 @@ def location_in(skill: PublishedSkill, namespace: str) -> _NewLocation:
     """Return where a skill would be in another namespace; InvalidInput if it cannot be there."""
     name = skill.slug.rpartition("/")[2]
     if namespace == LOCAL_NAMESPACE:
-        raise InvalidInput(f"{namespace} belongs to everybody; choose another namespace")
+        raise InvalidInput(f"{namespace} belongs to no single publisher; choose another namespace")
     if namespace.startswith("@"):
         return _location(upload_source(name, "", namespace=namespace), name)
     parts = urlsplit(skill.repo_url)

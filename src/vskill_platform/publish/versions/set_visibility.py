@@ -118,5 +118,5 @@ async def sync_visibility(
 
 
 async def _belongs_to(submission: Submission, home: SkillSources) -> bool:
-    """Tell it from a submission whose ref has the skill under another name."""
+    """Exclude a submission whose ref has the skill under another name."""
     return submission.slug is None or await resolve_slug(submission.slug) in home.slugs

@@ -80,7 +80,7 @@ def find_reviewer(history: Sequence[StateEvent], version: SkillVersion | Version
 def _is_about(
     event: StateEvent, after: StateEvent | None, version: SkillVersion | VersionMark
 ) -> bool:
-    """Tell whether a decision is about this content.
+    """Return whether a decision is about this content.
 
     Older releases did not store its digest; there, the publication that follows has the version.
     """

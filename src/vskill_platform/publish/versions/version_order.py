@@ -31,7 +31,7 @@ _MAX_SHOWN = 40
 
 
 def is_older_version(skill: PublishedSkill | None, submission: Submission) -> bool:
-    """Tell whether it is lower than the latest version, which then stays the latest."""
+    """Return whether it is lower than the latest version, which then stays the latest."""
     if skill is None or not submission.source.is_pinned:
         return False
     return version_key(submission.requested_version) < version_key(skill.version)

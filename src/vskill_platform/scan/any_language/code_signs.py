@@ -242,7 +242,7 @@ _MAY_ANYWHERE = re2.compile("|".join(dict.fromkeys(_HINTS)).replace(r"\b", ""))
 
 
 def may_have_signs(text: str) -> bool:
-    """Tell quickly whether any part of a text may have a sign."""
+    """Return quickly whether any part of a text may have a sign."""
     return _MAY_ANYWHERE.search(text.encode(errors="replace")) is not None
 
 

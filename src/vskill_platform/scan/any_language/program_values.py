@@ -100,7 +100,7 @@ def _with_names(text: str, known: dict[str, str]) -> str:
 
 
 def is_list(line: str) -> bool:
-    """Tell whether a line is a list of strings, where a sign between quotes is a string."""
+    """Return whether a line is a list of strings, where a sign between quotes is a string."""
     return line.count(",") > _MANY and _LISTED.search(line) is not None
 
 

@@ -138,7 +138,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def may_trace(raw: bytes) -> bool:
-    """Tell quickly whether a program names anything that is worth following."""
+    """Return quickly whether a program names anything that is worth following."""
     return _MAY_MATTER.search(raw) is not None
 
 

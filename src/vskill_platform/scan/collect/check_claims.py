@@ -238,7 +238,7 @@ class _TextAbove:
 
 
 def _is_to_be_installed(name: str, said: str) -> bool:
-    """Tell that the words speak of a package itself, and not of something that extends it."""
+    """Return whether the words mean a package itself, and not something that extends it."""
     pattern = (
         rf"install(?:ing)?(?: the| official| latest)*\s+[`*]*{re.escape(name)}[`*]*"
         r"(?:\s+(?:library|package|client|module|sdk|cli|tool|framework|itself|with|first|from|using"
@@ -248,7 +248,7 @@ def _is_to_be_installed(name: str, said: str) -> bool:
 
 
 def _is_explained(name: str, whole: str) -> bool:
-    """Tell whether a skill does more with a package than install it: names or imports it."""
+    """Return whether a skill does more with a package than install it: names or imports it."""
     spelled = re.escape(name).replace(r"\-", "[-_.]")
     uses = re.findall(rf"(?im)^(?!.*\b(?:install|add|npx|uvx)\b).*\b{spelled}\b", whole)
     return bool(uses)

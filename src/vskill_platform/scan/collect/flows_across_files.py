@@ -104,7 +104,7 @@ def _instructions_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact
 
 
 def _is_taken(located: LocatedFact) -> bool:
-    """Tell that a text says to take what it names, and not only where something is kept."""
+    """Return whether a text says to take what it names, and not only where it is kept."""
     kind = secret_in(located.fact.text)
     is_foreign = kind is not None and any(word in kind.lower() for word in _FOREIGN)
     return is_foreign and _TAKE.search(located.fact.text) is not None

@@ -144,7 +144,7 @@ def _too_much(file: ScanFile) -> LocatedFact:
 
 
 def _is_data(file: ScanFile) -> bool:
-    """Tell a text that says nothing by itself from one that is read as a script anyway."""
+    """Distinguish a text that does nothing alone from one that is read as a script anyway."""
     is_script = suffix_of(file.path) in _SCRIPTS or file.text.startswith("#!")
     is_plain = file.kind is FileType.TEXT and file.language in {"", "shell"} and not is_script
     return is_plain and file.role is not PartRole.INSTRUCTION

@@ -124,7 +124,7 @@ def mark_run_files(files: list[ScanFile]) -> list[ScanFile]:
 
 
 def _is_clear(file: ScanFile) -> bool:
-    """Tell that nothing that runs a file could change its type."""
+    """Return whether nothing that runs a file could change its type."""
     is_known = file.role is PartRole.INSTRUCTION or (
         file.role is PartRole.SCRIPT and bool(file.language)
     )
@@ -238,7 +238,7 @@ def _looks_like(file: ScanFile) -> str:
 
 
 def _is_runnable(file: ScanFile) -> bool:
-    """Tell that a file may be intended to be run although no program is named for it."""
+    """Return whether a file may be intended to run although no program is named for it."""
     is_data = is_prose(file.path) and "." in file.path.rpartition("/")[2]
     return file.kind is FileType.TEXT and not is_data and suffix_of(file.path) not in _DATA
 

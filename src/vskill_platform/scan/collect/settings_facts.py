@@ -129,7 +129,7 @@ def _run(found: FoundSettings) -> Iterator[Fact]:
 
 
 def _is_noise(fact: Fact) -> bool:
-    """Tell that a text cannot be parsed as a command, so it may not be one."""
+    """Return whether a text cannot be parsed as a command, so it may not be one."""
     return fact.act is Act.OPAQUE and fact.detail == "unparsed"
 
 

@@ -143,12 +143,12 @@ def _without_reports(text: str) -> str:
 
 
 def _is_noise(fact: Fact) -> bool:
-    """Tell that a text cannot be parsed, so it may not be code."""
+    """Return whether a text cannot be parsed, so it may not be code."""
     return fact.act is Act.OPAQUE and fact.detail != "cut"
 
 
 def may_be_code(text: str) -> bool:
-    """Tell quickly whether a text may be a program or settings."""
+    """Return quickly whether a text may be a program or settings."""
     return "\n" in text or _CODE_MARK.search(_raw(text)) is not None
 
 

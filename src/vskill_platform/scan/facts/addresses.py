@@ -35,21 +35,21 @@ _VISIT = re.compile(
 
 
 def names_address(sentence: str) -> bool:
-    """Tell whether a sentence names a recipient that nobody vouches for."""
+    """Return whether a sentence names a recipient that nobody vouches for."""
     if "." not in sentence and "0x" not in sentence:
         return False
     return any(map(_is_doubtful, _ADDRESS.finditer(sentence)))
 
 
 def names_mailbox(sentence: str) -> bool:
-    """Tell whether a sentence names a mailbox at a domain that exists."""
+    """Return whether a sentence names a mailbox at a domain that exists."""
     return "@" in sentence and any(
         found["mail"] and _is_doubtful(found) for found in _ADDRESS.finditer(sentence)
     )
 
 
 def names_destination(sentence: str) -> bool:
-    """Tell whether something is to be moved to a recipient that nobody vouches for."""
+    """Return whether something is to be moved to a recipient that nobody vouches for."""
     return any(
         _is_doubtful(found) and _leads_to(sentence[: found.start()])
         for found in _ADDRESS.finditer(sentence)

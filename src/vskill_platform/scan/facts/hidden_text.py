@@ -183,7 +183,7 @@ def _lines_with(pattern: re.Pattern[str], text: str) -> list[int]:
 
 
 def _is_no_flag(text: str) -> bool:
-    """Tell tags that say something from those of a regional flag, which hide nothing."""
+    """Distinguish tags that spell a text from those of a regional flag, which hide nothing."""
     return bool(_TAGS.search(_REGIONAL_FLAG.sub("", text)))
 
 

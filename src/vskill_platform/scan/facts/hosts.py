@@ -88,7 +88,7 @@ _OFFICIAL = re.compile(
 
 
 def is_official_installer(url: str) -> bool:
-    """Tell whether a URL is the installer that a well-known project keeps in its own repo."""
+    """Return whether a URL is the installer that a well-known project keeps in its own repo."""
     found = _OFFICIAL.fullmatch(url)
     return found is not None and found["repo"].lower() in _official_repos()
 
@@ -99,7 +99,7 @@ def _official_repos() -> frozenset[str]:
 
 
 def _imitates_known_name(host: str) -> bool:
-    """Tell whether a domain is a well-known name with something added."""
+    """Return whether a domain is a well-known name with something added."""
     domain = registered_domain(host)
     label = domain.partition(".")[0]
     return any(

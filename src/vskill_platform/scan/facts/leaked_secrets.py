@@ -137,7 +137,7 @@ def _masked(secret: str) -> str:
 
 
 def _looks_random(secret: str, least: float = _MIN_ENTROPY) -> bool:
-    """Tell whether it is random: no word for an example, no run, enough entropy."""
+    """Return whether it is random: no word for an example, no run, enough entropy."""
     pattern, documented = _placeholders()
     if secret in documented or pattern.search(secret):
         return False

@@ -140,7 +140,7 @@ def _in_characters(spans: list[tuple[int, int, int]], raw: bytes) -> list[tuple[
 
 
 def _is_within_line(pattern: str) -> bool:
-    """Tell whether no part of a pattern can match a line end."""
+    """Return whether no part of a pattern can match a line end."""
     rest = _NEGATED_CLASS.sub(
         lambda found: "" if r"\n" in found[1] or r"\s" in found[1] else r"\s", pattern
     )

@@ -70,7 +70,7 @@ def secrets_in(text: str) -> list[int]:
 
 
 def may_name_secrets(text: str) -> bool:
-    """Tell quickly whether the exact search could find anything."""
+    """Return quickly whether the exact search could find anything."""
     possible = _PRECHECK.possible_in(text)
     return any(_SECRETS[place][0] is not SecretKind.MEMORY for place in possible)
 

@@ -20,6 +20,6 @@ _TOKEN_PRINTERS = {
 
 
 def prints_token(name: str, args: list[str]) -> bool:
-    """Tell whether a command prints a token or a password that the program keeps."""
+    """Return whether a command prints a token or a password that the program keeps."""
     pattern = _TOKEN_PRINTERS.get(name)
     return pattern is not None and re.match(pattern, " ".join(args)[:400]) is not None

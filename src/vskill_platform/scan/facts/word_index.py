@@ -1,4 +1,4 @@
-"""Tell in one pass over a text which of many patterns have all the words they need in it.
+"""Find in one pass over a text which of many patterns have all the words they need in it.
 
 An Aho-Corasick automaton finds the words. Other than the filter of the regex engine it remembers
 nothing about a text, so a text that it has not seen takes as long as any other.

@@ -126,7 +126,7 @@ def _unread_paths(facts: list[LocatedFact]) -> frozenset[str]:
 
 
 def _is_unseen(file: ScanFile, shown: EvidenceFile | None) -> bool:
-    """Tell whether an agent would obey or run part of a file that the judge is not shown."""
+    """Return whether an agent would obey or run part of a file that the judge is not shown."""
     if shown is None:
         return file.is_run
     return shown.is_cut and _is_obeyed(file)
@@ -222,6 +222,6 @@ def _is_text(file: ScanFile) -> bool:
 
 
 def _is_obeyed(file: ScanFile) -> bool:
-    """Tell whether an agent would obey it, run it or be told to read it."""
+    """Return whether an agent would obey it, run it or be told to read it."""
     is_read = file.role is PartRole.REFERENCE and is_prose(file.path)
     return is_read or file.role in {PartRole.INSTRUCTION, PartRole.SCRIPT}

@@ -1,4 +1,4 @@
-"""Tell in one pass that a text contains none of many words, so that it need not be parsed."""
+"""Find in one pass that a text contains none of many words and need not be parsed."""
 
 import re
 from collections.abc import Iterable

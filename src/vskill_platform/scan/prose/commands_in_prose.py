@@ -153,6 +153,6 @@ def is_disguised(text: str) -> bool:
 
 
 def may_be_command(text: str) -> bool:
-    """Tell quickly whether a text may contain a relevant command."""
+    """Return quickly whether a text may contain a relevant command."""
     raw = text.encode(errors="replace")  # without an offset to find, bytes are searched faster
     return bool(_MATTERS.search(raw) and _ANY_BARE.search(raw))

@@ -181,7 +181,7 @@ class _Words:
         return address | mailbox | destination
 
     def express(self, frame: CompiledFrame) -> bool:
-        """Tell whether all words that a frame needs are close together."""
+        """Return whether all words that a frame needs are close together."""
         lexicon = self._lexicon
         recipients = lexicon.address | lexicon.mailbox | lexicon.destination
         if not all(need & (self._bits | recipients) for need in frame.needs):
@@ -239,7 +239,7 @@ class _Words:
         return self._tokens[place - 1] in self._lexicon.grammar["targets"]
 
     def _is_order(self, place: int, *, is_base: bool) -> bool:
-        """Tell whether a verb is an order, and not a statement or a possibility."""
+        """Return whether a verb is an order, and not a statement or a possibility."""
         grammar = self._lexicon.grammar
         before = self._tokens[max(place - 3, 0) : place]
         if not grammar["possible"].isdisjoint(before):

@@ -126,7 +126,7 @@ class _Sentence:
         return self._found[name]
 
     def _counts(self, name: str, start: int, end: int) -> bool:
-        """Tell whether a word is no verb whose opposite is told."""
+        """Return whether a word is no verb whose opposite is told."""
         if name == "no_consent" and _WITHOUT.search(self._text[start:end]):
             clause = _CLAUSE.split(self._text[:start])[-1]
             if _NEVER.search(clause):

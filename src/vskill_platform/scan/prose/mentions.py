@@ -1,4 +1,4 @@
-"""Tell mentioned words from instructions: quoted as an example, or attributed to an attacker.
+"""Distinguish mentioned words (an example, a quotation of an attacker) from instructions.
 
 Only words that do nothing by themselves count: an instruction to send a secret is one even in
 quotes.
@@ -64,7 +64,7 @@ _RUNS = re.compile(
 
 
 def is_mention(act: Act, text: str, start: int, end: int) -> bool:
-    """Tell whether the words from *start* to *end* are only mentioned.
+    """Return whether the words from *start* to *end* are only mentioned.
 
     That lowers their weight and removes nothing.
     """
@@ -85,7 +85,7 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
 
 
 def is_command_mention(text: str, start: int) -> bool:
-    """Tell whether a command at *start* is named as something to find, report or avoid.
+    """Return whether a command at *start* is named as something to find, report or avoid.
 
     Only the words of its own sentence count, and none of them may tell the reader to run it.
     """
@@ -107,7 +107,7 @@ def _introduction(earlier: list[str]) -> str:
 
 
 def _is_quoted(before: str, after: str) -> bool:
-    """Tell whether quotation marks open before the words and close after them."""
+    """Return whether quotation marks open before the words and close after them."""
     if len(_OPENING.findall(before)) > len(_CLOSING.findall(before)) and _CLOSING.search(after):
         return True
     for opening, closing in _QUOTES.items():

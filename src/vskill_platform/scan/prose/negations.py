@@ -1,4 +1,4 @@
-"""Tell orders from their opposite: a negation before, inside or behind the words, by language.
+"""Recognise negated instructions: a negation before, inside or after the words, by language.
 
 English, Slavic and Romance languages negate in front of the verb, Chinese too; German, Dutch and
 French behind it; Japanese, Korean and Turkish by its ending. A negation counts only next to its
@@ -53,7 +53,7 @@ _REFUSAL_REACH = 100
 
 
 def is_negated(text: str, start: int, end: int) -> bool:
-    """Tell whether the words from *start* to *end*, which begin with a verb, are forbidden."""
+    """Return whether the words from *start* to *end*, which begin with a verb, are forbidden."""
     if _BEFORE.search(text[max(start - _REACH, 0) : start]):
         return True
     words = text[start : end + _BEYOND].partition("\n")[0]
@@ -66,10 +66,10 @@ def is_negated(text: str, start: int, end: int) -> bool:
 
 
 def is_forbidden(text: str, start: int, end: int) -> bool:
-    """Tell whether a statement about users says what they must not do."""
+    """Return whether a statement about users says what they must not do."""
     return _FORBIDDEN.match(text, start, end) is not None
 
 
 def is_refused(text: str, start: int) -> bool:
-    """Tell whether the words at *start* are what somebody asks for, and is not to get."""
+    """Return whether the words at *start* are what somebody asks for, and is not to get."""
     return _REFUSED.search(text[max(start - _REFUSAL_REACH, 0) : start]) is not None

@@ -288,7 +288,7 @@ def _host_behind(view: View, end: int) -> str | None:
 
 
 def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
-    """Tell whether the context reverses the meaning of the words."""
+    """Return whether the context reverses the meaning of the words."""
     if act in _HIDING and FOR_USERS.match(text, end):
         return True
     if act is Act.TELL_CONCEAL:

@@ -125,7 +125,7 @@ def _acts(combinations: list[Combination], sentence: str) -> Iterator[Act]:
 
 
 def _is_excused(one: Combination, sentence: str) -> bool:
-    """Tell whether words make the sentence harmless: in a clause with what it tells to do.
+    """Return whether words make the sentence harmless: in a clause with what it tells to do.
 
     "See the guide" before a colon says nothing about the order behind it.
     """
@@ -151,7 +151,7 @@ def _order_in_parentheses(aside: str, told: list[Any]) -> str:
 
 
 def _governs(found: Any, clause: str, told: list[Any], *, is_alone: bool) -> bool:
-    """Tell whether a harmless word is about what the clause tells to do."""
+    """Return whether a harmless word is about what the clause tells to do."""
     if not _NEGATION.fullmatch(found[0]):
         return is_alone or any(kind.search(clause) for kind in told)
     near = clause[found.end() : found.end() + _GOVERNED]

@@ -90,7 +90,7 @@ def _wide_encoding(raw: bytes) -> str | None:
 
 
 def _is_wide_throughout(raw: bytes, wide: str) -> bool:
-    """Tell whether the zeros continue to the end, so that nothing else is appended."""
+    """Return whether the zeros continue to the end, so that nothing else is appended."""
     return _REPLACED not in wide and raw.count(0) > _MOSTLY * len(raw) / 2
 
 

@@ -101,18 +101,18 @@ def file_type(head: bytes, name: str) -> FileType:
 
 
 def pretends(head: bytes) -> bool:
-    """Tell whether a file begins like one type but continues differently."""
+    """Return whether a file begins like one type but continues differently."""
     starts = _MAGIC_BY_START.get(head[:1], ())
     return any(head.startswith(magic) and not has_structure(magic, head) for magic, _ in starts)
 
 
 def has_archive_behind(tail: bytes) -> bool:
-    """Tell whether a zip archive ends here: it may be appended to an image or a script."""
+    """Return whether a zip archive ends here: it may be appended to an image or a script."""
     return _ZIP_END in tail[-_ZIP_END_REACH:]
 
 
 def is_wide_text(head: bytes) -> bool:
-    """Tell whether zeros alternate with other bytes, as in UTF-16 and UTF-32."""
+    """Return whether zeros alternate with other bytes, as in UTF-16 and UTF-32."""
     quarter = len(head) / 4
     zeros = [head[start::4].count(0) > _MOSTLY_ZERO * quarter for start in range(4)]
     return zeros in _WIDE_PATTERNS

@@ -27,7 +27,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def is_skill_name(text: str) -> bool:
-    """Tell whether a skill may have this name: lowercase letters, digits and single hyphens."""
+    """Return whether a skill may have this name: lowercase letters, digits and single hyphens."""
     return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
 
 

@@ -17,7 +17,7 @@ _MAX_CHUNKS = 10_000
 
 
 def has_structure(magic: bytes, raw: bytes) -> bool:
-    """Tell whether *raw*, or the beginning of a file, has the structure its magic bytes promise."""
+    """Return whether *raw*, or the start of a file, has the structure its magic bytes promise."""
     check = _CHECKS.get(magic)
     return check is None or check(raw)
 

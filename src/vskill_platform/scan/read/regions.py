@@ -208,7 +208,7 @@ class _Splitter:
         return len(self._lines), len(self._lines)
 
     def _is_plain(self, opening: int, closing: int) -> bool:
-        """Tell whether all readers agree that a fence begins and ends with these lines.
+        """Return whether all readers agree that a fence begins and ends with these lines.
 
         This holds for most fences, and is much faster than parsing the text by the specification.
         """

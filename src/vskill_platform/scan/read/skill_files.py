@@ -226,7 +226,7 @@ def role_of(path: str, language: str, manifest: str) -> PartRole:
 
 
 def is_program(path: str) -> bool:
-    """Tell by its name whether a file is a program in a language without a reader."""
+    """Return whether a file, by its name, is a program in a language without a parser."""
     return suffix_of(path) in _PROGRAMS or name_of(path) in _PROGRAM_NAMES
 
 
@@ -311,7 +311,7 @@ def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
 
 
 def _is_called_text(path: str, raw: bytes) -> bool:
-    """Tell whether a shell or an agent would read it, whatever its first bytes pretend."""
+    """Return whether a shell or an agent would read it, whatever its first bytes pretend."""
     if name_of(path) in _INSTRUCTION_NAMES or language_of(path, raw[:200].decode("latin-1")):
         return True
     return suffix_of(path) in _TEXT_SUFFIXES

@@ -151,7 +151,7 @@ class _Neighbours:
         self._counts = [0, *accumulate(len(self._by_line[line]) for line in self._lines)]
 
     def are_enough(self, located: LocatedFact, within: int) -> bool:
-        """Tell whether as many facts are near as the rule needs."""
+        """Return whether as many facts are near as the rule needs."""
         line = located.position
         first = bisect_left(self._lines, line - within)
         behind = bisect_right(self._lines, line + within)
@@ -193,7 +193,7 @@ def _weigh(
 
 
 def _is_read(rule: Rule, role: PartRole, steps: dict[PartRole, int]) -> bool:
-    """Tell whether an agent that uses the skill reads the match."""
+    """Return whether an agent that uses the skill reads the match."""
     is_shown = steps is _SHOWING_LOWERS
     is_serious = rule.severity not in {Severity.LOW, Severity.INFO}
     names_scripts_only = all(need.roles == [PartRole.SCRIPT] for need in rule.needs)

@@ -206,7 +206,7 @@ def _found(source: _Source, raw: bytes) -> Iterator[Fact]:
 
 
 def _is_example(kind: HostClass) -> bool:
-    """Tell a name that stands for the user's own registry."""
+    """Recognise a name that stands for the user's own registry."""
     return kind is HostClass.PLACEHOLDER
 
 

@@ -36,7 +36,7 @@ TOO_BUSY = "The server is busy, so this is shown without syntax highlighting."
 FAILED = "The syntax could not be highlighted, so this is shown as plain text."
 #: How long a page waits for a free process before it is shown without colors.
 MAX_WAIT_SECONDS = 3.0
-#: Apart from the slots for uploads and other work of visitors.
+#: Separate from the slots for uploads and other work of visitors.
 SLOTS = anyio.CapacityLimiter(max((os.cpu_count() or 2) // 2, 1))
 #: Spans that are remembered; each takes a few dozen bytes.
 _ROOM_SPANS = 400_000

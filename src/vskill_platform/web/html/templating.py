@@ -264,7 +264,7 @@ def _visitor(context: Mapping[str, Any], /) -> Visitor:
 
 
 def _may(context: Mapping[str, Any], right: str, /) -> bool:
-    """Tell whether to show something that needs this right; the guard still checks the action."""
+    """Return whether to show something that needs this right; the guard still checks the action."""
     return visitor_of(context["request"]).may(Right(right), get_settings())
 
 

@@ -30,8 +30,8 @@ _NEEDS = {
 }
 
 
-#: Whoever may do one of these gets decisions of the policy. All other requests, such as signing in
-#: and changing the policy itself, work although a saved policy cannot be applied.
+#: Rights whose use depends on the policy. All other requests, such as signing in and changing the
+#: policy itself, work even if a saved policy cannot be applied.
 _DECIDED_BY_POLICY = frozenset({Right.SUBMIT, Right.MANAGE, Right.REVIEW})
 _RESCAN = "rescan"
 
@@ -88,5 +88,5 @@ def check_every_handler(app: Litestar) -> None:
 
 
 def is_options_handler(handler: BaseRouteHandler) -> bool:
-    """Tell whether it is one of the OPTIONS handlers that Litestar adds."""
+    """Return whether it is one of the OPTIONS handlers that Litestar adds."""
     return isinstance(handler, HTTPRouteHandler) and handler.http_methods == {HttpMethod.OPTIONS}

@@ -38,12 +38,12 @@ def is_health(path: str) -> bool:
 
 
 def skips_identity(path: str) -> bool:
-    """Tell whether a path skips identification and rate limits: probes and static files."""
+    """Return whether a path skips identification and rate limits: probes and static files."""
     return is_health(path) or path in _STATIC_FILES
 
 
 def is_read(scope: Scope) -> bool:
-    """Tell whether a request counts as reading; MCP and git read with POST, too.
+    """Return whether a request counts as reading; MCP and git read with POST, too.
 
     So do verdicts for ClawHub, and its upload of one file, of which a skill needs many; only the
     publication counts as writing. A sign-on provider signs out many people from one address.
@@ -58,7 +58,7 @@ def is_read(scope: Scope) -> bool:
 
 
 def cannot_exist(path: str) -> bool:
-    """Tell whether a path cannot exist: unprintable characters, unknown static files."""
+    """Return whether a path cannot exist: unprintable characters, unknown static files."""
     return not path.isprintable() or (path.startswith(_STATIC) and path not in _STATIC_FILES)
 
 
@@ -77,7 +77,7 @@ def is_clawhub_route(connection: WebConnection) -> bool:
 
 
 def wants_html(connection: WebConnection) -> bool:
-    """Tell whether to answer with a page."""
+    """Return whether to answer with a page."""
     return "text/html" in connection.headers.get("accept", "") and not is_api(connection)
 
 

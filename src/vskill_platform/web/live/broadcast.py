@@ -40,7 +40,7 @@ def submission_topic(submission_id: str) -> str:
 
 
 class Listener:
-    """One open page. It learns that something changed, not what, and reloads."""
+    """One open page. It is notified that something changed, not what, and reloads."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()

@@ -214,7 +214,7 @@ def _rights_of(visitor: Visitor) -> FollowRights:
 
 
 async def _may_replace(visitor: Visitor, namespace: str) -> bool:
-    """Tell whether a visitor who may submit there may change what another user follows.
+    """Return whether a visitor who may submit there may change what another user follows.
 
     In a namespace without owners everybody may submit, so only reviewers may.
     """
@@ -223,7 +223,7 @@ async def _may_replace(visitor: Visitor, namespace: str) -> bool:
 
 
 def _is_own(visitor: Visitor, followed: FollowedRepo) -> bool:
-    """Tell whether this user follows it; a user of the machine may have the same name."""
+    """Return whether this user follows it; a user of the machine may have the same name."""
     return followed.by == visitor.name and not followed.is_by_operator
 
 

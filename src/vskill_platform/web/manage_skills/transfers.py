@@ -110,7 +110,7 @@ async def transfer(visitor: Visitor, skill: PublishedSkill, namespace: str, reas
 
 
 async def may_transfer(visitor: Visitor, skill: PublishedSkill) -> bool:
-    """Tell whether a visitor may give a skill away: reviewers may not, or they could take it."""
+    """Return whether a visitor may give a skill away: reviewers may not, or they could take it."""
     if visitor.may(Right.ADMINISTER, get_settings()):
         return True
     return not await acts_as_staff(visitor, skill)
@@ -221,7 +221,7 @@ async def _may_accept(visitor: Visitor, offer: Transfer) -> bool:
 
 
 async def _could_offer(user_name: str, skill: PublishedSkill) -> bool:
-    """Tell whether the user still owns the skill's namespace, or is an admin."""
+    """Return whether the user still owns the skill's namespace, or is an admin."""
     try:
         user = await find_user(user_name)
     except NotFound:

@@ -82,7 +82,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_plain(self) -> bool:
-        """Tell whether there is neither a search text nor a filter."""
+        """Return whether there is neither a search text nor a filter."""
         return not self.text and not self.filters
 
     def query(self, visible: Visible) -> SkillQuery:

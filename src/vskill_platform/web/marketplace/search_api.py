@@ -156,7 +156,7 @@ def read_capabilities(text: str) -> tuple[str, ...]:
 
 
 def match_of(found: SkillResults) -> str:
-    """Tell how the results match the text: as it is, corrected, or by any of its words."""
+    """Return how the results match the text: as it is, corrected, or by any of its words."""
     if not found.searched_for:
         return "exact"
     return "any" if found.is_any_word else "corrected"

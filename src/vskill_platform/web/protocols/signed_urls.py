@@ -34,7 +34,7 @@ async def find_signer() -> Signer:
 
 
 async def is_signed(subject: str, signature: str) -> bool:
-    """Tell whether a signature is for *subject* and still valid."""
+    """Return whether a signature is for *subject* and still valid."""
     number, _, given = signature.partition("-")
     if not (number.isascii() and number.isdigit() and len(number) <= _MAX_DIGITS):
         return False

@@ -129,7 +129,7 @@ def count_credentials(request: WebRequest) -> None:
 
 
 async def is_operator(request: WebRequest) -> bool:
-    """Tell whether an operator asks; an invalid token is ignored here."""
+    """Return whether an operator asks; an invalid token is ignored here."""
     try:
         visitor = (await identify(request)).visitor
     except NotSignedIn:

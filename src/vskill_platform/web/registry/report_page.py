@@ -1,4 +1,4 @@
-"""The form with which anybody reports a skill, and the reports of the user with their answers."""
+"""The form to report a skill, open to everyone, and the user's own reports with their answers."""
 
 from litestar.response import Redirect, Template
 

@@ -1,4 +1,4 @@
-"""The trust page: what is checked, what was stopped, and the rules."""
+"""The trust page: checks, blocked and rejected skills, and the rules."""
 
 from datetime import datetime, timedelta
 

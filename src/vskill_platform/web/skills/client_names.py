@@ -97,7 +97,7 @@ def path_of_uri(uri: str) -> str | None:
 
 
 def is_discoverable(name: str) -> bool:
-    """Tell whether clients of the discovery protocol accept a name."""
+    """Return whether clients of the discovery protocol accept a name."""
     return len(name) <= _MAX_DISCOVERABLE and _DISCOVERABLE.fullmatch(name) is not None
 
 

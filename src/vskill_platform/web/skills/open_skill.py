@@ -65,7 +65,7 @@ class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_offered(self) -> bool:
-        """Tell whether to show the download: yanked versions only if named exactly."""
+        """Return whether to show the download: yanked versions only if named exactly."""
         return self.is_named or self.yank is None
 
 

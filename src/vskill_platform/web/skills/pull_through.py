@@ -71,7 +71,7 @@ async def find_or_mirror(
 
 
 async def _lacks(skill: PublishedSkill, slug: str, version: str) -> bool:
-    """Tell whether a version of a mirrored skill may be in the other registry only."""
+    """Return whether a version of a mirrored skill may be in the other registry only."""
     named = parse_mirrored(slug)
     if skill.slug != slug or skill.down or named is None or get_mirror(named.mirror) is None:
         return False
@@ -80,7 +80,7 @@ async def _lacks(skill: PublishedSkill, slug: str, version: str) -> bool:
 
 
 async def _is_to_be_mirrored(slug: str) -> bool:
-    """Tell whether a slug is one of a mirror, and not that of a private skill."""
+    """Return whether a slug is one of a mirror, and not that of a private skill."""
     named = parse_mirrored(slug)
     if named is None or get_mirror(named.mirror) is None:
         return False

@@ -96,18 +96,18 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_far_behind(self) -> bool:
-        """Tell whether its position is beyond the counted ones."""
+        """Return whether its position is beyond the counted ones."""
         return (self.position or 0) > MAX_POSITION
 
     @property
     def moves_soon(self) -> bool:
-        """Tell whether it changes within seconds: no review, pause or scanner is pending."""
+        """Return whether it changes within seconds: no review, pause or scanner is pending."""
         is_on_its_way = self.submission.state in STUCK_STATES
         return is_on_its_way and not self.submission.waiting and self.paused_until is None
 
     @property
     def is_report_of_before(self) -> bool:
-        """Tell whether the report is of the previous check."""
+        """Return whether the report is of the previous check."""
         return self.report is not None and self.submission.state in _NOT_CHECKED_YET
 
     @property
@@ -157,7 +157,7 @@ def _next_step(submission: Submission) -> str:
 
 
 async def _has_siblings(visitor: Visitor, submission: Submission) -> bool:
-    """Tell whether other submissions of its set are visible to this visitor."""
+    """Return whether other submissions of its set are visible to this visitor."""
     together = await get_submission_set(submission.set_id) if submission.set_id else None
     ids = [one for one in together.submission_ids if one != submission.id] if together else []
     for start in range(0, len(ids), _SIBLINGS_AT_ONCE):
@@ -182,7 +182,7 @@ def _shown_history(visitor: Visitor, history: list[StateEvent]) -> list[StateEve
 
 
 def _is_by_a_person(event: StateEvent, before: StateEvent | None) -> bool:
-    """Tell whether the actor of an event is a user."""
+    """Return whether the actor of an event is a user."""
     if event.trigger == "retry":  # workers retry submissions in progress
         return event.from_state in TERMINAL_STATES
     if event.trigger == "publish":  # after a review, or after a check
@@ -215,7 +215,7 @@ async def withdraw_submission(visitor: Visitor, submission_id: str, *, reason: s
 
 
 async def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
-    """Tell whether a visitor may withdraw a submission: operator, owner or submitter.
+    """Return whether a visitor may withdraw a submission: operator, owner or submitter.
 
     If the namespace has owners, the submitter alone may not. An anonymous submitter cannot be
     verified.

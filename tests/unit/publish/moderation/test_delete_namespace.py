@@ -48,7 +48,7 @@ TIDY, OTHER = "ada/notes/tidy", "ada/lists/sort"
 
 @pytest.fixture
 async def ada(bound: WorkerEnv, tmp_path: Path) -> Visitor:
-    """Ada owns the namespace ada, which has two skills, a member, and a token of its own."""
+    """Ada owns the namespace ada, which has two skills, a member, and its own token."""
     ada = await a_user(Role.PUBLISHER)
     await a_user(Role.READER)
     await add_owner("ada", "ada", actor="test")

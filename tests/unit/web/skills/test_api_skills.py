@@ -493,7 +493,7 @@ async def test_owners_cannot_undo_what_staff_have_yanked(
 
     found = [answer.status_code for answer in (own, refused, restored, by_staff)]
     assert found == [200, 403, 403, 200]
-    assert "rae of the staff yanked 1.0.0: it leaks. Appeal it" in refused.json()["detail"]
+    assert "rae (staff) yanked 1.0.0: it leaks. Appeal it" in refused.json()["detail"]
     assert "Unyank" not in page.text
     assert "Appeal" in page.text
 

@@ -198,7 +198,7 @@ def _words_of(command: Value) -> list[str]:
 
 
 def _runs_its_input(command: Value) -> bool:
-    """Tell an interpreter without a program of its own."""
+    """Recognise an interpreter that is given no program."""
     words = _words_of(command)
     program = words[0].rpartition("/")[2]
     return program in _INTERPRETERS and all(word in {"-", "-s", "-i", "-u"} for word in words[1:])

@@ -74,7 +74,7 @@ def find_by_key(flow: Flow, base: Value, key: Value, node: ast.Subscript) -> Val
 
 
 def is_put_together(node: ast.AST, value: Value) -> bool:
-    """Tell whether a name is computed although it could have been written."""
+    """Return whether a name is computed although it could have been written."""
     if any(taint.source is TaintSource.DECODED for taint in value.taints):
         return True
     if isinstance(node, ast.Constant):

@@ -180,7 +180,7 @@ def _first_word(name: str) -> str:
 
 
 def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -> bool:
-    """Tell whether keys are sent to a host that they don't belong to."""
+    """Return whether keys are sent to a host that they don't belong to."""
     if kind is HostClass.LOCAL:
         return False
     owners = {_first_word(name) for name in names}

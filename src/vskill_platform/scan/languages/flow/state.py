@@ -227,7 +227,7 @@ class Flow:
         return handler(self, node) if handler is not None else self.look_into(node)
 
     def look_into(self, node: ast.AST) -> Value:
-        """Evaluate all parts of a node without a meaning of its own here."""
+        """Evaluate all parts of a node that has no meaning itself."""
         taints = NO_TAINTS
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.stmt):

@@ -74,7 +74,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
         )  # fmt: skip
 
     def is_known(self) -> bool:
-        """Tell whether the whole text is known."""
+        """Return whether the whole text is known."""
         return self.text is not None and HOLE not in self.text and OR not in self.text
 
 

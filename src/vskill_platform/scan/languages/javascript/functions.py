@@ -21,7 +21,7 @@ _MAX_AHEAD = 40
 
 
 def is_arrow(tokens: Tokens) -> bool:
-    """Tell whether `(a, b) =>` or `a =>` starts here."""
+    """Return whether `(a, b) =>` or `a =>` starts here."""
     if tokens.kind() == "name":
         return tokens.peek(1) == "=>"
     if tokens.peek() != "(":

@@ -146,7 +146,7 @@ class Tokens:
         return self.rows[-1] if self.rows else 1
 
     def is_new_line(self) -> bool:
-        """Tell whether the token here is on another line than the one before it."""
+        """Return whether the token here is on another line than the one before it."""
         here = self.position
         if not 0 < here < self.limit:
             return True

@@ -222,7 +222,7 @@ def _read_places(state: _State, statement: str) -> None:
 
 
 def _is_source(statement: str) -> bool:
-    """Tell whether the path is the source: copying from a sensitive path does not write to it."""
+    """Return whether the path is the source: copying from a sensitive path does not write to it."""
     words = statement.split()
     is_copy = bool(words) and words[0].lower() in {
         "copy-item",

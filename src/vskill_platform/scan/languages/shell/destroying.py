@@ -45,6 +45,6 @@ DESTROYERS = frozenset(_DESTROYS)
 
 
 def destroys(name: str, args: list[str]) -> bool:
-    """Tell whether a command destroys data or resources of others without asking."""
+    """Return whether a command destroys data or resources of others without asking."""
     pattern = _DESTROYS.get(name)
     return pattern is not None and pattern.match(" ".join(args)[:_MAX_ARGUMENTS]) is not None

@@ -27,7 +27,7 @@ def unescape(text: str) -> str:
 
 
 def spells_letters(text: str) -> bool:
-    """Tell whether a text writes letters as numbers, which only serves to hide them."""
+    """Return whether a text writes letters as numbers, which only serves to hide them."""
     hidden = sum(
         1 for found in _ESCAPE.finditer(text) if not found[5] and _character(found).isalnum()
     )

@@ -33,7 +33,7 @@ _REDIRECTION = re.compile(r"[<>][<>&|]*[^\S\n]*([^\s|&;()<>'\"]*)(['\"<(]?)")
 
 
 def is_bare(code: str) -> bool:
-    """Tell whether a text is only bare words, such as file names, and no known program."""
+    """Return whether a text is only bare words, such as file names, and no known program."""
     if len(code) > _MAX_CHARACTERS or not code.isascii():
         return False
     for line in code.split("\n"):
@@ -44,7 +44,7 @@ def is_bare(code: str) -> bool:
 
 
 def is_idle(code: str) -> bool:
-    """Tell whether code with quotes, brackets and the like starts no known program either."""
+    """Return whether code with quotes, brackets and the like starts no known program either."""
     if len(code) > _MAX_CHARACTERS:
         return False
     if any(sign in code for sign in _MAKERS) or _FUNCTION.search(code):
@@ -57,13 +57,13 @@ def is_idle(code: str) -> bool:
 
 
 def _names_program(code: str) -> bool:
-    """Tell whether a known program is named anywhere: quotes can be inside a name."""
+    """Return whether a known program is named anywhere: quotes can be inside a name."""
     bare = code.replace('"', "").replace("'", "")
     return _patterns()[0].search(bare.encode(errors="replace")) is not None
 
 
 def _may_start_program(code: str) -> bool:
-    """Tell whether a command may start with a known program, or with a quote."""
+    """Return whether a command may start with a known program, or with a quote."""
     return _patterns()[1].search(code.encode(errors="replace")) is not None
 
 
@@ -83,7 +83,7 @@ def _patterns() -> tuple["re2._Regexp", "re2._Regexp"]:
 
 
 def _matters(target: str) -> bool:
-    """Tell whether reading from or writing to a path may be relevant."""
+    """Return whether reading from or writing to a path may be relevant."""
     if not target or target == "/dev/null":
         return False
     return (

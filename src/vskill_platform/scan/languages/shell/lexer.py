@@ -116,7 +116,7 @@ class Lexer:
         return Token("run", "", start, self.position, run=found[0].split()[:at_most])
 
     def _is_word_here(self, at: int) -> bool:
-        """Tell ``<(…)`` and ``<PLACEHOLDER>`` from a redirection."""
+        """Distinguish ``<(…)`` and ``<PLACEHOLDER>`` from a redirection."""
         code = self.code
         return code[at] in "<>" and (
             code.startswith("(", at + 1) or _PLACEHOLDER.match(code, at) is not None

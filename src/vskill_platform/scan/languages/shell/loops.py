@@ -22,7 +22,7 @@ _MAX_DEPTH = 20
 
 
 def is_endless(group: Group) -> bool:
-    """Tell a loop whose condition is always true and whose commands neither wait nor end it."""
+    """Recognise a loop that never ends: its condition stays true, and no command waits or exits."""
     conditions = LOOPS.get(group.kind)
     if not conditions or not group.items or len(group.items[0].stages) != 1:
         return False

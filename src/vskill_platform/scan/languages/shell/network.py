@@ -220,7 +220,7 @@ def _send(state: State, hosts: list[Host], request: CommandRequest) -> None:
 
 
 def _is_own_key(state: State, hosts: list[Host], extra: str) -> bool:
-    """Tell a header with one key of a service from one that carries a secret away."""
+    """Distinguish a header with a service's own key from one that sends a secret elsewhere."""
     flow = state.flow(extra)
     if not flow.secrets or len(flow.names) > 1 or any(is_anonymous(host) for host in hosts):
         return False

@@ -88,7 +88,7 @@ class Parser:
         return 1
 
     def _is_in_test(self, tokens: list[Token], index: int) -> bool:
-        """Tell whether a comparison in ``[[ … ]]`` follows, and not a command."""
+        """Return whether a comparison in ``[[ … ]]`` follows, and not a command."""
         command = self._stack[-1].command
         if not isinstance(command, Simple) or command.words[:1] != ["[["]:
             return False

@@ -53,7 +53,7 @@ _READERS = {"python": read_python, "node": read_javascript, "powershell": read_p
 
 
 def runs_its_input(program: str) -> bool:
-    """Tell whether a program runs its standard input."""
+    """Return whether a program runs its standard input."""
     return _RUNS_INPUT.search(program) is not None
 
 

@@ -41,7 +41,7 @@ def host_of(state: State, address: str) -> Host:
 
 
 def is_address(text: str) -> bool:
-    """Tell whether an argument can be the URL of something to fetch."""
+    """Return whether an argument can be the URL of something to fetch."""
     return (
         "://" in text
         or text.startswith(("$", "<"))
@@ -76,7 +76,7 @@ def _send_private(state: State, hosts: list[Host], channel: str, private: frozen
 
 
 def _comes_from(host: Host, secret: str) -> bool:
-    """Tell whether a secret goes back to where it was read, as with instance metadata."""
+    """Return whether a secret goes back to where it was read, as with instance metadata."""
     return secret == SecretKind.METADATA and secret_in(host.name or "") is SecretKind.METADATA
 
 

@@ -49,7 +49,7 @@ def take_coprocess_names(code: str) -> tuple[str, list[str]]:
 
 
 def _may_be_odd(code: str) -> bool:
-    """Tell quickly whether a text may contain marks or invisible characters."""
+    """Return quickly whether a text may contain marks or invisible characters."""
     if "\x00" in code or "\x1f" in code:
         return True
     if code.isascii():

@@ -146,7 +146,7 @@ def _run_group(state: State, group: Group, stdin: str, *, is_consumed: bool) -> 
 
 
 def _is_bomb(group: Group) -> bool:
-    """Tell a fork bomb: a function that starts itself twice in the background."""
+    """Recognise a fork bomb: a function that starts itself twice in the background."""
     for pipeline in group.items:
         names = [
             bare(stage.words[0])
@@ -182,7 +182,7 @@ def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) 
 
 
 def _is_unknown_program(state: State, simple: Simple, start: int) -> bool:
-    """Tell an unknown program, whose arguments do not matter."""
+    """Recognise an unknown program, whose arguments do not matter."""
     path = bare(simple.words[start]) if start < len(simple.words) else None
     if path is None or not path.isascii() or simple.redirects:
         return False

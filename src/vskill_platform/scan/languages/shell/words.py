@@ -62,13 +62,13 @@ def fold_words(state: State, words: Iterable[Word]) -> list[str]:
 
 
 def _is_empty(state: State, word: Parts, part: Part) -> bool:
-    """Tell ``$@`` inside a word: without arguments it is empty and splits the word."""
+    """Recognise ``$@`` inside a word: without arguments it is empty and splits the word."""
     is_all = part.kind == VARIABLE and part.text in {"@", "*"}
     return is_all and len(word.parts) > 1 and part.text not in state.variables
 
 
 def hides_its_name(word: Parts, name: str, *, is_spelled_out: bool) -> bool:
-    """Tell whether a command's name is written so that a search misses it."""
+    """Return whether a command's name is written so that a search misses it."""
     if not _NAME_OF_PROGRAM.fullmatch(name):
         return False
     if word.has_stray_escape or any(p.kind == ANSI and "\\" in p.text for p in word.parts):
@@ -114,7 +114,7 @@ def _fold_part(state: State, part: Part) -> str:
 
 
 def _is_element(word: Word) -> bool:
-    """Tell a word of an array from another array, and from an empty here document."""
+    """Distinguish a word of an array from another array, and from an empty here document."""
     return isinstance(word, str) or (bool(word.parts) and word.parts[-1].kind != ARRAY)
 
 

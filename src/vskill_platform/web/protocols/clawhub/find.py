@@ -1,4 +1,4 @@
-"""Which skill a ClawHub client means: by owner and name, or by a name that only one skill has."""
+"""Find the skill that a ClawHub client names: by owner and name, or by a unique name."""
 
 from typing import Any
 from urllib.parse import urlencode

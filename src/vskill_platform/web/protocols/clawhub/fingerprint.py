@@ -72,6 +72,6 @@ async def find_match(versions: Iterable[SkillVersion], wanted: str) -> SkillVers
 
 
 def _is_seen(path: str) -> bool:
-    """Tell whether clients include a file: not hidden ones, nor installed packages."""
+    """Return whether clients include a file: not hidden ones, nor installed packages."""
     parts = path.split("/")
     return _IGNORED_FOLDER not in parts and not any(part.startswith(".") for part in parts)

@@ -65,7 +65,7 @@ class VerdictRequests(msgspec.Struct, frozen=True, kw_only=True):
 async def resolve_install(
     request: WebRequest, name: FromPath[str], owner: Owner = ""
 ) -> Response[Object]:
-    """Tell which archive to install; if there is none, why, with the reasons of a block."""
+    """Return which archive to install; if there is none, why, with the reasons of a block."""
     try:
         skill = await find_owned_skill(request, name, owner)
     except AmbiguousName as error:
@@ -102,7 +102,7 @@ def _no_install(name: str, status: int, reason: str, message: str) -> Response[O
 
 @operation(changes=False)
 async def security_verdicts(request: WebRequest, data: JSONBody[VerdictRequests]) -> Object:
-    """Tell for up to 100 versions whether they may be installed, and why not."""
+    """Return for up to 100 versions whether they may be installed, and why not."""
 
     async def judge(asked: VerdictRequest) -> Object:
         return await _verdict(request, asked)
@@ -250,7 +250,7 @@ async def moderation(request: WebRequest, name: FromPath[str], owner: Owner = ""
 
 
 async def no_card(name: FromPath[str]) -> Response[str]:
-    """Tell that this registry generates no skill cards."""
+    """Refuse: this registry generates no skill cards."""
     text = f"There is no skill card for {name}: see its security report."
     return Response(text, status_code=HTTP_404_NOT_FOUND, media_type=MediaType.TEXT)
 

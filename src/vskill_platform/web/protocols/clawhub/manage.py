@@ -1,4 +1,4 @@
-"""ClawHub v1, changing: delete and restore, install counts, and what is not offered here."""
+"""ClawHub v1, changing: delete and restore, install counts, and operations not supported here."""
 
 import msgspec
 from litestar import MediaType, Response

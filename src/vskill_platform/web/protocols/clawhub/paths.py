@@ -61,7 +61,7 @@ class ClawHubPaths:
 
 
 def is_clawhub(scope: Scope) -> bool:
-    """Tell whether a request is of a ClawHub client."""
+    """Return whether a request is of a ClawHub client."""
     method = str(scope.get("method", ""))
     line = f"{'GET' if method == 'HEAD' else method} {scope['path']}"
     if _OWN.fullmatch(line):

@@ -210,7 +210,7 @@ async def download(
 async def resolve(
     request: WebRequest, slug: QueryText = "", owner: Owner = "", wanted: Hash = ""
 ) -> Object:
-    """Tell which version has the files of a folder, by its fingerprint."""
+    """Return which version has the files of a folder, by its fingerprint."""
     skill = await find_owned_skill(request, slug, owner)
     match = None
     if not skill.down:

@@ -57,7 +57,7 @@ async def whoami(request: WebRequest) -> Object:
 
 
 async def upload_url(request: WebRequest, data: JSONBody[PublishedFile]) -> Object:
-    """Tell where to send one file."""
+    """Return where to send one file."""
     signed_in_publisher(visitor_of(request))
     path = f"/api/v1/skills/-/upload/{data.sha256}"
     return {"uploadUrl": public_address(request) + path, "uploadTicket": data.sha256}

@@ -69,7 +69,7 @@ def list_matching_refs(state: RepoState, command: GitCommand) -> bytes:
 
 
 def needs_whole_pack(state: RepoState, command: GitCommand) -> bool:
-    """Tell whether a fetch is a plain clone, which the pack answers as it is."""
+    """Return whether a fetch is a plain clone, which the pack answers as it is."""
     commits = {commit.encode() for _, commit in state.refs}
     wanted = {text[len(b"want ") :] for text in command.arguments if text.startswith(b"want ")}
     is_simple = all(text.startswith(_SIMPLE) for text in command.arguments)

@@ -149,7 +149,7 @@ async def _read_page(request: WebRequest, params: dict[str, Any]) -> _Page:
 
 
 def _is_served(entry: msgspec.Raw | Exception) -> bool:
-    """Tell whether a skill is part of the list; an outage is an error, not a shorter list."""
+    """Return whether a skill is part of the list; an outage is an error, not a shorter list."""
     if isinstance(entry, Exception) and not isinstance(entry, NotFound | NotAllowed):
         raise entry
     return isinstance(entry, msgspec.Raw)

@@ -119,7 +119,7 @@ async def check_source(
     url: Annotated[str, QueryParameter(max_length=500)] = "",
     skill: Annotated[str, QueryParameter(max_length=200)] = "",
 ) -> dict[str, Any]:
-    """Tell which skills are published from a repository."""
+    """Return which skills are published from a repository."""
     if not url:
         raise InvalidInput("give the URL of a repository")
     repo = url.strip().rstrip("/").removesuffix(".git").lower()
