@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +21,9 @@ from vskill_platform.engines.ports import (
     MessageQueue,
     RecordChange,
 )
+from vskill_platform.errors import VskillError
+from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
 
 
 class ProbingKeyValueStore:
@@ -141,3 +145,34 @@ class InterruptedEngine(ProbingEngine):
         if is_last and self._interrupts:
             await self._interrupts.pop(0)()
         return await super().commit(operations)
+
+
+class MeanwhileEngine(ProbingEngine):
+    """Does what the test wants once, right before the next commit."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def commit(self, operations: Sequence[Operation]) -> int | None:
+        if self.meanwhile:
+            act, self.meanwhile = self.meanwhile, None
+            await act()
+        return await super().commit(operations)
+
+
+async def overtaken(
+    env: WorkerEnv, slow: Callable[[], Awaitable[object]], fast: Callable[[], Awaitable[object]]
+) -> list[VskillError]:
+    """Run *slow*, and *fast* right before its first commit; return what was refused."""
+    refused: list[VskillError] = []
+
+    async def attempt(change: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await change()
+        except VskillError as error:
+            refused.append(error)
+
+    engine = MeanwhileEngine(env.engine)
+    engine.meanwhile = lambda: attempt(fast)
+    await run_with_worker_env(replace(env, engine=engine), lambda: attempt(slow))
+    assert engine.meanwhile is None
+    return refused

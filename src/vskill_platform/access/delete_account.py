@@ -117,7 +117,23 @@ async def delete_account(name: str, *, actor: str, reason: str) -> AccountDeleti
         ]  # fmt: skip
         return PlannedChange(operations=operations, result=preview)
 
-    return await change(f"the user {name}", plan)
+    done = await change(f"the user {name}", plan)
+    await _delete_rest(done.name)
+    return done
+
+
+async def _delete_rest(name: str) -> None:
+    """Delete what was written while the account was being deleted; now nothing can be added."""
+
+    async def plan() -> PlannedChange[None]:
+        rest = [
+            *await _delete_credentials(name),
+            *await _delete_links(name),
+            *await _leave_namespaces(name),
+        ]
+        return PlannedChange(operations=rest, result=None)
+
+    await change(f"what is left of {name}", plan)
 
 
 async def _delete_credentials(name: str) -> list[Operation]:

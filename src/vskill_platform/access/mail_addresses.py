@@ -35,7 +35,7 @@ from vskill_platform.stores.mail_address_store import (
     write_mail_address,
 )
 from vskill_platform.stores.mail_store import new_mail, write_mail
-from vskill_platform.stores.user_store import get_user
+from vskill_platform.stores.user_store import expect_not_deleted, get_user
 
 #: How long a link to confirm an address is valid.
 GOOD_FOR = timedelta(hours=24)
@@ -60,9 +60,10 @@ def checked_address(text: str) -> str:
 
 async def set_mail_address(name: str, text: str, *, actor: str) -> MailAddress:
     """Set the address of a user, and mail a link that confirms it, in one commit."""
-    user, address = await find_user(name), checked_address(text)
+    address = checked_address(text)
 
     async def plan() -> PlannedChange[MailAddress]:
+        user = await find_user(name)
         stored = await get_mail_address(user.name)
         old = stored.record if stored else None
         if old and old.address == address and old.is_confirmed:
@@ -72,12 +73,13 @@ async def set_mail_address(name: str, text: str, *, actor: str) -> MailAddress:
         )
         operations = [
             write_mail_address(new, expected=stored.revision if stored else ABSENT),
+            expect_not_deleted(user.name),
             write_audit("user set-mail", user.name, actor=actor, reason="", outcome="changed"),
             *_notify_both(old, new, actor=actor),
         ]
         return PlannedChange(operations=operations, result=new)
 
-    return await change(f"the email address of {user.name}", plan)
+    return await change(f"the email address of {name}", plan)
 
 
 def prepare_mail_address(user: User, text: str) -> list[Operation]:

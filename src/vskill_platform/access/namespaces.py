@@ -1,6 +1,6 @@
 """Manage the owners and members of namespaces, and check their permissions."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -25,13 +25,12 @@ from vskill_platform.stores.user_store import get_user
 
 async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
     """Add an owner; with its first owner, a namespace is closed to everyone else."""
-    user = await find_user(user_name)
 
-    def change(found: Namespace) -> Namespace:
-        owners = _with(found.owners, user.name)
+    async def change(found: Namespace) -> Namespace:
+        owners = _with(found.owners, (await find_user(user_name)).name)
         return msgspec.structs.replace(found, owners=owners, is_managed=False, deleted=None)
 
-    return await _change("namespace add-owner", namespace, user.name, change, actor=actor)
+    return await _change("namespace add-owner", namespace, user_name, change, actor=actor)
 
 
 async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
@@ -39,11 +38,11 @@ async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespa
 
     Not one with private skills: everybody who may submit there would learn of them.
     """
-    stays_closed = await has_private_skills(checked_namespace(namespace))
 
-    def change(found: Namespace) -> Namespace:
+    async def change(found: Namespace) -> Namespace:
         if user_name not in found.owners:
             raise NotFound(f"{user_name} is not an owner of {found.name}")
+        stays_closed = await has_private_skills(found.name)
         return without_user(found, user_name, stays_closed=stays_closed)
 
     return await _change("namespace remove-owner", namespace, user_name, change, actor=actor)
@@ -63,16 +62,16 @@ async def has_private_skills(namespace: str) -> bool:
 
 async def add_member(namespace: str, user_name: str, *, actor: str) -> Namespace:
     """Add a member, who can see the private skills of the namespace."""
-    user = await find_user(user_name)
 
-    def change(found: Namespace) -> Namespace:
-        return msgspec.structs.replace(found, members=_with(found.members, user.name))
+    async def change(found: Namespace) -> Namespace:
+        members = _with(found.members, (await find_user(user_name)).name)
+        return msgspec.structs.replace(found, members=members)
 
-    return await _change("namespace add-member", namespace, user.name, change, actor=actor)
+    return await _change("namespace add-member", namespace, user_name, change, actor=actor)
 
 
 async def remove_member(namespace: str, user_name: str, *, actor: str) -> Namespace:
-    def change(found: Namespace) -> Namespace:
+    async def change(found: Namespace) -> Namespace:
         if user_name not in found.members:
             raise NotFound(f"{user_name} is not a member of {found.name}")
         return msgspec.structs.replace(found, members=_without(found.members, user_name))
@@ -89,12 +88,12 @@ async def transfer_namespace(
     accepted: Stored[Transfer] | None = None,
 ) -> Namespace:
     """Make a user the owner of a namespace in place of *by*, or of all owners if that is None."""
-    user = await find_user(user_name)
-    if user.is_disabled:
-        raise NotAllowed(f"{user.name} is disabled and cannot own a namespace")
     await check_transferable(namespace)
 
-    def change(found: Namespace) -> Namespace:
+    async def change(found: Namespace) -> Namespace:
+        user = await find_user(user_name)
+        if user.is_disabled:
+            raise NotAllowed(f"{user.name} is disabled and cannot own a namespace")
         if by and by not in found.owners:
             raise NotAllowed(f"{by} no longer owns {found.name}")
         if by and found.deleted:
@@ -103,7 +102,7 @@ async def transfer_namespace(
         return msgspec.structs.replace(found, owners=_with(kept, user.name), deleted=None)
 
     return await _change(
-        "namespace transfer", namespace, user.name, change, actor=actor, accepted=accepted
+        "namespace transfer", namespace, user_name, change, actor=actor, accepted=accepted
     )
 
 
@@ -166,17 +165,17 @@ async def _change(
     action: str,
     namespace: str,
     user_name: str,
-    update: Callable[[Namespace], Namespace],
+    update: Callable[[Namespace], Awaitable[Namespace]],
     *,
     actor: str,
     accepted: Stored[Transfer] | None = None,
 ) -> Namespace:
     """Change a namespace by compare-and-set, with the audit record."""
-    name = checked_namespace(namespace)
+    name, user_name = checked_namespace(namespace), user_name.strip().lower()
 
     async def plan() -> PlannedChange[Namespace]:
         stored = await get_namespace(name)
-        changed = update(stored.record)
+        changed = await update(stored.record)
         if changed == stored.record:
             return PlannedChange(result=changed)
         ended = [await end_accepted(accepted)] if accepted else []

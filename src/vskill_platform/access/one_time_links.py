@@ -8,7 +8,7 @@ from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.sign_in import may_use_password
 from vskill_platform.access.users import find_user, has_admin, prepare_password, prepare_user
 from vskill_platform.engines.operations import Operation
-from vskill_platform.errors import InvalidInput, LinkExpired, NotAllowed
+from vskill_platform.errors import InvalidInput, LinkExpired, NotAllowed, NotFound
 from vskill_platform.mail_settings import mail_server
 from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.settings import Settings
@@ -25,7 +25,12 @@ from vskill_platform.stores.one_time_link_store import (
     write_one_time_link,
 )
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.user_store import get_password, get_user, write_user
+from vskill_platform.stores.user_store import (
+    expect_not_deleted,
+    get_password,
+    get_user,
+    write_user,
+)
 
 #: How long a link is valid.
 GOOD_FOR = timedelta(hours=24)
@@ -165,7 +170,9 @@ async def _find(key: str) -> Stored[OneTimeLink]:
 
 async def _make(link: OneTimeLink, more: list[Operation]) -> str:
     key = new_secret()
-    await commit([*more, write_one_time_link(digest_of(key), link)])
+    kept = [expect_not_deleted(link.user)] if link.user else []
+    if await commit([*more, write_one_time_link(digest_of(key), link), *kept]) is None:
+        raise NotFound(f"the account {link.user} has just been deleted")
     return welcome_url(get_settings(), key)
 
 

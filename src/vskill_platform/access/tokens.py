@@ -89,6 +89,7 @@ async def add_token(
     )
 
     async def plan() -> PlannedChange[NewToken]:
+        await find_user(user.name)  # the account may have been deleted meanwhile
         mark = await get_tokens_mark(user.name)  # before counting, to detect concurrent ones
         if len(await list_tokens(user.name)) >= MAX_TOKENS:
             raise NotAllowed(f"{user.name} has {MAX_TOKENS} tokens, the maximum; revoke one first")

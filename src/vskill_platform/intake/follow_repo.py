@@ -1,6 +1,6 @@
 """Follow or unfollow a repository: one skill of it, or all, including those added later."""
 
-from vskill_platform.engines.operations import ABSENT
+from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.model.skill import PublishedSkill
@@ -17,9 +17,10 @@ from vskill_platform.stores.followed_repo_store import (
     list_followed_by,
     write_followed_repo,
 )
-from vskill_platform.stores.skill_store import find_skill
+from vskill_platform.stores.skill_store import expect_skill, find_skill, get_skill
 from vskill_platform.stores.source_submissions import list_owners_of
 from vskill_platform.stores.submission_store import read_submissions
+from vskill_platform.stores.user_store import expect_not_deleted, is_deleted_user
 
 #: For a user without the rights of staff. Each is a request to its host every VSKILL_FOLLOW_EVERY
 #: for as long as nobody stops it; a hundred are more than a person or team publishes from.
@@ -105,6 +106,7 @@ async def _start(wanted: FollowedRepo, *, may_replace: bool) -> FollowedRepo:
     name, actor = wanted.name, wanted.by
 
     async def plan() -> PlannedChange[FollowedRepo]:
+        expected = await _expect_still_there(wanted)
         stored = await get_followed_repo(name)
         if stored and _is_same(stored.record, wanted):
             return PlannedChange(result=stored.record)
@@ -118,11 +120,25 @@ async def _start(wanted: FollowedRepo, *, may_replace: bool) -> FollowedRepo:
             write_followed_repo(
                 wanted, due=wanted.at, expected=stored.revision if stored else ABSENT
             ),
+            *expected,
             write_audit("repo follow", name, actor=actor, reason="", outcome=shown),
         ]
         return PlannedChange(operations=operations, result=wanted)
 
     return await change(f"the followed repo of {name}", plan)
+
+
+async def _expect_still_there(wanted: FollowedRepo) -> list[Operation]:
+    """Refuse a skill that was deleted or moved meanwhile, and the user of a deleted account."""
+    if await is_deleted_user(wanted.by):
+        raise NotFound(f"there is no user {wanted.by!r}")
+    operations = [expect_not_deleted(wanted.by)]
+    if wanted.slug:
+        skill = await get_skill(wanted.slug)
+        if skill is None:
+            raise NotFound(f"there is no published skill {wanted.slug!r}")
+        operations.append(expect_skill(skill))
+    return operations
 
 
 def _is_same(known: FollowedRepo, wanted: FollowedRepo) -> bool:

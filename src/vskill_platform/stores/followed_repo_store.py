@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from vskill_platform.engines.operations import Delete, Operation, Put
+from vskill_platform.engines.operations import ABSENT, Delete, Expect, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_each
@@ -143,6 +143,11 @@ def write_followed_repo(
         due=due,
         marks=(_OF_REPO + followed.repo_url, _BY_USER + followed.by),
     )
+
+
+def expect_not_followed(name: str) -> Operation:
+    """Make a commit fail if somebody follows it meanwhile."""
+    return Expect(_FOLLOWED + name, ABSENT)
 
 
 def delete_followed_repo(name: str, *, expected: int | None = None) -> Operation:

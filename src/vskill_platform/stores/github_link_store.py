@@ -5,6 +5,7 @@ from datetime import datetime
 from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Operation, Put
 from vskill_platform.model.record import Record
 from vskill_platform.stores.records import Stored, encode, get_record
+from vskill_platform.stores.user_store import expect_not_deleted
 
 _LINK = "github-link:"
 #: From a user to the id of the GitHub account.
@@ -42,7 +43,7 @@ async def write_github_link(link: GithubLink) -> list[Operation]:
     )
     old = [Delete(f"{_LINK}{before.record}")] if before else []
     new = Put(f"{_LINK}{link.github_id}", encode(link), expected=ABSENT, due=NEVER)
-    return [*old, pointer, new]
+    return [*old, pointer, new, expect_not_deleted(link.user)]
 
 
 def delete_github_link(link: Stored[GithubLink]) -> list[Operation]:

@@ -10,6 +10,7 @@ from vskill_platform.stores.records import (
     list_all_keys,
     read_each,
 )
+from vskill_platform.stores.user_store import expect_not_deleted
 
 _NAMESPACE = "namespace:"
 #: From a user to a namespace that the user owns or is a member of.
@@ -37,19 +38,35 @@ async def list_namespaces_of(user_name: str) -> list[str]:
 
 
 def write_namespace(before: Stored[Namespace], after: Namespace) -> list[Operation]:
-    """Return the operations that store it with its index by user; fails if it has changed."""
+    """Return the operations that store it with its index by user.
+
+    They fail if it has changed, or if the account of a new owner or member was deleted.
+    """
     old = {*before.record.owners, *before.record.members}
     new = {*after.owners, *after.members}
     return [
         Put(_NAMESPACE + after.name, encode(after), expected=before.revision, due=NEVER),
         *(Delete(_of_key(user, after.name)) for user in sorted(old - new)),
         *(Put(_of_key(user, after.name), b"", due=NEVER) for user in sorted(new - old)),
+        *(expect_not_deleted(user) for user in sorted(new - old)),
     ]
 
 
 def expect_namespace(stored: Stored[Namespace]) -> Operation:
     """Return a check that its owners and members have not changed."""
     return Expect(_NAMESPACE + stored.record.name, stored.revision)
+
+
+def claim_namespace(stored: Stored[Namespace]) -> Operation:
+    """Like a check, but a change of the namespace that has begun already fails, too.
+
+    For a new private skill: whoever removes the last owner opens a namespace without private
+    skills, and has to look again.
+    """
+    if stored.revision == ABSENT:  # it has no owner who could be removed
+        return expect_namespace(stored)
+    name = stored.record.name
+    return Put(_NAMESPACE + name, encode(stored.record), expected=stored.revision, due=NEVER)
 
 
 def _of_key(user_name: str, namespace: str) -> str:

@@ -13,6 +13,7 @@ from vskill_platform.stores.records import (
     list_all_keys,
     read_each,
 )
+from vskill_platform.stores.user_store import expect_not_deleted
 
 _PASSKEY = "passkey:"
 #: From a credential to its user.
@@ -73,6 +74,7 @@ def write_new_passkey(passkey: Passkey) -> list[Operation]:
     return [
         Put(_PASSKEY_ID + passkey.id, encode(passkey.user), expected=ABSENT, due=NEVER),
         Put(_key(passkey), encode(passkey), expected=ABSENT, due=NEVER),
+        expect_not_deleted(passkey.user),
     ]
 
 

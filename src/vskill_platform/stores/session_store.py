@@ -12,6 +12,7 @@ from vskill_platform.stores.records import (
     list_all_keys,
     read_each,
 )
+from vskill_platform.stores.user_store import expect_not_deleted
 
 _SESSION = "session:"
 #: From a user and the id of a session to the digest of its secret.
@@ -46,6 +47,7 @@ def write_new_session(digest: str, session: Session) -> list[Operation]:
             expires_at=session.expires_at,
         ),
         Put(_SIGNED_IN + session.user, encode(session.created_at), due=NEVER),
+        expect_not_deleted(session.user),
     ]
 
 

@@ -10,6 +10,7 @@ from vskill_platform.stores.records import (
     list_all_keys,
     read_each,
 )
+from vskill_platform.stores.user_store import expect_not_deleted
 
 _TOKEN = "token:"  # noqa: S105 - a prefix of keys
 #: From a user and the id of a token to the digest of its secret.
@@ -52,7 +53,7 @@ def write_new_token(digest: str, token: ApiToken) -> list[Operation]:
     way = Put(
         _id_key(token), encode(digest), expected=ABSENT, due=NEVER, expires_at=token.expires_at
     )
-    return [_put(digest, token, expected=ABSENT), way]
+    return [_put(digest, token, expected=ABSENT), way, expect_not_deleted(token.user)]
 
 
 def write_token(digest: str, token: ApiToken, *, expected: int) -> Operation:

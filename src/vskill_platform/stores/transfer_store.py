@@ -6,6 +6,8 @@ from hashlib import blake2b
 from vskill_platform.engines.operations import NEVER, Delete, Operation, Put
 from vskill_platform.errors import NotFound
 from vskill_platform.model.record import Record
+from vskill_platform.stores.audit_store import write_audit
+from vskill_platform.stores.db import commit
 from vskill_platform.stores.records import (
     Stored,
     decode,
@@ -59,6 +61,14 @@ async def end_accepted(accepted: Stored[Transfer]) -> Operation:
     if current is None or current.revision != accepted.revision:
         raise NotFound("this transfer no longer exists; it was withdrawn or changed")
     return delete_transfer(accepted.record.id, expected=accepted.revision)
+
+
+async def end_offer(stored: Stored[Transfer], *, actor: str) -> None:
+    """End an offer that was declined or withdrawn; error if it was accepted meanwhile."""
+    offer = stored.record
+    audit = write_audit("transfer end", offer.subject, actor=actor, reason="")
+    if await commit([delete_transfer(offer.id, expected=stored.revision), audit]) is None:
+        raise NotFound("this transfer has just been accepted or changed")
 
 
 def write_transfer(transfer: Transfer) -> Operation:

@@ -1,7 +1,7 @@
 """Two that act at the same moment: each link, code and account is used by one of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import msgspec
@@ -9,7 +9,7 @@ import pytest
 
 from tests.clocks import ManualClock
 from tests.people import PASSWORD, a_user
-from tests.probes import ProbingEngine
+from tests.probes import MeanwhileEngine
 from vskill_platform.access.delete_account import delete_account
 from vskill_platform.access.oidc.accounts import find_account, link_subject, unlink_account
 from vskill_platform.access.second_factor.factors import begin_totp, confirm_totp
@@ -17,7 +17,6 @@ from vskill_platform.access.second_factor.sign_in_step import finish_step, sign_
 from vskill_platform.access.second_factor.totp import current_step, totp_code
 from vskill_platform.access.sessions import begin_session, list_open_sessions
 from vskill_platform.access.users import disable_user, find_user, set_break_glass
-from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, NotFound, NotSignedIn, SecondFactorNeeded
 from vskill_platform.model.oidc import Identity
 from vskill_platform.model.user import Role, User
@@ -28,18 +27,6 @@ from vskill_platform.stores.user_store import list_users
 
 ISSUER = "https://login.example"
 ADA = Identity(issuer=ISSUER, subject="s-1", names=("ada",))
-
-
-class MeanwhileEngine(ProbingEngine):
-    """Does what the test wants once, right before the next commit."""
-
-    meanwhile: Callable[[], Awaitable[object]] | None = None
-
-    async def commit(self, operations: Sequence[Operation]) -> int | None:
-        if self.meanwhile:
-            act, self.meanwhile = self.meanwhile, None
-            await act()
-        return await super().commit(operations)
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ from vskill_platform.stores.followed_repo_store import (
     list_due_followed_repos,
 )
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.skill_store import write_skill
+from vskill_platform.stores.skill_store import delete_skill_record, get_skill, write_skill
 from vskill_platform.stores.submission_store import (
     get_history,
     get_source_owner,
@@ -368,7 +368,12 @@ async def test_a_skill_that_left_its_repo_is_marked_and_found_again(
 async def test_a_skill_that_is_no_longer_published_is_not_followed(
     source: Source, git_server: GitServer
 ) -> None:
-    await follow_repo(a_published_skill("ada/notes/gone", repo_url=source.url), actor="ada")
+    skill = a_published_skill("ada/notes/gone", repo_url=source.url)
+    assert await commit([write_skill(skill, expected=0)])
+    await follow_repo(skill, actor="ada")
+    stored = await get_skill(skill.slug)
+    assert stored
+    assert await commit(delete_skill_record(stored, []))
 
     await follow_repos()
 

@@ -14,6 +14,7 @@ import click
 from vskill_platform.access.oidc.provider import find_provider
 from vskill_platform.access.users import has_admin
 from vskill_platform.base.program import ProgramLimits, Streams, running_program
+from vskill_platform.base.show_text import count_of
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.output.tables import show_table
 from vskill_platform.cli.output.terminal import print_json
@@ -132,7 +133,8 @@ async def _queue() -> CheckResult:
     health = await check_health()
     if health.problems:
         return CheckResult(PROBLEM, "; ".join(health.problems))
-    return CheckResult(OK, f"{len(health.workers)} workers, {health.queue.dead} dead letters")
+    workers, letters = len(health.workers), health.queue.dead
+    return CheckResult(OK, f"{count_of(workers, 'worker')}, {count_of(letters, 'dead letter')}")
 
 
 async def _email() -> CheckResult:

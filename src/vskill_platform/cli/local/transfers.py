@@ -8,8 +8,7 @@ from vskill_platform.cli.remote.transfers import check_one, show_transfers
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.errors import NotFound
 from vskill_platform.publish.versions.move_skill import rename_skill, transfer_skill
-from vskill_platform.stores.db import commit
-from vskill_platform.stores.transfer_store import delete_transfer, get_transfer, list_transfers
+from vskill_platform.stores.transfer_store import end_offer, get_transfer, list_transfers
 
 
 def rename(*, slug: str, name: str, reason: str, as_json: bool) -> None:
@@ -58,7 +57,7 @@ async def _settle(id_: str, *, is_end: bool) -> str:
         raise NotFound("there is no such transfer; it may have been withdrawn")
     offer, actor = stored.record, getpass.getuser()
     if is_end:
-        await commit([delete_transfer(offer.id, expected=stored.revision)])
+        await end_offer(stored, actor=actor)
         return "The transfer has ended."
     if offer.is_namespace:
         done = await transfer_namespace(

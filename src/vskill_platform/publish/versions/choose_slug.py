@@ -6,6 +6,7 @@ from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import DeletedMeanwhile, NamespaceDeleted, SlugTaken
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import Submission
+from vskill_platform.model.user import Namespace
 from vskill_platform.stores.deleted_skill_store import DeletedSkill, expect_deleted_skill
 from vskill_platform.stores.namespace_store import expect_namespace, get_namespace
 from vskill_platform.stores.records import Stored
@@ -70,19 +71,19 @@ async def find_target(submission: Submission, name: str) -> PublishTarget:
 
 async def expect_publishable(submission: Submission) -> list[Operation]:
     """Refuse a skill that no reviewer could approve: it was deleted, or its name is taken."""
-    is_open = await expect_open_namespace(submission)
+    is_open = expect_namespace(await find_open_namespace(submission))
     target = await find_target(submission, submission.skill_name)
     if target.stored:  # its deletion would withdraw this submission
         return [is_open]
     return [is_open, expect_deleted_skill(target.slug, target.gone)]
 
 
-async def expect_open_namespace(submission: Submission) -> Operation:
-    """Refuse a namespace that was deleted while the skill was checked."""
+async def find_open_namespace(submission: Submission) -> Stored[Namespace]:
+    """Return the namespace; refuse one that was deleted while the skill was checked."""
     stored = await get_namespace(await get_namespace_of(submission))
     if stored.record.deleted:
         raise NamespaceDeleted(stored.record.name)
-    return expect_namespace(stored)
+    return stored
 
 
 async def _check_submitted_since(gone: Stored[DeletedSkill], submission: Submission) -> None:

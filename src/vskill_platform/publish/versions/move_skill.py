@@ -24,11 +24,16 @@ from vskill_platform.stores.deleted_skill_store import get_deleted_skill, replac
 from vskill_platform.stores.end_submission import why_blocked, withdraw_moved
 from vskill_platform.stores.followed_repo_store import (
     delete_followed_repo,
+    expect_not_followed,
     get_followed_repo,
     write_followed_repo,
 )
 from vskill_platform.stores.install_store import move_installs
-from vskill_platform.stores.namespace_store import expect_namespace, get_namespace
+from vskill_platform.stores.namespace_store import (
+    claim_namespace,
+    expect_namespace,
+    get_namespace,
+)
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.repo_health_store import delete_repo_health
 from vskill_platform.stores.similarity_store import find_by_marks, move_similarity_record
@@ -126,7 +131,7 @@ async def transfer_skill(
             stored, location_in(skill, namespace), audit=("skill transfer", actor, reason)
         )
         more: list[Operation] = [
-            expect_namespace(receiver),
+            claim_namespace(receiver) if skill.is_private else expect_namespace(receiver),
             expect_namespace(giver),
         ]
         if accepted:
@@ -268,7 +273,7 @@ async def _move_followed(old: str, new: str | None) -> list[Operation]:
     """Follow its repository under the new slug; after a transfer, the old owner's no longer."""
     stored = await get_followed_repo(old)
     if stored is None:
-        return []
+        return [expect_not_followed(old)]
     gone = delete_followed_repo(old, expected=stored.revision)
     if new is None:
         return [gone]

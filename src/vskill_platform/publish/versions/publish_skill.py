@@ -23,7 +23,7 @@ from vskill_platform.publish.versions.artifact_digests import parent_commit, wit
 from vskill_platform.publish.versions.choose_slug import (
     PublishTarget,
     check_kept,
-    expect_open_namespace,
+    find_open_namespace,
     find_target,
 )
 from vskill_platform.publish.versions.set_visibility import (
@@ -47,6 +47,7 @@ from vskill_platform.stores.deleted_skill_store import (
     replace_deleted_skill,
 )
 from vskill_platform.stores.end_submission import why_blocked
+from vskill_platform.stores.namespace_store import claim_namespace, expect_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report_of_published
 from vskill_platform.stores.similarity_store import (
@@ -115,13 +116,14 @@ async def prepare_publication(
     The commit fails if it was blocked, deleted, or published by somebody else, in the meantime.
     """
     source = submission.source
-    is_open = await expect_open_namespace(submission)
+    namespace = await find_open_namespace(submission)
     target = await find_target(submission, manifest.name)
     is_private = target.is_private or submission.is_private
+    is_new_secret = is_private and not target.is_private
     is_older = is_older_version(target.skill, submission)
     record = _similarity_of(target, source, sketch, now)
     always = [
-        is_open,
+        claim_namespace(namespace) if is_new_secret else expect_namespace(namespace),
         *expect_unblocked(source, name=manifest.name, digest=snapshot.digest),
         *await _expect_former_unblocked(target.skill),
         *([] if is_older else await _write_similarity(record, target, is_private=is_private)),

@@ -14,7 +14,7 @@ from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Submission
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
-from vskill_platform.stores.namespace_store import get_namespace
+from vskill_platform.stores.namespace_store import claim_namespace, get_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.similarity_store import delete_similarity_record
 from vskill_platform.stores.skill_store import expect_skill, get_skill, resolve_slug, write_skill
@@ -57,21 +57,24 @@ async def _change(
     aligned = await sync_visibility(home, is_private=is_private)
     if stored.record.is_private == is_private:
         return [expect_skill(stored), *aligned] if aligned else []
-    if is_private:
-        await _check_somebody_can_see(stored.record)
+    claimed = [await _claim_owned(stored.record)] if is_private else []
     outcome = f"is now {'private' if is_private else 'public'}"
     return [
         write_skill(changed, expected=stored.revision),
         *aligned,
+        *claimed,
         *(await delete_similarity_record(changed.slug) if is_private else []),
         write_audit("visibility", changed.slug, actor=actor, reason=reason, outcome=outcome),
     ]
 
 
-async def _check_somebody_can_see(skill: PublishedSkill) -> None:
-    namespace = namespace_of_skill(skill)
-    if not (await get_namespace(namespace)).record.is_owned:
-        raise NotAllowed(f"{namespace} has no owner, so nobody could see its private skills")
+async def _claim_owned(skill: PublishedSkill) -> Operation:
+    """Refuse a namespace without an owner, also if the last one is removed meanwhile."""
+    stored = await get_namespace(namespace_of_skill(skill))
+    if not stored.record.is_owned:
+        name = stored.record.name
+        raise NotAllowed(f"{name} has no owner, so nobody could see its private skills")
+    return claim_namespace(stored)
 
 
 #: How many submissions one commit changes; the rest follows in the next.

@@ -24,6 +24,7 @@ from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.transfer_store import (
     Transfer,
     delete_transfer,
+    end_offer,
     get_transfer,
     list_transfers,
     write_transfer,
@@ -167,10 +168,7 @@ async def accept_transfer(visitor: Visitor, transfer_id: str) -> Moved:
 
 async def end_transfer(visitor: Visitor, transfer_id: str) -> None:
     """Decline a transfer, or withdraw it."""
-    stored = await _find(visitor, transfer_id)
-    offer = stored.record
-    audit = write_audit("transfer end", offer.subject, actor=visitor.name, reason="")
-    await commit([delete_transfer(offer.id, expected=stored.revision), audit])
+    await end_offer(await _find(visitor, transfer_id), actor=visitor.name)
 
 
 async def transfers_for(visitor: Visitor) -> list[TransferItem]:

@@ -64,6 +64,7 @@ async def prepare(
     files: Mapping[str, str] | None = None,
     *,
     slug: str | None = None,
+    is_private: bool = False,
 ) -> Publication:
     """Prepare the publication of other files from a source."""
     origin = folder / "origin"
@@ -77,6 +78,7 @@ async def prepare(
         source=source,
         repo_url=source.url,
         slug=slug,
+        is_private=is_private,
     )
     manifest = SkillManifest(name=name, description="Tidies notes.")
     return await prepare_publication(submission, snapshot, manifest, sketch=SkillSketch(), now=NOON)

@@ -5,14 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.probes import overtaken
 from tests.unit.web.admin_cast import Operator
 from tests.unit.web.api_cast import Registry, browser_of, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill
 from vskill_platform.access.namespaces import add_owner, remove_owner
+from vskill_platform.access.users import find_user
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.stores.transfer_store import transfer_id
+from vskill_platform.web.manage_skills.transfers import accept_transfer, end_transfer
 
 SLUG = "ada/notes/tidy"
 
@@ -234,3 +239,24 @@ async def test_a_reviewer_cannot_take_a_skill_of_others(registry: Registry) -> N
     assert "only an owner of its namespace or an admin can transfer" in taken.json()["detail"]
     assert "/admin/transfer/" not in shown.text
     assert await resolve_slug(SLUG) == SLUG
+
+
+async def test_who_withdraws_a_transfer_learns_that_it_was_just_accepted(
+    registry: Registry, bound: WorkerEnv
+) -> None:
+    ada = await manager("ada")
+    await manager("ben")
+    await add_owner("ada", "ada", actor="test")
+    move = {"namespace": "@ben"}
+    await registry.post(f"/api/v1/skills/{SLUG}/move", json=move, headers=ada)
+    offerer = Visitor(user=await find_user("ada"), via="session")
+    receiver = Visitor(user=await find_user("ben"), via="session")
+
+    refused = await overtaken(
+        bound,
+        lambda: end_transfer(offerer, transfer_id(SLUG)),
+        lambda: accept_transfer(receiver, transfer_id(SLUG)),
+    )
+
+    assert [str(error) for error in refused] == ["this transfer has just been accepted or changed"]
+    assert await resolve_slug(SLUG) == "@ben/tidy"
