@@ -57,7 +57,7 @@ _ANY_STRING = re2.compile(rf"(?:{_TRIGGER.pattern.decode()})|[\"'`>{{][^\"'`\n]*
 _STRING = re.compile(
     r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'((?:[^'\\\n]|\\.){0,2000})'|`([^`\n]{0,2000})`"
     r"|%[xqQ]?[\[({]([^\])}\n]{0,2000})[\])}]|<\w{1,20}>([^<\n]{8,2000})</\w"
-    r"|(?<=-c )\{([^\n]{8,2000})\}"
+    r"|(?:(?<=-c )|\bset \w{1,40} )\{([^\n]{8,2000})\}"
     r"|\[\[([^\]\n]{8,2000})\]\]"
     r"|<!\[CDATA\[([^\n]{8,2000}?)\]\]|\bqx\s?[\[({/!]([^\])}\n]{8,2000})[\])}/!]"
 )
@@ -124,7 +124,7 @@ _FETCH = (
 _RUN_FETCHED = re.compile(
     rf"(?:{_EVALUATE}[^\n]{{0,80}}|\b(?:include|require)(?:_once)?\b\s?\(?\s?){_FETCH}"
     r"[^\n]{0,80}https?://"
-    r"|\b(?:include|require|source|source_url)(?:_once)?\s?\(?\s?[\"']https?://"
+    r"|\b(?:include|require|source|source_url)(?:_once)?\s?\(?\s?(?:url\()?[\"']https?://"
     r"|\bfetch\s?\(\s?[\"'`]https?://[^\n]{0,200}\.then\(\s?(?:eval|Function)\b"
     r"|\bexecute(?:global)?\s\(?\w{1,40}\.responsetext",
     re.IGNORECASE,
@@ -146,13 +146,22 @@ _ALL_VARIABLES = re.compile(
     r"ENV\.to_h|ENV\.to_a|ENV\.each|ENV\.map|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b"
     r"|\$_SERVER\b|"
     r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|\benv::vars(?:_os)?\(|getenv\(\)|"
-    r"System\.get_env\(\)|\bDict\(ENV\)|popen\(\s?[\"'](?:env|printenv|set)[\"']|`(?:env"
+    r"System\.get_env\(\)|\bDict\(ENV\)|\bin (?:pairs\()?ENV\b|"
+    r"popen\(\s?[\"'](?:env|printenv|set)[\"']|`(?:env"
     r"|printenv)`|%x\(env\)|"
     r"shell_exec\(\s?[\"'](?:env|printenv)[\"']|\bsys\.env\b(?!\.get|\()|\bgetEnvironment\b|"
     r"Platform\.environment\b(?!\[)|envPairs\(\)|\*\*\s?environ\b"
 )
 _MAY_NAME_VARIABLES = re2.compile(
     rb"ENV|[eE]nviron|[gG]etenv|get_env|env::vars|sys\.env|printenv|envPairs|[\"'`(]env[\"'`)]"
+)
+_SECRET_FOLDER = re.compile(
+    r"[\"'/]\.(?:ssh|aws|gnupg|kube|azure|ethereum|electrum|bitcoin|exodus|password-store|mozilla)[\"']"
+)
+_ANY_KEYS = "ssh keys or cloud credentials"
+_LISTS_FILES = re.compile(
+    r"(?i)enumerate\w*files|get_?files|list_?files|read_?dir\w*|\bDir\W{1,3}(?:glob|children|entries"
+    r"|each)|scandir|\bglob\w*\s?\(|walk\w*\s?\(|opendir|list\.files|\bentries\b|\.iterator\("
 )
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
@@ -346,7 +355,7 @@ def _fact(act: Act, text: str, found: re.Match[str]) -> Fact:
 def _secret_and_address(text: str) -> list[Fact]:
     """Return a path of secrets and a URL of no known vendor, if a program names both."""
     text = _LISTED.sub("/", text)  # File.join(home, ".aws", "credentials")
-    places = secrets_in(text)
+    places = secrets_in(text) or [found.start() for found in islice(_listed_secrets(text), 1)]
     raw = text.encode(errors="replace")
     variables = _ALL_VARIABLES.search(text) if _MAY_NAME_VARIABLES.search(raw) else None
     if not places and not variables:
@@ -357,12 +366,18 @@ def _secret_and_address(text: str) -> list[Fact]:
         if host and kind not in _REPUTABLE:
             start = places[0] if places else variables.start() if variables else 0
             line = text[start : text.find("\n", start) % (len(text) + 1)][:_MAX_LINE]
-            detail = str(secret_in(line) or "every variable of the system")
+            whole = "every variable of the system" if variables else _ANY_KEYS
+            detail = str(secret_in(line) or whole)
             number = text.count("\n", 0, start) + 1
             read = Fact(act=Act.READ_SECRET, line=number, text=shorten(line), detail=detail)
             send = _fact(Act.SEND, text, found)
             return [read, msgspec.structs.replace(send, host=host, host_class=kind)]
     return []
+
+
+def _listed_secrets(text: str) -> Iterator[re.Match[str]]:
+    """Yield folders of secrets whose files a program lists, so that no path names one of them."""
+    return _SECRET_FOLDER.finditer(text) if _LISTS_FILES.search(text) else iter(())
 
 
 def _shell_on_a_socket(text: str) -> list[Fact]:

@@ -12,6 +12,7 @@ from vskill_platform.scan.any_language.read_any_text import read_any_text
 from vskill_platform.scan.collect.commands_in_comments import (
     commands_in_comments,
     mentioned_commands,
+    whole_comments,
 )
 from vskill_platform.scan.collect.locate_facts import encoded_in, locate, role_of_words
 from vskill_platform.scan.collect.modelines import modeline_facts
@@ -128,6 +129,8 @@ class _AnyText:
         if self._is_code:
             self._words, self._shown = read_words_in_code(self._text)
             self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
+        if self._file.is_obeyed or self._file.role is PartRole.INSTRUCTION:
+            self._shown += whole_comments(self._text)
         for part in self._parts:
             self._words += read_prose(part)
             self._words += mentioned_commands(
@@ -165,6 +168,8 @@ class _Code:
     def read_words(self) -> None:
         self._words, self._shown = read_words_in_code(self._text)
         self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
+        if self._file.is_obeyed:
+            self._shown += whole_comments(self._text)
 
     def facts(self) -> list[LocatedFact]:
         file = self._file

@@ -3,6 +3,7 @@
 An agent that reads "start it with `docker run …`" runs the command, wherever it read it.
 """
 
+import re
 from itertools import islice
 
 import msgspec
@@ -32,6 +33,18 @@ _NEVER_USAGE = frozenset(
 )  # fmt: skip
 
 
+#: What matters of a script that may be prose for the most part.
+_DONE_BY_A_SCRIPT = _NEVER_USAGE | {
+    Act.RUN_REMOTE, Act.WRITE, Act.DELETE, Act.DESTROY, Act.SEND, Act.READ_SECRET, Act.READ_ALL_ENV,
+}  # fmt: skip
+_QUOTED_TEXT = re.compile(r"\"\"\"|'''|/\*|<!--|=begin")
+#: The sign before a comment, and a label.
+_LABEL = r"[A-Z][\w-]{0,20}:[ \t]+"
+_MARK = re.compile(
+    rf"(?m)^[ \t]*(?:(?:[#;%*!']+|//+|--|::|(?:REM|rem)\b)[ \t]*(?:{_LABEL})?|{_LABEL})"
+)
+
+
 def mentioned_commands(part: Paragraphs, *, is_obeyed: bool) -> list[Fact]:
     """Return what the commands in paragraphs do, each at the line of its command.
 
@@ -59,6 +72,20 @@ def commands_in_comments(text: str, *, is_obeyed: bool) -> list[Fact]:
         return []
     words = words_in_code(text)
     return mentioned_commands(Paragraphs(words, 1), is_obeyed=is_obeyed) if words.strip() else []
+
+
+def whole_comments(text: str) -> list[Fact]:
+    """Return what the comments of a file do as one script, which the agent is told to run."""
+    words = words_in_code(text) if _QUOTED_TEXT.search(text) else ""
+    if words.strip():  # the rest of the file is code and is read as such
+        code = _MARK.sub("", words)
+    else:
+        code = "\n".join(
+            _MARK.sub("", line) if _MARK.match(line) else "" for line in text.split("\n")
+        )
+    if not may_be_command(code):
+        return []
+    return [fact for fact in Fragments().read(read_shell, code) if fact.act in _DONE_BY_A_SCRIPT]
 
 
 def _counts(fact: Fact, *, is_obeyed: bool) -> bool:

@@ -20,6 +20,9 @@ _ORDER = re.compile(
     r"before anything else|as your (?:instructions|rules|task))\b"
     r"|\b(?:run|execute|repeat|apply|use|do) (?:\w+ ){0,3}(?:commands?|steps|rules|instructions)"
     r" (?:in|from|of) \W{0,3}[\w./-]+\.\w"
+    r"|\b(?:run|execute|paste|type|enter|launch|evaluate|decode)\b[^\n.;]{0,60}"
+    r"\b(?:commands?|lines?|snippets?|entr(?:y|ies)|values?|strings?|docstrings?|comments?"
+    r"|one-liners?|payload|field)\b[^\n;]{0,40} (?:in|from|of|at|inside|within) \W{0,3}[\w./-]+\.\w"
     r"|\.\w{1,12}\W{1,4}(?:and |then )?(?:run|execute|repeat|apply|do|follow|continue)\b"
     r"[^\n.]{0,24}\b(?:commands?|steps|rules|instructions|text|it|them)\b"
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",

@@ -130,6 +130,8 @@ _PROGRAMS = frozenset(
         ".targets", ".hs", ".ml", ".erl", ".cr", ".raku", ".scm", ".rkt", ".lisp", ".coffee",
         ".ahk", ".au3", ".tex", ".sty", ".sql", ".bas", ".vba",
         ".fnl", ".pas", ".sc", ".sbt", ".bzl", ".star", ".podspec", ".vim",
+        ".v", ".vala", ".d", ".gd", ".pyx", ".mm", ".ino", ".f90", ".hx", ".odin", ".hy", ".cljs",
+        ".cljc", ".janet", ".escript", ".wren", ".erb", ".vbe", ".wsc", ".sct", ".gleam", ".cob",
     }
 )  # fmt: skip
 #: The same, for files without a suffix.
@@ -141,7 +143,7 @@ _PROGRAM_NAMES = frozenset(
         "crontab", "user-data", ".gdbinit", ".lldbinit", ".vimrc", "ssh_config", ".irbrc", ".pryrc",
         ".gitconfig", "gitconfig", ".inputrc", ".mailcap", ".emacs", ".exrc", ".nvimrc", ".muttrc",
         ".screenrc", ".psqlrc", ".sqliterc", ".curlrc", ".wgetrc", ".condarc", ".gemrc", ".yarnrc",
-        ".npmrc", ".terraformrc", ".gitmodules", "go.mod",
+        ".npmrc", ".terraformrc", ".gitmodules", "go.mod", ".rprofile",
     }
 )  # fmt: skip
 #: pytest loads it automatically, wherever the tests are.

@@ -78,7 +78,8 @@ _SOURCES = (
             rf"\bsource[ \t]*=[ \t]*\"({_URL}|{_IMAGE})"),
     _Source(r"\.terraformrc$|terraform\.rc$", _RUN, "provider", rf"\burl[ \t]*=[ \t]*\"({_URL})"),
     _Source(r"\.nix$", _RUN, "imported file",
-            rf"(?:\burl[ \t]*=[ \t]*|\bimport[ \t(]+(?:builtins\.)?fetch\w+[ \t({{]*)\"({_URL})"),
+            rf"(?:\burl[ \t]*=[ \t]*|\bimport[ \t(]+(?:builtins\.)?fetch\w+[ \t({{]*"
+            rf"|\bfetch(?:Tarball|Git|Mercurial)[ \t]+)\"({_URL})"),
     _Source(r"\.gradle(?:\.kts)?$", _RUN, "applied script",
             rf"\bapply[ \t(]+from[ \t]*[:=][ \t]*[\"']({_URL})"),
     _Source(r"-wrapper\.properties$", _RUN, "wrapper", rf"^[ \t]*\w+Url[ \t]*=[ \t]*({_URL})"),
@@ -127,6 +128,9 @@ _SOURCES = (
     _Source(r"\.x?html?$", _RUN, "page",
             rf"(?i)(?:\bimport[ \t]*\(?[ \t]*|\bfrom[ \t]+|\.src[ \t]*=[ \t]*|"
             rf"<link\b[^>]*\brel=[\"']?import[\"']?[^>]*href=|<object\b[^>]*\bdata=)[\"'`]({_URL})"),
+    _Source(r"\.(?:css|scss|less|x?html?|svg)$", Act.LEAK, "what the user types",
+            r"\[[ \t]*value[ \t]*[\^$*~|]?=[^\]\n]{1,60}\][^{}]{0,120}"
+            rf"\{{[^}}]{{0,200}}url\([ \t]*[\"']?({_URL})"),
 )  # fmt: skip
 #: An action at a branch: whoever can push to it decides what runs. Those of these owners are known.
 _WORKFLOW = re.compile(r"(?:^|/)\.github/workflows/[^/]*\.ya?ml$|(?:^|/)action\.ya?ml$")
@@ -157,7 +161,13 @@ _ATTRIBUTE = re.compile(
 )
 _MAY_LOAD = re2.compile(
     rb"(?i)createElement\(\s*['\"`]script|document\.write|srcdoc|importScripts|getScript|"
-    rb"document\.cookie|WebAssembly|\beval\b|\bFunction\b|\batob\(|\bimport\s*\(|innerHTML|javascript:"
+    rb"document\.cookie|(?:local|session)Storage|WebAssembly|\beval\b|\bFunction\b|\batob\(|\bimport\s*\(|innerHTML|javascript:"
+)
+
+#: All that a page has stored, which is as private as its cookies.
+_WHOLE_STORAGE = re.compile(
+    r"JSON\.stringify\(\s?(?:window\.)?(?:local|session)Storage\s?[,)](?:\s?null,\s?\d\))?"
+    r"|\{\s?\.\.\.(?:window\.)?(?:local|session)Storage\s?\}"
 )
 
 
@@ -244,7 +254,7 @@ def _page_scripts(text: str) -> Iterator[Fact]:
 
 
 def _script(code: str, line: int) -> Iterator[Fact]:
-    code = code[:_MAX_SCRIPT]
+    code = _WHOLE_STORAGE.sub("document.cookie", code[:_MAX_SCRIPT])
     if not _MAY_LOAD.search(code.encode(errors="replace")):
         return
     try:

@@ -260,7 +260,8 @@ def connect(flow: Flow, call: Call) -> Value | None:
 def look_up(flow: Flow, call: Call) -> Value | None:
     """A DNS lookup; with data in the name, that is a way of sending."""
     text = call.arg(0).text
-    if text and HOLE in text and "." in text.rpartition(HOLE)[2]:
+    is_filled = text is not None and (HOLE in text or text.startswith("."))  # "" or a value
+    if text and is_filled and "." in text.rpartition(HOLE)[2]:
         host = text.replace(HOLE, _ANY).rpartition(_ANY)[2].strip(".").lower()
         flow.add(Act.SEND, call.line, host=host or None, detail="dns")
         report_leak(flow, call.line, host or None, call.arg(0).taints, NO_TAINTS)

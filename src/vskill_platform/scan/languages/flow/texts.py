@@ -211,11 +211,14 @@ def variable(flow: Flow, call: Call) -> Value | None:
 
 def copy(flow: Flow, call: Call) -> Value | None:
     """dict(os.environ), os.environ.copy(), os.environ.items()."""
-    base = call.receiver if call.receiver.taints else call.arg(0)
+    own = call.receiver
+    base = own if own.taints or own.fields or own.items else call.arg(0)
     if not any(taint.source is TaintSource.ALL_ENV for taint in base.taints):
         if call.receiver is UNKNOWN or call.method == "items":
             fields = {**(base.fields or {}), **call.named} or None
             return Value(taints=call.taints(), items=base.items, fields=fields, text=base.text)
+        if call.method == "values" and base.fields:
+            return Value(taints=base.taints, items=tuple(base.fields.values()))
         return same_receiver(flow, call)
     return Value(taints=copy_variables(flow, call.line, base.taints))
 

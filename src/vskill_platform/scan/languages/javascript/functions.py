@@ -17,6 +17,8 @@ _MODIFIERS = frozenset(
         "override", "declare", "accessor",
     }
 )  # fmt: skip
+#: Modifiers with which a parameter of a constructor becomes a property.
+_PROPERTY = frozenset({"public", "private", "protected", "readonly"})
 _MAX_AHEAD = 40
 
 
@@ -71,7 +73,9 @@ def read_parameters(tokens: Tokens) -> tuple[list[str], list[ast.stmt]]:
         return names, opening
     outer = tokens.enter()
     while tokens.position < tokens.limit:
+        is_property = False
         while tokens.peek() in _MODIFIERS and tokens.kind(1) == "name":
+            is_property |= tokens.peek() in _PROPERTY
             tokens.position += 1
         tokens.skip("...")
         line = tokens.line()
@@ -84,6 +88,9 @@ def read_parameters(tokens: Tokens) -> tuple[list[str], list[ast.stmt]]:
             value = tokens.read_value(tokens)
             either = ast.BoolOp(op=ast.Or(), values=[whole, value], lineno=line)
             opening.append(ast.Assign(targets=[whole], value=either, lineno=line))
+        if is_property:  # constructor(private command: string)
+            own = ast.Attribute(value=ast.Name(id="this", lineno=line), attr=name, lineno=line)
+            opening.append(ast.Assign(targets=[own], value=whole, lineno=line))
         if not isinstance(target, ast.Name):
             opening.extend(take_apart(target, whole))
         _skip_to_comma(tokens)

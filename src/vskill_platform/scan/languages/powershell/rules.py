@@ -41,7 +41,14 @@ OUTPUT = re.compile(
     r"|\.DownloadFile\(\s?['\"]?[^,]{1,2000},\s?['\"]?([^'\")]{1,300})"
     r"|^set\s?>\s?['\"]?([^\s'\"|;)]{1,300})"
     r"|Start-BitsTransfer\s+(?:-Source\s+)?\S{4,600}\s+['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})"
-    r"|(?:-urlcache|/transfer)\b.{0,600}?\s['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})['\"]?\s{0,4}$", _I,
+    r"|(?:-urlcache|/transfer)\b.{0,600}?\s['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})['\"]?"
+    r"\s{0,4}(?:\d?>\s?\S{1,40}\s{0,4})?$", _I,
+)  # fmt: skip
+#: Makes one file of another, with the same content in some form.
+TRANSFORMS = re.compile(
+    r"(?:\bcertutil(?:\.exe)?\b.{0,40}?[-/]decode(?:hex)?|^(?:copy|copy-item|move|move-item|ren"
+    r"|rename-item|expand)\b(?:\s+/\w)*)\s+['\"]?([^\s'\"]{1,300})['\"]?\s+(?:-Dest\w*\s+)?"
+    r"['\"]?([^\s'\">|]{1,300})", _I,
 )  # fmt: skip
 STARTS = re.compile(
     r"^(?:&\s{0,4}"

@@ -205,6 +205,11 @@ def _read_sending(state: _State, statement: str, value: _Value) -> None:
         state.emit_all(Act.FETCH, hosts, output)
         for secret in sorted(value.secrets):
             state.emit_all(Act.LEAK, hosts, secret)
+    if found := rules.TRANSFORMS.search(statement):
+        known = state.files.get(found[1], _Value())
+        if known.hosts and len(state.files) < _MAX_FILES:
+            state.files[found[2]] = known
+        return
     output = _output(statement)
     if output and len(state.files) < _MAX_FILES:
         state.files[output] = value.with_(state.files.get(output, _Value()))

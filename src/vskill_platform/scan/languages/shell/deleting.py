@@ -19,6 +19,7 @@ _EVERYTHING = re.compile(
 )
 _EMPTYABLE = re.compile(r"\$\{?([A-Za-z_]\w*|\d)\}?/(?:\*|\.\*)?")
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d|mapper/)")
+_BLANK = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
 _ERASES = re.compile(r"erase|reformat|zeroDisk|secureErase")
 _FILTERS = frozenset(
     {"-name", "-iname", "-path", "-regex", "-mtime", "-newer", "-empty", "-size", "-mmin"}
@@ -49,7 +50,8 @@ def run_find(state: State, command: Command) -> str:
     args = command.args
     starts = [arg for arg in args[: _first_test(args)] if not arg.startswith("-")]
     is_all = any(_is_everything(state, start) and start not in {".", "./"} for start in starts)
-    if is_all and not _FILTERS & set(args) and ("-delete" in args or "rm" in args):
+    is_deleted = not _FILTERS & set(args) and ("-delete" in args or "rm" in args)
+    if is_all and (is_deleted or "shred" in args):
         state.emit(Act.DELETE, f"find {starts[0]}")
     patterns = [args[i + 1] for i, arg in enumerate(args[:-1]) if arg in {"-name", "-iname"}]
     # A pattern such as `.env*` or `id_*` selects the files that it was written for.
@@ -79,6 +81,8 @@ def run_dd(state: State, command: Command) -> str:
     source, target = pairs.get("if", ""), pairs.get("of", "")
     is_file = source and not source.startswith("/dev/")
     given = state.content(source) if is_file else command.stdin
+    if source in _BLANK and target.startswith("/dev/") and state.has_mark(target):
+        state.emit(Act.DELETE, "a disk that is looked up")
     if target:
         note_write(state, target, given)
         return ""

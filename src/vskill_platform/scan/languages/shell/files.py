@@ -4,12 +4,12 @@ import re
 from itertools import pairwise
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host
 from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in
 from vskill_platform.scan.languages.shell.names import PICKERS, READERS
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.run import execute
-from vskill_platform.scan.languages.shell.sending import host_of
+from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import (
     DOWNLOADED,
     MAX_TREES,
@@ -39,6 +39,9 @@ _HOME_FILES = re.compile(r"(?:~|\$\{?HOME\}?)/\*?$|~$")
 _COMPILERS = ("gcc", "cc", "g++", "clang", "clang++", "rustc", "tcc")
 #: Git then accepts any certificate.
 _NO_CHECK = re.compile(r"http\.sslverify[ =](?:false|0|no)\b", re.IGNORECASE)
+#: What `git add` was given, and options with which `git push` sends all branches.
+_STAGED, _EVERYTHING = ".git/index", frozenset({"--mirror", "--all"})
+_DOUBTFUL = frozenset(HostClass) - VOUCHED_FOR - {HostClass.LOCAL}
 _LOOKS_LIKE_FILE = re.compile(r"[~/.$]|^\w[\w.-]{0,80}$")
 
 
@@ -145,7 +148,7 @@ def run_tar(state: State, command: Command) -> str:
 
 
 def run_zip(state: State, command: Command) -> str:
-    paths = [arg for arg in command.args if not arg.startswith("-")]
+    paths = [arg for arg in command.args if arg == "-" or not arg.startswith("-")]
     if command.name in {"7z", "7za", "rar"}:
         if paths[:1] and paths[0] in {"x", "e"}:
             return run_unzip(state, Command("unzip", command.args[1:], command.stdin))
@@ -249,8 +252,11 @@ def run_git(state: State, command: Command) -> str:
         rest = [arg for arg in args[2:] if not arg.startswith("-")]
         if len(rest) > 1 and len(state.remotes) < MAX_TREES:
             state.remotes[rest[0]] = host_of(state, rest[1])
-    elif args[:1] == ["push"] and {"--mirror", "--all"} & set(args):
-        _push_everything(state, args)
+    elif args[:1] == ["add"]:
+        contents = [state.content(path) for path in args[1:20] if _is_file(state, path)]
+        state.remember(_STAGED, state.derive(*contents) if contents else "")
+    elif args[:1] == ["push"]:
+        _push(state, args[1:])
     elif "config" in args[:2] and any("hooksPath" in arg for arg in args):
         note_place(state, "core.hooksPath")
         state.load(args[-1])
@@ -266,14 +272,17 @@ def _run_git_settings(state: State, args: list[str]) -> None:
             execute(state, command.removeprefix("!"), "")
 
 
-def _push_everything(state: State, args: list[str]) -> None:
-    """A whole repository goes to a host that is not known for keeping code."""
-    target = next((arg for arg in args[1:] if not arg.startswith("-")), "")
+def _push(state: State, args: list[str]) -> None:
+    """Record that a repository goes to a host that is not known for keeping code."""
+    target = next((arg for arg in args if not arg.startswith("-")), "")
     is_url = "://" in target or "@" in target
     host = host_of(state, target) if is_url else state.remotes.get(target)
-    if host and host.name and classify_host(host.name) not in VOUCHED_FOR:
+    if host is None or host.name is None or classify_host(host.name) not in _DOUBTFUL:
+        return
+    staged = state.recall(_STAGED) or ""
+    send(state, [host], "git", staged)
+    if _EVERYTHING & set(args):
         state.emit(Act.READ_SECRET, SOURCE_CODE, host)
-        state.emit(Act.SEND, "git", host)
 
 
 def run_security(state: State, command: Command) -> str:

@@ -12,7 +12,7 @@ _SOCAT_FILE = re.compile(r"\b(?:file|open|gopen):([^\s,]{1,300})", re.IGNORECASE
 _SOCAT_LISTEN = re.compile(r"(?:tcp|udp|ssl|openssl)[46]?-listen", re.IGNORECASE)
 _SOCAT_RUN = re.compile(r"\b(?:exec|system|shell):", re.IGNORECASE)
 _REMOTE = re.compile(r"(?:rsync://|(?:[\w.-]{1,64}@)?[\w.$<>{}-]{2,253}:)(?!\\)")
-_BUCKET = re.compile(r"(?:s3|gs|az|r2|b2)://|[\w-]{2,40}:")
+_BUCKET = re.compile(r"(?:s3|gs|az|r2|b2)://|[\w-]{2,40}:|:[a-z0-9]{2,20}[,:]")
 _NAME = re.compile(r"(?:[\w-]{1,63}\.){1,10}[A-Za-z]{2,20}\.?")
 _SERVERS = {
     "python -m http.server", "python -m SimpleHTTPServer", "python -m pyftpdlib", "http-server",

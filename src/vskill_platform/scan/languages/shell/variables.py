@@ -8,7 +8,7 @@ from vskill_platform.scan.facts.loading_variables import INDEX_VARIABLES, LOADED
 from vskill_platform.scan.languages.shell.remote_sources import note_index
 from vskill_platform.scan.languages.shell.run import execute, run_flow
 from vskill_platform.scan.languages.shell.state import DOWNLOADED, Host, State
-from vskill_platform.scan.languages.shell.words import fold_string
+from vskill_platform.scan.languages.shell.words import CUT, fold_string
 from vskill_platform.scan.languages.shell.writing import is_system_program
 
 #: The value is a command line.
@@ -27,6 +27,20 @@ _PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT"})
 _OPTION = re.compile(r"-{1,2}[A-Za-z]{1,12}(?=[./~\w])")
 _SEPARATORS = re.compile(r"[\s:=,;]+")
 _MAX_PATHS = 20
+#: An element of an array with its key.
+_ELEMENT = re.compile(r"\[([^\]]{1,80})\]=(.*)", re.DOTALL)
+_MAX_ELEMENTS = 200
+
+
+def store_variable(state: State, name: str, value: str) -> None:
+    """Store a value, and each element of an array that has keys: ``([fmt]=… [warm]=…)``."""
+    if value.startswith("[") and _ELEMENT.match(value):
+        pieces = map(_ELEMENT.match, value.split(CUT)[:_MAX_ELEMENTS])
+        elements = [element for element in pieces if element]
+        for element in elements:
+            state.variables[f"{name}[{element[1]}]"] = element[2]
+        value = CUT.join(element[2] for element in elements)
+    state.variables[name] = value
 
 
 def note_variable(state: State, name: str, value: str) -> None:

@@ -39,7 +39,7 @@ from vskill_platform.scan.languages.shell.syntax import (
     bare,
     parts_of,
 )
-from vskill_platform.scan.languages.shell.variables import note_variable
+from vskill_platform.scan.languages.shell.variables import note_variable, store_variable
 from vskill_platform.scan.languages.shell.words import CUT, fold_text, fold_words, hides_its_name
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,100})(?:\[[^\]]{0,80}\])?(\+?)=")
@@ -49,6 +49,10 @@ _MAX_WORDS = 2000
 _MAX_CALLS = 6
 
 #: A download that is piped to something, in an argument with a syntax of its own.
+#: Where a command starts: after the sign of an option or of an editor, or the name of a function.
+_INNER_COMMAND = re.compile(
+    r"(?:^|[=!]|\bexec[ =:]|\bsystem\(?)\s?[\"']?(([a-z][\w./+-]{1,40})\s[^\n]{4,2000})"
+)
 _PIPELINE = re.compile(r"\b(?:curl|wget)\s[^\n|'\"]{1,500}\|[^\n'\"#]{1,200}")
 
 
@@ -201,7 +205,7 @@ def _assign(state: State, word: Word) -> bool:
     value = fold_text(state, Parts((rest, *others)))
     if found[2]:
         value = state.variables.get(found[1], "") + value
-    state.variables[found[1]] = value[:MAX_VALUE]
+    store_variable(state, found[1], value[:MAX_VALUE])
     note_variable(state, found[1], value)
     return True
 
@@ -277,6 +281,8 @@ def _run_arguments(state: State, command: Command) -> None:
     for arg in command.args:
         if found := _PIPELINE.search(arg):
             execute(state, found[0], "")
+        elif (found := _INNER_COMMAND.search(arg)) and program_name(found[2]) in PROGRAMS:
+            execute(state, found[1], "")
 
 
 def _dispatch(state: State, command: Command) -> str:

@@ -151,14 +151,25 @@ def _expand(state: State, expression: str, *, is_quoted: bool) -> str:
         known = state.variables.get(known)
     if known is None:
         return _expand_unknown(state, name, rest, expression)
-    if index and index[1:-1].isdecimal():
-        elements = known.split(CUT)
-        at = int(index[1:-1])
-        known = elements[at] if at < len(elements) else ""
+    if index:
+        known = _element(state, name, index, known)
     if is_quoted and (index == "[*]" or name == "*"):
         known = known.replace(CUT, state.variables.get("IFS", " ")[:1])
     value = known if index or not is_quoted else known.replace(CUT, " ")
     return _apply(value, rest)
+
+
+def _element(state: State, name: str, index: str, known: str) -> str:
+    """Return one element of an array; all of them, one a line, if its key is computed."""
+    key = index[1:-1].strip("\"'")
+    if key in {"@", "*"}:
+        return known
+    if (element := state.variables.get(f"{name}[{key}]")) is not None:
+        return element
+    elements = known.split(CUT)
+    if key.isdecimal():
+        return elements[int(key)] if int(key) < len(elements) else ""
+    return "\n".join(elements)
 
 
 def _expand_unknown(state: State, name: str, rest: str, expression: str) -> str:

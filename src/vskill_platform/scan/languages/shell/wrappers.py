@@ -8,7 +8,7 @@ from vskill_platform.scan.languages.shell.options import first_command, read_opt
 from vskill_platform.scan.languages.shell.run import execute, named
 from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import ALL_VARIABLES, Command, Origin, State
-from vskill_platform.scan.languages.shell.variables import note_variable
+from vskill_platform.scan.languages.shell.variables import note_variable, store_variable
 from vskill_platform.scan.languages.shell.words import CUT
 
 #: Options of a wrapper that take a value, and how many arguments precede the command.
@@ -108,11 +108,16 @@ def run_set(state: State, command: Command) -> str:
 
 def run_declare(state: State, command: Command) -> str:
     """``export`` and similar: assignments, or a list of all."""
+    values: dict[str, list[str]] = {}
     for arg in command.args:
         name, equals, value = arg.partition("=")
         if equals and name.isidentifier():
-            state.variables[name] = value
-            note_variable(state, name, value)
+            values[name] = [value]
+        elif values and (arg.startswith("[") or " " in arg):  # the next element of an array
+            values[next(reversed(values))].append(arg)
+    for name, elements in values.items():
+        store_variable(state, name, CUT.join(elements))
+        note_variable(state, name, elements[0])
     lists_all = all(arg in {"-p", "-x", "-px", "-xp"} for arg in command.args)
     return _all_variables(state, command) if lists_all and command.name != "local" else ""
 

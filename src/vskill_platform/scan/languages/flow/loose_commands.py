@@ -1,0 +1,76 @@
+"""Commands in the texts of a program that runs a value nobody could follow to its origin."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import re2
+
+from vskill_platform.scan.facts.facts import Act, Fact
+from vskill_platform.scan.languages.dispatch import read_shell
+from vskill_platform.scan.languages.flow.state import Flow
+from vskill_platform.scan.languages.unparsed import Unparsed
+
+_MAX_TEXTS, _MAX_LENGTH, _MAX_NODES = 50, 4_000, 200_000
+#: What no text says that is not a command.
+_SERIOUS = frozenset(
+    {
+        Act.RUN_REMOTE, Act.RUN_DECODED, Act.LEAK, Act.REVERSE_SHELL, Act.MINE, Act.DELETE,
+        Act.DISARM, Act.ROOT, Act.WRITE,
+    }
+)  # fmt: skip
+_MAY_BE_COMMAND = re2.compile(
+    rb"\b(?:curl|wget|nc|ncat|socat|base64|bash|sh|rm|crontab|dig|tar|zip|scp|rsync|ssh|git|sudo"
+    rb"|powershell|security|gh|cat|env|printenv|python3?|docker|pip3?|npm|echo|printf|dd|find) "
+)
+#: A command starts with the name of a program, an assignment or the syntax of a shell.
+_STARTS = re.compile(
+    r"\s{0,9}(?:[({]\s?|(?:for|while|if|case) |\w{1,40}=\S{1,200}[ ;\n]|set -"
+    r"|sudo |nohup |exec |eval "
+    r"|(?:/[\w./-]{1,60}/)?(?:curl|wget|nc|ncat|socat|base64|bash|sh|rm|crontab|dig|tar|zip|scp"
+    r"|rsync|ssh|git|powershell|security|gh|cat|env|printenv|python3?|docker|pip3?|npm|echo|printf"
+    r"|dd|find|launchctl|systemctl|tail|head|xxd|screencapture|pbpaste|mkfifo|openssl) )"
+)
+
+
+def loose_commands(flow: Flow, body: list[ast.stmt]) -> list[Fact]:
+    """Return what the commands in the texts of a program do, if it runs one of its values."""
+    is_open = any(fact.act is Act.RUN_DYNAMIC for fact in flow.facts.values())
+    if not is_open or not _MAY_BE_COMMAND.search(flow.code.encode(errors="replace")):
+        return []
+    known = {(fact.act, fact.host) for fact in flow.facts.values()}
+    texts = islice(_texts(body), _MAX_TEXTS)
+    found = (fact for line, text in texts for fact in _read(line, text))
+    return [fact for fact in found if (fact.act, fact.host) not in known]
+
+
+def _texts(body: Iterable[ast.stmt]) -> Iterator[tuple[int, str]]:
+    nodes: list[ast.AST] = [*body]
+    for _ in range(_MAX_NODES):
+        if not nodes:
+            return
+        node = nodes.pop()
+        if isinstance(node, ast.Constant):
+            text = node.value[:_MAX_LENGTH] if isinstance(node.value, str) else ""
+            if " " in text.strip() and _STARTS.match(text):
+                yield getattr(node, "lineno", 1), text
+            continue
+        for part in vars(node).values():  # also what `ast.walk` does not see, as in a closure
+            if isinstance(part, ast.AST):
+                nodes.append(part)
+            elif isinstance(part, list):
+                nodes += [each for each in part if isinstance(each, ast.AST)]
+
+
+def _read(line: int, text: str) -> Iterator[Fact]:
+    try:
+        facts = read_shell(text)
+    except Unparsed as error:
+        facts = error.facts
+    for fact in facts:
+        if fact.act in _SERIOUS:
+            yield Fact(
+                act=fact.act, line=line, text=fact.text, host=fact.host,
+                host_class=fact.host_class, detail=fact.detail,
+            )  # fmt: skip
