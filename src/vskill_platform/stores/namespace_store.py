@@ -58,10 +58,10 @@ def expect_namespace(stored: Stored[Namespace]) -> Operation:
 
 
 def claim_namespace(stored: Stored[Namespace]) -> Operation:
-    """Like a check, but a change of the namespace that has begun already fails, too.
+    """Return a check that also makes changes of the namespace fail that have already begun.
 
-    For a new private skill: whoever removes the last owner opens a namespace without private
-    skills, and has to look again.
+    For a new private skill: removing the last owner opens a namespace without private skills, so
+    the removal must read the skills once more.
     """
     if stored.revision == ABSENT:  # it has no owner who could be removed
         return expect_namespace(stored)
