@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+import socket
 import ssl
 from urllib.parse import quote, urlsplit
 
@@ -50,6 +51,25 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def leads_inside(source: str, target: str) -> bool:
+    """Tell whether a host outside of your network names one inside, however it is written.
+
+    A name that cannot be resolved is outside: only a proxy knows it.
+    """
+    near = _are_near(source)
+    return any(_are_near(target)) and not (near and all(near))
+
+
+def _are_near(host: str) -> list[bool]:
+    """Tell of each address of a host whether it is this machine or in its network."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    addresses = (ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found)
+    return [not (getattr(one, "ipv4_mapped", None) or one).is_global for one in addresses]
 
 
 def origin_of(url: str) -> str:

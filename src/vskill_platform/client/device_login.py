@@ -78,7 +78,7 @@ def _pause(seconds: float) -> float:
 
 
 def _within(seconds: float, most: float) -> float:
-    """Return a time of at least a second; also for what is not a number."""
+    """Return a time of at least a second."""
     return max(1.0, min(seconds, most))
 
 

@@ -95,6 +95,19 @@ class OpenRegistries:
         self._opened[skill.registry] = opened
         return opened
 
+    def of_each(self, skills: Iterable[LockedSkill]) -> dict[str, Registry | VskillError]:
+        """Return the registry of each skill by slug, or why it must not be asked.
+
+        They are opened one after the other here, because threads share them afterwards.
+        """
+        found: dict[str, Registry | VskillError] = {}
+        for skill in skills:
+            try:
+                found[skill.slug] = self.of(skill)
+            except VskillError as error:
+                found[skill.slug] = error
+        return found
+
 
 def plan_install(
     registry: Registry,

@@ -21,6 +21,7 @@ from vskill_platform.client.addresses import (
     connect_hint,
     is_confidential,
     is_loopback,
+    leads_inside,
     origin_of,
 )
 from vskill_platform.client.response_deadline import ResponseDeadline
@@ -234,9 +235,11 @@ class Registry:
             ) from error
         if urlsplit(url).scheme == "https" and parts.scheme != "https":
             raise RegistryError(f"{self._where(path)} redirects to {target}, which is not https")
-        # Programs on this machine trust who can reach them, which a foreign registry must not use.
-        if is_loopback(parts.hostname or "") and not is_loopback(urlsplit(url).hostname or ""):
-            raise RegistryError(f"{self._where(path)} redirects to {target}, which is this machine")
+        # Programs inside trust everybody who can reach them: a registry outside must not use that.
+        if leads_inside(urlsplit(url).hostname or "", parts.hostname or ""):
+            raise RegistryError(
+                f"{self._where(path)} redirects to {target}, which is in your own network"
+            )
         return target
 
     def _send(  # noqa: PLR0913 - the parts of a request

@@ -3,16 +3,14 @@
 Everything in them is untrusted.
 """
 
-import json
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping
-from datetime import timedelta
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, is_typeddict
 
 import msgspec
 
+from vskill_platform.base.retry_after import parse_retry_after
 from vskill_platform.errors import RegistryError, RegistryUnavailable
 
 #: Called with the bytes that have been transferred and the total, if it is known.
@@ -23,12 +21,13 @@ _ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
 #: A response may take this long, and longer if it is large and arrives at this rate.
 _MAX_SECONDS = 300.0
 MIN_BYTES_PER_SECOND = 4096
-_DAY_SECONDS = 86_400
+_MAX_RETRY_AFTER = timedelta(days=1)
 #: The code of an error about a response that has another form than expected.
 UNEXPECTED_ANSWER = "unexpected_answer"
-_MAX_DIGITS = 9
 #: A list of several pages has no more rows than this.
 _MAX_ROWS = 100_000
+#: A registry may send anything as the explanation of an error.
+_MAX_EXPLANATION = 2000
 #: Codes whose hints are for authors of programs; the details say enough on a terminal.
 _HINTS_FOR_PROGRAMS = frozenset({"invalid_input", "invalid_policy", "not_signed_in", "wrong_state"})
 _MISSING = re.compile(r"Object missing required field `([^`]*)`")
@@ -73,7 +72,7 @@ def read_limited(
 def decode_object(content: bytes) -> dict[str, Any]:
     """Return the object in a response; raise ValueError if it is not one."""
     try:
-        found = json.loads(content)
+        found = msgspec.json.decode(content)
     except RecursionError as error:
         raise ValueError("too deeply nested") from error
     if not isinstance(found, dict):
@@ -98,14 +97,8 @@ def check_shape(response: Any, kind: Any) -> Any:
 
 def retry_after_of(response: RegistryResponse) -> timedelta | None:
     """Return how long the registry asks to wait: in seconds, or until a date."""
-    text = response.headers.get("retry-after", "").strip()
-    if text.isascii() and text.isdecimal():
-        return timedelta(seconds=min(int(text[:_MAX_DIGITS]), _DAY_SECONDS))
-    try:
-        seconds = parsedate_to_datetime(text).timestamp() - time.time()
-    except ValueError:
-        return None
-    return timedelta(seconds=max(0.0, min(seconds, _DAY_SECONDS)))
+    text = response.headers.get("retry-after", "")
+    return parse_retry_after(text, datetime.now(UTC), most=_MAX_RETRY_AFTER)
 
 
 def add_page(response: Any, more: Any, name: str) -> None:
@@ -129,7 +122,8 @@ def problem_in(response: RegistryResponse) -> dict[str, Any]:
 def in_words(where: str, status: int, problem: dict[str, Any]) -> str:
     """Return the registry's explanation in one line, or the status if it gives none."""
     title, detail, hint = (
-        str(problem.get(name) or "").strip() for name in ("title", "detail", "hint")
+        str(problem.get(name) or "").strip()[:_MAX_EXPLANATION]
+        for name in ("title", "detail", "hint")
     )
     if not title and not detail:
         return f"{where} answered with status {status}."

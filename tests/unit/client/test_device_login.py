@@ -1,5 +1,3 @@
-import json
-import math
 from typing import Any
 
 import msgspec
@@ -129,16 +127,13 @@ def test_all_names_of_this_machine_are_the_same_registry(server: ScriptedServer)
     assert code.verification_uri == page
 
 
-@pytest.mark.parametrize(
-    ("told", "used"), [(-1, 1), (0, 1), (1e308, 60), (float("inf"), 60), (float("nan"), 1), (4, 4)]
-)
+@pytest.mark.parametrize(("told", "used"), [(-1, 1), (0, 1), (1e308, 60), (4, 4)])
 def test_a_registry_cannot_make_the_client_ask_all_the_time_or_never(
     server: ScriptedServer, told: float, used: float
 ) -> None:
-    text = json.dumps(given(server.url, interval=told, expires_in=told)).encode()
-    again = told if math.isfinite(told) else used  # errors are decoded strictly
-    slower = said(error="slow_down", interval=again)
-    server.replies = [Reply(200, text), slower, said(200, access_token="vsk_1")]
+    code_given = said(200, **given(server.url, interval=told, expires_in=told))
+    slower = said(error="slow_down", interval=told)
+    server.replies = [code_given, slower, said(200, access_token="vsk_1")]
     time = Time()
 
     with Registry(server.url) as registry:

@@ -4,6 +4,7 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 import httpx2
 import msgspec
@@ -69,6 +70,15 @@ def test_a_hint_for_authors_of_programs_is_not_shown(server: ScriptedServer, cod
         registry.get_json("/api/v1/skills/x")
 
     assert str(caught.value) == "Refused: it is wrong."
+
+
+def test_a_long_refusal_is_cut(server: ScriptedServer) -> None:
+    server.replies = [Reply(404, msgspec.json.encode({"title": "x" * 100_000, "detail": "y"}))]
+
+    with Registry(server.url) as registry, pytest.raises(RegistryError) as caught:
+        registry.get_json("/x")
+
+    assert len(str(caught.value)) < 10_000
 
 
 def test_a_refusal_without_words_gives_its_status(server: ScriptedServer) -> None:
@@ -200,6 +210,31 @@ def test_a_redirect_to_another_host_gets_no_token(
     assert "Authorization" not in elsewhere.seen[0].headers
 
 
+@all_cases(
+    "inside",
+    [
+        "127.0.0.1", "127.1", "2130706433", "0x7f.1", "0", "[::1]", "[::]", "localhost",
+        "[::ffff:127.0.0.1]", "10.0.0.1", "192.168.0.1", "169.254.169.254", "[fe80::1]",
+        "[fd00::1]", "[::ffff:a9fe:a9fe]",
+    ],
+)  # fmt: skip
+def test_a_registry_outside_does_not_lead_into_your_network(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    # The proxy is what connects to addresses outside.
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    server.replies = [
+        Reply(302, b"", {"Location": f"http://{inside}:{urlsplit(server.url).port}/admin"})
+    ]
+    server.seen.clear()
+
+    with Registry("http://8.8.8.8") as registry, pytest.raises(RegistryError, match="own network"):
+        registry.get_json("/x")
+
+    assert [request.path for request in server.seen] == ["http://8.8.8.8/x"]
+
+
 def test_a_redirect_on_the_same_host_keeps_the_token(server: ScriptedServer) -> None:
     server.replies = [Reply(307, b"", {"Location": "/y?z=1"}), Reply(body=b'{"a": 2}')]
 
@@ -294,6 +329,9 @@ def test_an_answer_that_is_no_object_is_no_answer_of_a_registry(
     [
         Reply(404, b"[" * 100_000),
         Reply(429, b"{}", {"Retry-After": "9" * 5000}),
+        Reply(429, b"{}", {"Retry-After": "Mon, 01 Jan 99999999999 00:00:00 GMT"}),
+        Reply(200, b'{"name": "\\ud800"}'),
+        Reply(200, b'{"score": NaN}'),
         Reply(302, b"", {"Location": "http://[nowhere/"}),
         Reply(302, b"", {"Location": "http://127.0.0.1:99999999/"}),
         Reply(302, b"", {"Location": "file:///etc/passwd"}),

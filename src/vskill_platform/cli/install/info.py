@@ -70,7 +70,7 @@ def _show(registry: Registry, release: SkillRelease, versions: list[VersionItem]
     }
     for name, value in rows.items():
         echo(f"  {name:<10} {value}")
-    for line in capability_lines("can", release.capabilities):
+    for line in capability_lines(release.capabilities):
         echo(f"  {line}")
     if release.deprecated:
         warn(release.deprecated.words)

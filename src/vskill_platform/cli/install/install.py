@@ -21,6 +21,7 @@ from vskill_platform.cli.install.show import (
     confirm_plans,
     json_of_plan,
     json_of_skill,
+    place_names,
     show_done,
     waiting,
     warn,
@@ -124,7 +125,7 @@ def remove(
         print_json({"removed": [json_of_skill(scope, skill) for skill in removed]})
         return
     for skill in removed:
-        echo(f"Removed {skill.slug} {skill.version}")
+        echo(f"Removed {skill.slug} {skill.version} from {', '.join(place_names(scope, skill))}")
 
 
 def _report(

@@ -195,20 +195,15 @@ def _ask(skills: list[LockedSkill], option: str | None, function: str) -> list[A
         chosen = stack.enter_context(target.open()) if target else None
         registries = load(f"{_PLANS}:OpenRegistries")(chosen, stack, ENVIRON)
         ask, settle = load(f"{_PLANS}:{function}"), load(f"{_PLANS}:settle_all")
-        # Opened one after the other: they are kept, and shared by the threads.
-        opened: list[Any] = []
-        for skill in skills:
-            try:
-                opened.append(registries.of(skill))
-            except VskillError as error:
-                opened.append(error)
+        opened = registries.of_each(skills)
 
-        def ask_one(place: int) -> Any:
-            if isinstance(opened[place], VskillError):
-                raise opened[place]
-            return ask(opened[place], skills[place])
+        def ask_one(skill: LockedSkill) -> Any:
+            registry = opened[skill.slug]
+            if isinstance(registry, VskillError):
+                raise registry
+            return ask(registry, skill)
 
-        found: list[Any] = settle(ask_one, range(len(skills)))
+        found: list[Any] = settle(ask_one, skills)
         return found
 
 

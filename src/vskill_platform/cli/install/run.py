@@ -106,12 +106,13 @@ class InstallRun:
 
     def plan_updates(self, names: Sequence[str]) -> tuple[list[Planned], list[VskillError]]:
         skills = [find_installed(self.locked, name) for name in names] or list(self.locked.values())
-        registries = {skill.slug: self._registries.of(skill) for skill in skills}
+        registries = self._registries.of_each(skills)
 
         def plan(skill: LockedSkill) -> Planned:
-            return plan_update(
-                registries[skill.slug], self.scope, self.locked, skill, force=self._force
-            )
+            registry = registries[skill.slug]
+            if isinstance(registry, VskillError):
+                raise registry
+            return plan_update(registry, self.scope, self.locked, skill, force=self._force)
 
         found = settle_all(plan, skills)
         plans = [one for one in found if isinstance(one, Planned)]

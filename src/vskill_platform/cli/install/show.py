@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from vskill_platform.base.show_text import show
 from vskill_platform.cli.output.terminal import Console, confirm, echo, is_interactive
 from vskill_platform.client.install_folders import InstallScope
 from vskill_platform.client.install_skills import Planned
@@ -12,6 +13,8 @@ from vskill_platform.client.lock_file import LockedSkill
 from vskill_platform.errors import NotAllowed
 
 _MAX_SHOWN = 8
+#: Of one capability, such as a host or a command.
+_MAX_CHARACTERS = 200
 _KINDS = {
     "hosts": "contacts",
     "secrets": "reads secrets",
@@ -93,27 +96,31 @@ def _show_plan(scope: InstallScope, plan: Planned) -> None:
             err=True,
         )
         if plan.is_first:
-            _show_capabilities("can", release.capabilities)
+            _show_capabilities(release.capabilities)
         elif plan.has_new_content:
-            _show_capabilities("new: can", plan.gained)
+            _show_capabilities(plan.gained, are_new=True)
     places = ", ".join(place_names(scope, skill))
     echo(f"  into {places}", err=True)
 
 
-def _show_capabilities(title: str, found: Mapping[str, Sequence[str]] | None) -> None:
-    for line in capability_lines(title, found):
+def _show_capabilities(found: Mapping[str, Sequence[str]] | None, *, are_new: bool = False) -> None:
+    for line in capability_lines(found, are_new=are_new):
         echo(f"  {line}", err=True)
 
 
-def capability_lines(title: str, found: Mapping[str, Sequence[str]] | None) -> list[str]:
+def capability_lines(
+    found: Mapping[str, Sequence[str]] | None, *, are_new: bool = False
+) -> list[str]:
+    title = "new capabilities" if are_new else "capabilities"
     if found is None:
         return [f"{title}: not known, an older release published it"]
     if not found:
-        return ["capabilities: none found" if title == "can" else "no new capabilities"]
+        return ["no new capabilities" if are_new else "capabilities: none found"]
     lines = []
     for kind, values in sorted(found.items()):
+        shown = ", ".join(show(value, limit=_MAX_CHARACTERS) for value in values[:_MAX_SHOWN])
         more = f" and {len(values) - _MAX_SHOWN} more" if len(values) > _MAX_SHOWN else ""
-        lines.append(f"{title}: {_KINDS.get(kind, kind)} {', '.join(values[:_MAX_SHOWN])}{more}")
+        lines.append(f"{title}: {_KINDS.get(kind, kind)} {shown}{more}")
     return lines
 
 

@@ -6,8 +6,7 @@ wrong key in their error message.
 
 import asyncio
 import ssl
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
 from functools import cache
 from http import HTTPStatus
 from typing import Annotated
@@ -15,6 +14,7 @@ from typing import Annotated
 import httpx2
 import msgspec
 
+from vskill_platform.base.retry_after import parse_retry_after
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.scan.judge.endpoint import JudgeEndpoint
 from vskill_platform.scan.judge.prompt import Prompt
@@ -123,17 +123,6 @@ def _tls() -> ssl.SSLContext:
 def _refused(response: httpx2.Response, now: datetime) -> JudgeFailed:
     status = response.status_code
     note = "; redirects are not followed" if response.is_redirect else ""
-    wait = _retry_after(response.headers.get("retry-after", ""), now)
+    text = response.headers.get("retry-after", "")
+    wait = parse_retry_after(text, now, most=MAX_RETRY_AFTER)
     return JudgeFailed(f"the judge answered {status}{note}", retry_after=wait, tokens=0)
-
-
-def _retry_after(text: str, now: datetime) -> timedelta | None:
-    """Read how long to wait, as seconds or as a date."""
-    if text.isascii() and text.isdigit():
-        return min(timedelta(seconds=int(text[:9])), MAX_RETRY_AFTER)
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    wait = moment.replace(tzinfo=moment.tzinfo or UTC) - now
-    return min(max(wait, timedelta(0)), MAX_RETRY_AFTER)

@@ -15,6 +15,7 @@ from tests.unit.client.in_process import URL, Wire, in_thread, wired
 from tests.unit.web.api_cast import Registry as Served
 from tests.unit.web.api_cast import open_registry
 from tests.unit.web.pages_cast import FILES, MANIFEST, change_skill, put_skill
+from vskill_platform.cli.install.show import capability_lines
 from vskill_platform.cli.main import cli
 from vskill_platform.client.install_folders import LOCK_NAME, STAGING
 from vskill_platform.errors import VskillError
@@ -182,8 +183,8 @@ async def test_an_update_that_brings_new_capabilities_needs_a_yes(
 
     assert refused.exit_code == 1
     assert "new capabilities" in said(refused)
-    assert "new: can: contacts api.example" in shown.output
-    assert "new: can: runs python" in shown.output
+    assert "new capabilities: contacts api.example" in shown.output
+    assert "new capabilities: runs python" in shown.output
     assert done.stdout == f"Updated {SLUG} 1.0.0 → 1.0.1 in .claude/skills/tidy\n"
     assert (skill_folder(project) / "run.sh").read_text() == "x"
 
@@ -422,7 +423,7 @@ async def test_list_and_remove(run: Run, project: Path) -> None:
     assert listed.stdout == f"{SLUG}\t1.0.0\tok\t.claude/skills\n"
     (skill,) = json.loads(as_json.stdout)["skills"]
     assert (skill["slug"], skill["state"], skill["version"]) == (SLUG, "ok", "1.0.0")
-    assert removed.stdout == f"Removed {SLUG} 1.0.0\n"
+    assert removed.stdout == f"Removed {SLUG} 1.0.0 from .claude/skills/tidy\n"
     assert not skill_folder(project).exists()
     assert again.exit_code == 1
     assert "is not installed here" in said(again)
@@ -458,7 +459,7 @@ async def test_info_shows_what_is_known(run: Run, served: Served, tmp_path: Path
     first = await run("info", f"{SLUG}@1.0.0", "--json")
     missing = await run("info", "nothing-like-it")
 
-    assert "can: contacts api.example" in shown.stdout
+    assert "capabilities: contacts api.example" in shown.stdout
     assert "versions   1.0.1, 1.0.0" in shown.stdout
     assert "install it with: vskill-platform install ada/notes/tidy" in shown.stdout
     skill = json.loads(first.stdout)["skill"]
@@ -496,6 +497,37 @@ async def test_a_lock_file_does_not_choose_the_registry(
     assert refused.exit_code == 1
     assert "a registry that you have not used" in said(refused)
     assert wire.seen == []
+
+
+async def test_a_skill_of_an_unknown_registry_does_not_stop_the_updates_of_others(
+    run: Run, served: Served, project: Path, tmp_path: Path
+) -> None:
+    await run("install", SLUG)
+    lock = project / LOCK_NAME
+    header, block = lock.read_text().split("[[skill]]")
+    foreign = block.replace("ada/notes/tidy", "eve/x/other").replace('"tidy"', '"other"')
+    foreign = foreign.replace(URL, "http://127.0.0.1:6666")
+    lock.write_text(f"{header}[[skill]]{block}\n[[skill]]{foreign}")
+    await publish_next(served, tmp_path)
+
+    updated = await run("update", "--yes")
+
+    assert updated.exit_code == 1
+    assert f"Updated {SLUG} 1.0.0 → 1.0.1" in said(updated)
+    assert "a registry that you have not used" in said(updated)
+
+
+@all_cases(
+    ("found", "shown"),
+    [
+        (None, "capabilities: not known, an older release published it"),
+        ({}, "capabilities: none found"),
+        ({"hosts": ["api.example"]}, "capabilities: contacts api.example"),
+        ({"hosts": ["x" * 100_000]}, f"capabilities: contacts {'x' * 199}…"),
+    ],
+)
+def test_capabilities_are_shown_in_words(found: dict[str, list[str]] | None, shown: str) -> None:
+    assert capability_lines(found) == [shown]
 
 
 async def test_a_registry_from_which_somebody_installed_is_asked_again(

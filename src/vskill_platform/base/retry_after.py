@@ -1,0 +1,19 @@
+"""The header Retry-After of other programs: seconds, or a date; anything may be in it."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+#: More digits than any wait has.
+_MAX_DIGITS = 9
+
+
+def parse_retry_after(text: str, now: datetime, *, most: timedelta) -> timedelta | None:
+    """Return how long to wait, at most *most*; None if the text does not tell."""
+    text = text.strip()
+    if text.isascii() and text.isdecimal():
+        return min(timedelta(seconds=int(text[:_MAX_DIGITS])), most)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):  # the year has too many digits
+        return None
+    return min(max(moment.replace(tzinfo=moment.tzinfo or UTC) - now, timedelta(0)), most)
