@@ -34,6 +34,7 @@ from vskill_platform.scan.collect.joined_files import joined_facts
 from vskill_platform.scan.collect.link_facts import link_facts
 from vskill_platform.scan.collect.run_files import mark_run_files
 from vskill_platform.scan.collect.settings_facts import settings_facts
+from vskill_platform.scan.collect.undeclared_addresses import undeclared_addresses
 from vskill_platform.scan.facts.capabilities import list_capabilities
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole, storable
@@ -201,7 +202,7 @@ def facts_of(opened: OpenedFiles) -> list[LocatedFact]:
     ]  # fmt: skip
     return [
         *facts, *imitated_names(facts), *flows_across_files(files, facts),
-        *check_claims(files, facts),
+        *check_claims(files, facts), *undeclared_addresses(files, facts),
     ]  # fmt: skip
 
 

@@ -87,7 +87,9 @@ class Markdown:
         """Read the words of all regions."""
         self._words = read_prose(self._prose)
         if self._wordy:
-            self._words_of_fences = read_prose(self._fenced)
+            # An address in what a program prints is nothing that the agent is told to use.
+            words = read_prose(self._fenced)
+            self._words_of_fences = [fact for fact in words if fact.act is not Act.TOLD_ADDRESS]
         code = [region for region in self._fences() if region.language not in _WORDY]
         if code:
             # Code contains words, too: comments, docstrings, strings.

@@ -1,13 +1,14 @@
 """Find the names that data can be sent to: hosts, mailboxes, addresses and wallets."""
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host
 
 _ADDRESS = re.compile(
-    r"(?P<box>[\w.+-]{1,60})@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,4})"
+    r"(?P<box>[\w.+-]{1,60})@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){0,3}\.[a-z][a-z-]{1,20})"
     r"|(?<![a-z0-9@./-])(?P<link>https?://|wss?://)?(?P<host>(?:[a-z0-9-]{1,60}\.){1,4}"
     r"(?P<last>[a-z]{2,13}))(?![a-z0-9(-])"
     r"|(?<![a-z0-9.])(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?!\.?[a-z0-9])"
@@ -15,6 +16,8 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 
+#: Shorter ones are numbers in code.
+_WALLET = 34
 #: How much in front of an address tells what it is for.
 _REACH = 160
 _CLAUSE = re.compile(r"[.!?;](?=\s)|\n")
@@ -54,6 +57,15 @@ def names_destination(sentence: str) -> bool:
         _is_doubtful(found) and _leads_to(sentence[: found.start()])
         for found in _ADDRESS.finditer(sentence)
     )
+
+
+def doubtful_addresses(sentence: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where the recipients are that nobody vouches for, and their hosts."""
+    for found in _ADDRESS.finditer(sentence):
+        is_short = found["wallet"] and len(found["wallet"]) < _WALLET
+        if not is_short and _is_doubtful(found):
+            name = found["mail"] or found["host"] or found["ip"] or found["wallet"]
+            yield found.start(), found.end(), name.lower()
 
 
 def _leads_to(before: str) -> bool:

@@ -112,7 +112,10 @@ class Act(StrEnum):
     TOLD_TAINT = "adds unrequested content to everything the agent produces"
     TOLD_INSTALL = "tells the agent to install from an unofficial source"
 
+    TOLD_ADDRESS = "tells the agent to use an address"
+
     # What a skill does, compared with what it says.
+    UNDECLARED_ADDRESS = "uses an address that is not declared"
     UNUSED_SECRET = "demands a credential that nothing uses"  # noqa: S105 - a fact
     UNDECLARED = "does what the description does not mention"
     HIDDEN = "is invisible to a reader"

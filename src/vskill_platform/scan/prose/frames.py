@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from vskill_platform.scan.facts.addresses import names_address, names_destination, names_mailbox
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.prose.directed_addresses import names_used_address
 from vskill_platform.scan.prose.frame_lexicon import (
     ADDRESS,
     CompiledFrame,
@@ -85,7 +86,7 @@ def _in_passages(
     done: dict[Act, int] = {}
     for start, end, met in _passages(lexicon, units):
         possible = possible_frames(lexicon, met) & lexicon.passages
-        if possible & lexicon.addressed and not names_address(text[start:end]):
+        if possible & lexicon.addressed and not names_used_address(text[start:end]):
             possible &= ~lexicon.addressed
         if not possible:
             continue

@@ -14,6 +14,7 @@ from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
 from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet
 from vskill_platform.scan.facts.sensitive_paths import secrets_in
+from vskill_platform.scan.prose.directed_addresses import find_directed
 from vskill_platform.scan.prose.downloads_in_prose import downloads
 from vskill_platform.scan.prose.find_instructions import find_instructions
 from vskill_platform.scan.prose.mentions import is_mention
@@ -205,6 +206,11 @@ def _told_in(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]
             line = part.line_at(view, start)
             found = _fact(act, line, host, lines, is_mentioned=is_doubtful)
             facts.setdefault((act, line), found)
+    for one in find_directed(part.plain.text):
+        lines = part.lines_between(part.plain, one.start, one.end)
+        line = part.line_at(part.plain, one.start)
+        found = _fact(Act.TOLD_ADDRESS, line, one.host, lines, is_mentioned=one.is_doubtful)
+        facts.setdefault((Act.TOLD_ADDRESS, line), found)
     return list(facts.values())
 
 

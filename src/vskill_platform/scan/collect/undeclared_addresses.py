@@ -1,0 +1,64 @@
+"""Find addresses that instructions use and that the rest of the skill has nothing to do with.
+
+The service that a skill is for is in its name or description, or it is mentioned again and again.
+An address that an attack needs occurs where it is used, and nowhere else.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.facts import Act, LocatedFact
+from vskill_platform.scan.facts.registered_domain import registered_domain
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.manifest import MANIFEST
+from vskill_platform.scan.read.skill_files import ScanFile
+
+#: How often a skill mentions an address that it does not declare, at most.
+_FEW = 2
+#: More are never compared: a hostile text may name thousands.
+_MAX_DOMAINS = 40
+_TITLE = re.compile(r"^# .*", re.MULTILINE)
+_HEAD = 4_000
+_WORD = re.compile(r"[a-z0-9]{4,}")
+
+
+def undeclared_addresses(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[LocatedFact]:
+    """Yield a fact for each use of an address that the skill does not declare."""
+    used: dict[str, list[LocatedFact]] = {}
+    for located in facts:
+        if located.fact.act is Act.TOLD_ADDRESS and located.fact.host:
+            used.setdefault(registered_domain(located.fact.host), []).append(located)
+    if not used:
+        return
+    texts = [file.text.lower() for file in files if file.kind is FileType.TEXT]
+    head = next((_head(file.text).lower() for file in files if file.path == MANIFEST), "")
+    for domain in list(used)[:_MAX_DOMAINS]:
+        if not _is_declared(domain, head, texts):
+            for located in used[domain]:
+                fact = msgspec.structs.replace(located.fact, act=Act.UNDECLARED_ADDRESS)
+                yield msgspec.structs.replace(located, fact=fact)
+
+
+def _is_declared(domain: str, head: str, texts: list[str]) -> bool:
+    label = domain.partition(".")[0]
+    if label in _words("generic") or domain in head:
+        return True
+    if any(word in label for word in {*_WORD.findall(head)} - _words("common")):
+        return True
+    return sum(text.count(domain) for text in texts) > _FEW
+
+
+def _head(manifest: str) -> str:
+    """Return what a manifest says about the skill: its frontmatter and its title."""
+    end = max(manifest.find("\n---", 3), 0)
+    title = _TITLE.search(manifest, end)
+    return f"{manifest[:end]}\n{title[0] if title else ''}"[:_HEAD]
+
+
+@cache
+def _words(kind: str) -> frozenset[str]:
+    return frozenset(load_data("directed.toml")[kind].split())

@@ -1,0 +1,178 @@
+"""Find addresses that a sentence tells its reader to do something with: send, fetch, run, connect.
+
+Whether the skill has anything else to do with the address is decided for the whole skill, in
+collect/undeclared_addresses.py.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+import re2
+
+from vskill_platform.scan.facts.addresses import doubtful_addresses
+from vskill_platform.scan.facts.data_files import load_data
+from vskill_platform.scan.facts.registered_domain import registered_domain
+from vskill_platform.scan.prose.inflect import verb_forms
+from vskill_platform.scan.prose.negations import is_negated
+
+#: `re` takes a fifth of the time of re2 here.
+_SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)|[。！？\n]")  # noqa: RUF001 - these are meant
+#: How far from the address the words may be, in front of it and behind it.
+_BEFORE, _BEHIND = 200, 140
+#: So many addresses in one paragraph are a list or a table.
+_MANY = 3
+#: Names that only an institution can register.
+_OFFICIAL = (".gov", ".edu", ".mil", ".int", ".gov.uk", ".ac.uk")
+#: A query that the agent is to fill in.
+_FILLED_IN = re.compile(
+    r"[^\s?]*\?[^\s<{]{0,80}="
+    r"(?:<[^<>\n]{0,80} [^<>\n]{0,80}>|\{[^{}\n]{0,80} [^{}\n]{0,80}\}|…|\.\.\.)"
+)
+#: The rest of an address.
+_PATH = re.compile(r"^[^\s)>\"']*")
+_QUOTED = re.compile(r"[\"'][\w.-]{1,40}[\"']\s*[:=]\s*[\"']?(?:https?://)?$")
+_LABEL = re.compile(r"(?P<words>[^.!?;]*?)(?:\s*[(<]|:\s*<?|\s[-–—>→]+\s*)(?:https?://|mailto:)?$")  # noqa: RUF001 - these are meant
+#: A file of data that is only fetched is neither run nor obeyed.
+_DATA = re.compile(
+    r"(?i)\.(?:csv|tsv|parquet|png|jpe?g|gif|webp|mp[34]|wav|pdf|xlsx|geojson|ttf|woff2?)$"
+)
+_SIGN_IN = re.compile(r"(?i)\b(?:sign|log|register|enrol)(?:s|ged|ing)?[ -]?(?:in|up|on|into)\b")
+#: The word in front of an address in a sentence; in a table it is any word.
+_NAMED = re.compile(
+    r"(?:[(<\[\"'“,;:]|\b(?:to|at|from|via|with|on|onto|into|in|through|by|of|for|using|over|is|are|be|as|or|and"
+    r"|whatever|what|the|our|curl|wget|visit|open|paste|bcc|cc|server|host|endpoint|url|uri|service|site|page|gateway"
+    r"|relay|bucket|account|mailbox|webhook|hook|bot|copy|image|picture|script|link|repo|repository|archive|address"
+    r"|source|proxy|key|wallet|contact|member|have|hit|call|query|get|use|under|toward|towards|against|inside|known))\s*[(<\[\"'“:]*(?:https?://|wss?://|mailto:|s3://|git\+|https?://www\.)*$",
+    re.IGNORECASE,
+)
+_LEADS = "then|please|first|next|now|and|or|also|always|you"
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+class Directed(NamedTuple):
+    """An address, and the words around it that tell what to do with it."""
+
+    start: int
+    end: int
+    host: str
+    #: Whether other words of the sentence make it doubtful that it is an order.
+    is_doubtful: bool
+
+
+def find_directed(text: str) -> Iterator[Directed]:
+    """Yield the addresses that a text tells its reader to do something with."""
+    done = -1
+    for hint in _lexicon().hints.finditer(text):
+        if hint.start() < done:
+            continue
+        first = text.rfind("\n", 0, hint.start()) + 1
+        end = text.find("\n", hint.end())
+        done = end = end if end >= 0 else len(text)
+        found = list(islice(doubtful_addresses(text[first:end]), _MANY))
+        if len(found) < _MANY:  # more are a list of references
+            for start, stop, host in found:
+                if not _is_familiar(host):
+                    yield from _directed(text, first + start, first + stop, host)
+
+
+def names_used_address(passage: str) -> bool:
+    """Tell whether a passage names an address otherwise than as a reference."""
+    lexicon = _lexicon()
+    return any(
+        not _is_reference(lexicon, passage[slice(_sentence(passage, start, end)[0], start)])
+        for start, end, _ in doubtful_addresses(passage)
+    )
+
+
+def _is_familiar(host: str) -> bool:
+    domain = registered_domain(host)
+    return domain in _lexicon().familiar or host.endswith(_OFFICIAL)
+
+
+def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
+    lexicon = _lexicon()
+    first, last = _sentence(text, start, end)
+    before, behind = text[first:start], text[end:last]
+    path = _PATH.match(behind)
+    if _QUOTED.search(before) or (path and _DATA.search(path[0].rstrip(".,"))):
+        return
+    around = _SIGN_IN.sub("", f"{before} {behind[path.end() :] if path else behind}")
+    if not _FILLED_IN.match(behind):
+        is_told = not _is_reference(lexicon, before) and (
+            _is_told(lexicon, before, around) or _is_told_in_other_language(lexicon, around)
+        )
+        if not is_told:
+            return
+    yield Directed(first, last, host, lexicon.doubts.search(around) is not None)
+
+
+def _is_told(lexicon: "_Lexicon", before: str, around: str) -> bool:
+    if before.strip() and not _NAMED.search(before) and not lexicon.last.search(before):
+        return False
+    return any(not is_negated(around, *verb.span()) for verb in lexicon.verbs.finditer(around))
+
+
+def _is_told_in_other_language(lexicon: "_Lexicon", around: str) -> bool:
+    if not (_BEYOND_ASCII.search(around) or lexicon.small.search(around)):
+        return False
+    return any(not is_negated(around, *verb.span()) for verb in lexicon.other.finditer(around))
+
+
+def _is_reference(lexicon: "_Lexicon", before: str) -> bool:
+    """Tell whether an address belongs to a title or a label: "Docs: …", "Style guide (…"."""
+    label = _LABEL.search(before)
+    if label is None or _BEYOND_ASCII.search(label["words"]):
+        return False
+    words = label["words"].strip()
+    if " " not in words:
+        return True
+    return lexicon.start.match(words) is None and lexicon.passive.search(words) is None
+
+
+def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
+    before = text[max(start - _BEFORE, 0) : start]
+    ends = list(_SENTENCE_END.finditer(before))
+    first = start - len(before) + (ends[-1].end() if ends else 0)
+    behind = text[end : end + _BEHIND]
+    stop = _SENTENCE_END.search(behind)
+    return first, end + (stop.start() if stop else len(behind))
+
+
+class _Lexicon(NamedTuple):
+    #: Signs of an address.
+    hints: Any
+    verbs: Any
+    #: Verbs of other languages, and small words that tell them from English.
+    other: Any
+    small: Any
+    #: A verb right in front of an address.
+    last: Any
+    #: A verb at the start of a label.
+    start: Any
+    #: Something is done to it.
+    passive: Any
+    doubts: Any
+    familiar: frozenset[str]
+
+
+@cache
+def _lexicon() -> _Lexicon:
+    data = load_data("directed.toml")
+    base = data["verbs"].split()
+    verbs = "|".join(sorted({form for verb in base for form in verb_forms(verb)}))
+    phrases = "|".join(re.escape(" ".join(one.split())) for one in data["phrases"].split(","))
+    start = rf"(?i)(?:(?:{_LEADS})\s+)*(?:{'|'.join(base)})\b"
+    return _Lexicon(
+        hints=re2.compile(data["hints"]),
+        verbs=re2.compile(rf"(?i)\b(?:{verbs}|{phrases})\b"),
+        other=re2.compile(f"(?i){data['other']}"),
+        small=re2.compile(f"(?i){data['small']}"),
+        last=re2.compile(rf"(?i)\b(?:{verbs})\s+[(<`\"'\[]*(?:https?://|wss?://)?$"),
+        start=re2.compile(start),
+        passive=re2.compile(rf"(?i)\b(?:is|are|be|been|gets?)\s+(?:\w+\s+)?(?:{verbs})\b"),
+        doubts=re2.compile(f"(?i){data['doubts']}"),
+        familiar=frozenset(data["familiar"].split()),
+    )
