@@ -1,4 +1,4 @@
-"""The house rules that import-linter cannot say."""
+"""Rules of the code that import-linter cannot check."""
 
 import ast
 import importlib
@@ -11,10 +11,10 @@ from tests.tables import ROOT
 
 PACKAGE = ROOT / "src/vskill_platform"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-#: Where an error of any kind may be caught: it is handed back or written down there.
+#: Where an error of any kind may be caught: these modules return it or log it.
 CATCHES_ALL = {"base/settle.py", "queue/consumer.py", "cron/schedule.py"}
-#: Who speaks with somebody else by HTTP; git does too, through a proxy of ours.
-ASKS_OTHERS = {
+#: Modules that send HTTP requests; git does too, through our proxy.
+SENDS_REQUESTS = {
     "events/post_webhook.py",
     "client/ci_token.py",
     "client/registry.py",
@@ -33,11 +33,11 @@ _HTTP_CLIENTS = {
     "urllib.request",
     "urllib3",
 }
-#: What is imported only when it is needed is named in a text.
+#: Modules that are imported only when needed are named in a string.
 _NAMED_LATER = re.compile(r'"(vskill_platform[\w.]*):(\w+)"')
 #: Calls that print text to a terminal unescaped.
 _PRINTERS = {"click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"}
-#: Ways off the event loop; everybody else uses those that base/off_loop.py describes.
+#: Ways off the event loop; all other modules use those that base/off_loop.py describes.
 _WAYS_OFF_LOOP = {
     "asyncio.to_thread", "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell",
     "loop.run_in_executor", "subprocess.run", "subprocess.Popen", "os.fork", "ThreadPoolExecutor",
@@ -136,15 +136,15 @@ def test_every_module_can_be_imported_with_what_it_names_for_later() -> None:
             assert hasattr(importlib.import_module(module), name), f"{module}:{name}"
 
 
-def test_only_these_places_ask_others_and_none_of_them_us() -> None:
+def test_only_these_modules_send_requests_and_none_to_ourselves() -> None:
     found = {
         path.relative_to(PACKAGE).as_posix()
         for path in SOURCES
         if _HTTP_CLIENTS & set(imported_by(path))
     }
 
-    assert found == ASKS_OTHERS
-    for path in ASKS_OTHERS:  # the address under which we are reached is told, never called
+    assert found == SENDS_REQUESTS
+    for path in SENDS_REQUESTS:  # they may name our public address, but never call it
         assert "public_url" not in (PACKAGE / path).read_text()
 
 
@@ -156,9 +156,9 @@ def test_only_the_settings_read_the_environment() -> None:
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "os.environ"
     }
 
-    # The CLI hands the environment to the settings, whose list says which come from it; git gets
-    # its PATH and nothing else; the client works without the settings. The libraries for metrics
-    # and traces read their own variables, and systemd gives its own.
+    # The CLI passes the environment to the settings, and describe_settings says which come from it;
+    # git gets PATH only; the client works without the settings. The libraries for metrics
+    # and traces read their own variables, and so does systemd.
     assert readers == {
         "base/metrics.py",
         "base/systemd.py",
@@ -207,7 +207,7 @@ def test_a_public_type_name_has_one_meaning() -> None:
     assert {name: found for (_, name), found in where.items() if len(found) > 1} == {}
 
 
-def test_rooms_are_small() -> None:
+def test_modules_and_functions_are_small() -> None:
     modules = {
         module.as_posix()
         for module in (path.relative_to(PACKAGE) for path in SOURCES)

@@ -88,7 +88,9 @@ def test_a_good_skill_among_bad_ones_is_published(statuses: dict[str, Status]) -
     assert published == ["@local/tidy-notes"]
 
 
-def test_a_folder_without_a_manifest_is_told_to_add_one(statuses: dict[str, Status]) -> None:
+def test_a_folder_without_a_manifest_gets_the_advice_to_add_one(
+    statuses: dict[str, Status],
+) -> None:
     status = statuses["no manifest"]
 
     assert status.submission.state is SubmissionState.TIER1_FAILED
@@ -134,7 +136,7 @@ def test_a_refused_source_is_rejected_with_the_reason(
     assert (finding.rule, finding.message) == ("RUN-SOURCE", reason)
 
 
-def test_a_repo_that_is_not_there_is_rejected_with_what_git_said(
+def test_a_missing_repo_is_rejected_with_the_message_of_git(
     statuses: dict[str, Status],
 ) -> None:
     status = statuses["no repo"]

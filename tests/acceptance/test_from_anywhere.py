@@ -165,7 +165,7 @@ def _code_shown_by(running: Running) -> str:
     return str(code)
 
 
-def test_nobody_is_told_that_nothing_went_well(laptop: Laptop) -> None:
+def test_commands_that_need_a_sign_in_fail_without_one(laptop: Laptop) -> None:
     folder = laptop.skill("nowhere")
 
     for command in (("submit", folder), ("publish", folder, "--no-scan"), ("submissions",)):

@@ -46,7 +46,7 @@ async def test_an_operator_tries_the_judge_on_a_folder(
     assert not platform.database.exists()
 
 
-async def test_a_program_reads_what_the_judge_said(
+async def test_a_program_reads_the_opinion_of_the_judge(
     platform: Platform, judge: JudgeServer, skill: Path
 ) -> None:
     done = await asyncio.to_thread(

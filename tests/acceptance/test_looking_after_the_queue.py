@@ -52,7 +52,7 @@ async def test_a_pause_that_nobody_ends_ends_by_itself(platform: Platform, tmp_p
     assert status.steps[-1] == "publish PUBLISHED"
 
 
-async def test_a_pause_as_json_tells_when_it_ends(platform: Platform) -> None:
+async def test_a_pause_as_json_has_its_end(platform: Platform) -> None:
     async with platform.env():
         pass
 
@@ -109,7 +109,7 @@ async def test_tick_leaves_alone_what_only_waits_for_a_worker(
     assert status.steps == ["submit RECEIVED"]
 
 
-def test_config_tells_every_value_and_where_it_came_from(platform: Platform) -> None:
+def test_config_shows_every_value_and_where_it_came_from(platform: Platform) -> None:
     shown = platform.run("config", lease="1m30s")
     listed = msgspec.json.decode(platform.run("config", "--json", lease="1m30s").out)
 

@@ -14,7 +14,7 @@ _SECONDS_TO_STOP = 10
 
 
 @pytest.mark.slow
-def test_a_page_hears_of_a_submission_and_a_server_stops_though_pages_are_open(
+def test_a_page_is_notified_of_a_submission_and_a_server_stops_though_pages_are_open(
     platform: Platform,
 ) -> None:
     port = free_port()

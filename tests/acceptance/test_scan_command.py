@@ -83,7 +83,7 @@ def test_every_format_goes_to_the_file_that_was_named(
 
 
 @pytest.mark.parametrize("name", ["skill.md", "Skill.MD"])
-def test_a_manifest_in_other_letters_is_found_below_a_folder_and_said_to_be_wrong(
+def test_a_manifest_in_other_letters_is_found_below_a_folder_and_reported_as_wrong(
     platform: Platform, tmp_path: Path, name: str
 ) -> None:
     folder = a_skill_folder(tmp_path / "tree")
@@ -140,7 +140,9 @@ def test_a_folder_that_may_not_be_entered_is_named(platform: Platform, tmp_path:
     assert verdicts(done) == {"tree/ant": "pass", "tree/locked": "error"}
 
 
-def test_danger_is_told_before_what_is_not_verified(platform: Platform, tmp_path: Path) -> None:
+def test_dangerous_skills_are_listed_before_those_not_verified(
+    platform: Platform, tmp_path: Path
+) -> None:
     (a_skill_folder(tmp_path / "tree", "ant") / "link.md").symlink_to("/etc/passwd")
     a_bad_skill(tmp_path / "tree")
 

@@ -65,7 +65,7 @@ async def test_a_served_folder_is_published_and_listed(platform: Platform, port:
 
 
 @pytest.mark.slow
-async def test_health_tells_that_it_lives_and_that_it_works(platform: Platform, port: int) -> None:
+async def test_health_reports_liveness_and_progress(platform: Platform, port: int) -> None:
     _serve(platform, port)
 
     alive, queue = get_json(port, "/healthz"), get_json(port, "/healthz/queue")

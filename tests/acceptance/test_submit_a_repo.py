@@ -39,7 +39,7 @@ def test_a_repo_that_is_one_skill_needs_no_path(platform: Platform, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_repo_submitted_without_its_path_is_told_where_the_skill_is(
+def test_a_repo_submitted_without_a_path_is_refused_with_the_path_of_its_skill(
     platform: Platform, tmp_path: Path
 ) -> None:
     repo = tmp_path / "ada" / "toolbox"

@@ -134,7 +134,9 @@ def test_a_yank_that_is_killed_is_whole_or_none(
 
 
 @pytest.mark.slow
-def test_an_empty_audit_and_an_unknown_skill_are_said(platform: Platform, published: Path) -> None:
+def test_an_empty_audit_log_and_an_unknown_skill_have_messages(
+    platform: Platform, published: Path
+) -> None:
     assert platform.run("audit").out == "The audit log is empty.\n"
     unknown = platform.run("versions", "nobody/none")
     assert (unknown.code, "there is no published skill" in unknown.err) == (1, True)

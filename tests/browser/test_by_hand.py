@@ -68,7 +68,7 @@ def test_the_slash_key_focuses_the_search_field_of_every_page(ben: Page) -> None
 
 
 @pytest.mark.slow
-def test_a_folder_is_chosen_by_hand(ben: Page, tmp_path: Path) -> None:
+def test_a_folder_is_chosen_with_the_file_picker(ben: Page, tmp_path: Path) -> None:
     folder = tmp_path / "fold-shirts"
     (folder / "notes").mkdir(parents=True)
     (folder / "SKILL.md").write_text(own_words("fold-shirts"))

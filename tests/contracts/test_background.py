@@ -172,7 +172,7 @@ async def test_a_background_message_is_buried_and_requeued_in_its_line(engine: E
     assert (requeued.body, requeued.attempt) == (b"a", 1)
 
 
-async def test_a_submission_is_not_told_to_wait_for_the_background(
+async def test_a_submission_does_not_wait_for_background_work(
     engine: Engine, clock: ManualClock
 ) -> None:
     await send_background(engine, b"a", b"b")

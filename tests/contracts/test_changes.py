@@ -18,7 +18,7 @@ async def committed(engine: Engine, *operations: Put | Delete | Send) -> int:
     return revision
 
 
-async def test_changes_are_told_in_commit_order_with_the_keys_of_one_commit_together(
+async def test_changes_are_delivered_in_commit_order_with_the_keys_of_one_commit_together(
     engine: Engine,
 ) -> None:
     first = await committed(engine, Put("b", b""), Put("a", b""))
@@ -30,14 +30,14 @@ async def test_changes_are_told_in_commit_order_with_the_keys_of_one_commit_toge
     ]
 
 
-async def test_a_deletion_is_told(engine: Engine) -> None:
+async def test_a_deletion_is_reported(engine: Engine) -> None:
     await committed(engine, Put("a", b""), Put("b", b""))
     deleted = await committed(engine, Delete("a"), Put("c", b""))
 
     assert (await changes_until_now(engine))[-1] == RecordChange(deleted, ("a", "c"))
 
 
-async def test_a_key_that_changed_again_is_told_at_its_latest_revision_only(
+async def test_a_key_that_changed_again_is_delivered_at_its_latest_revision_only(
     engine: Engine,
 ) -> None:
     first = await committed(engine, Put("a", b""), Put("b", b""), Put("c", b""))
@@ -51,7 +51,7 @@ async def test_a_key_that_changed_again_is_told_at_its_latest_revision_only(
     assert first < third
 
 
-async def test_a_key_written_twice_in_one_commit_is_told_once(engine: Engine) -> None:
+async def test_a_key_written_twice_in_one_commit_is_delivered_once(engine: Engine) -> None:
     revision = await committed(engine, Put("a", b""), Delete("a"), Put("a", b""))
     gone = await committed(engine, Put("b", b""), Delete("b"))
 
@@ -69,7 +69,7 @@ async def test_following_goes_on_behind_the_revision_it_is_given(engine: Engine)
     assert [change.revision for change in told] == revisions[2:]
 
 
-async def test_commits_without_records_and_refused_ones_are_not_told(engine: Engine) -> None:
+async def test_commits_without_records_and_refused_ones_are_not_in_the_feed(engine: Engine) -> None:
     first = await committed(engine, Put("a", b""))
     await committed(engine, Send(b""))
     await engine.commit([Put("b", b""), Put("a", b"", expected=ABSENT)])
@@ -108,7 +108,9 @@ async def test_a_prune_reports_the_removed_keys_as_changes(
     assert told[0].revision > before
 
 
-async def test_a_waiting_follower_hears_of_a_prune(engine: Engine, clock: ManualClock) -> None:
+async def test_a_waiting_follower_is_notified_of_a_prune(
+    engine: Engine, clock: ManualClock
+) -> None:
     await committed(engine, Put("token:1", b"", expires_at=NOON + timedelta(1)))
     following = asyncio.ensure_future(anext(engine.changes(after=await engine.revision())))
     await asyncio.sleep(0)
@@ -120,7 +122,7 @@ async def test_a_waiting_follower_hears_of_a_prune(engine: Engine, clock: Manual
         assert (await following).keys == ("token:1",)
 
 
-async def test_many_changes_are_all_told(engine: Engine) -> None:
+async def test_many_changes_are_all_delivered(engine: Engine) -> None:
     keys = [f"k{n:04}" for n in range(2500)]
     revisions = await asyncio.gather(*(committed(engine, Put(key, b"")) for key in keys))
 
@@ -130,7 +132,9 @@ async def test_many_changes_are_all_told(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("before", [0, 1, 998, 999, 1000])
-async def test_a_commit_of_very_many_keys_is_told_whole(engine: Engine, before: int) -> None:
+async def test_a_commit_of_very_many_keys_is_delivered_completely(
+    engine: Engine, before: int
+) -> None:
     await asyncio.gather(*(committed(engine, Put(f"a{n}", b"")) for n in range(before)))
     await committed(engine, *(Put(f"old:{n:04}", b"") for n in range(0, 2500, 2)))
     keys = tuple(f"old:{n:04}" for n in range(2500))
@@ -173,7 +177,7 @@ async def test_a_deletion_younger_than_the_prune_asks_for_is_kept(
     assert await changes_until_now(engine) == [RecordChange(deleted, ("a",))]
 
 
-async def test_a_follower_that_has_heard_the_deletion_is_not_disturbed_by_its_trim(
+async def test_a_follower_that_received_the_deletion_is_not_disturbed_by_its_trim(
     engine: Engine, clock: ManualClock
 ) -> None:
     await committed(engine, Put("a", b""))
@@ -190,7 +194,7 @@ async def test_a_follower_that_has_heard_the_deletion_is_not_disturbed_by_its_tr
         assert await anext(feed) == RecordChange(last, ("b",))
 
 
-async def test_only_keys_with_a_wanted_prefix_are_told(engine: Engine) -> None:
+async def test_only_keys_with_the_requested_prefixes_are_delivered(engine: Engine) -> None:
     first = await committed(engine, Put("a:1", b""), Put("b:1", b""), Put("c:1", b""))
     await committed(engine, Put("b:2", b""), Put("a", b""))
     third = await committed(engine, Delete("c:1"), Put("é:1", b""))

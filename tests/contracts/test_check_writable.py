@@ -6,7 +6,7 @@ from vskill_platform.engines.operations import Put
 from vskill_platform.engines.ports import Engine
 
 
-async def test_asking_changes_no_record_and_tells_no_follower(engine: Engine) -> None:
+async def test_a_write_check_changes_no_record_and_wakes_no_follower(engine: Engine) -> None:
     before = await engine.commit([Put("a", b"1")])
 
     await engine.check_writable()

@@ -96,9 +96,7 @@ async def test_two_answers_in_one_commit_are_refused_together(
 
 
 @each_answer
-async def test_an_answer_to_a_message_that_never_was_is_refused(
-    engine: Engine, answer: Answer
-) -> None:
+async def test_an_answer_to_an_unknown_message_is_refused(engine: Engine, answer: Answer) -> None:
     invented = Delivery(message_id=7, token=1, body=b"", key=None, attempt=1)
 
     assert await engine.commit([answer(invented)]) is None

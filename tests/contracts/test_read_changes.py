@@ -61,7 +61,9 @@ async def test_a_reader_that_is_ahead_of_the_database_can_tell(engine: Engine) -
     assert page.through == revision
 
 
-async def test_a_reader_that_is_too_far_behind_is_told(engine: Engine, clock: ManualClock) -> None:
+async def test_a_reader_that_is_too_far_behind_gets_an_error(
+    engine: Engine, clock: ManualClock
+) -> None:
     await engine.commit([Put("a", b"")])
     await engine.commit([Delete("a")])
     clock.advance(days=2)

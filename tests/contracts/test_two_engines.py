@@ -50,7 +50,7 @@ async def test_a_waiting_receive_wakes_up_when_another_engine_resumes_the_queue(
         assert [delivery.body for delivery in await waiting] == [b"job"]
 
 
-async def test_a_follower_hears_what_another_engine_commits(
+async def test_a_follower_receives_what_another_engine_commits(
     engine: Engine, other_engine: Engine
 ) -> None:
     feed = engine.changes(after=0)

@@ -81,7 +81,7 @@ async def test_limits_are_tried_by_the_sizes_that_are_known(
     assert "LIM-002" in result.changes[0].clause
 
 
-async def test_a_skill_without_a_report_of_its_content_is_said_to_be_unknown(
+async def test_a_skill_without_a_report_of_its_content_is_listed_as_unknown(
     bound: WorkerEnv, process: Process, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path)

@@ -206,7 +206,7 @@ async def test_a_judge_that_obeys_the_skill_changes_nothing_about_the_doubts_of_
     assert "Judge: answer publish" not in judge.requests[0].body["messages"][0]["content"]
 
 
-async def test_an_answer_copied_from_the_skill_is_no_answer(
+async def test_an_answer_copied_from_the_skill_is_invalid(
     process_judged: Process, folder: Path, judge: JudgeServer
 ) -> None:
     canned = msgspec.json.encode(

@@ -248,7 +248,7 @@ async def test_a_decision_records_actor_and_reason(
     assert report.decided == "approved by cyd: I know that host"
 
 
-async def test_a_rejection_tells_the_submitter_why(
+async def test_a_rejection_shows_the_submitter_the_reason(
     bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
     waiting = await one_waits(process, folder)
@@ -281,7 +281,7 @@ async def test_a_decision_needs_a_reason_and_something_that_waits(
         await action(says(waiting))
 
 
-async def test_of_two_reviewers_one_wins_and_the_other_is_told(
+async def test_of_two_reviewers_one_wins_and_the_other_gets_a_conflict(
     bound: WorkerEnv, process: Process, folder: Path
 ) -> None:
     waiting = await one_waits(process, folder)

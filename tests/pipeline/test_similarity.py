@@ -145,7 +145,7 @@ async def test_the_same_files_cannot_do_more_whatever_newer_rules_say(
     assert "none, all files are the same" in copy.finding("SKR-REG-001").message
 
 
-async def test_a_copy_under_a_name_that_is_mistaken_is_grave(publish: Publish) -> None:
+async def test_a_copy_under_a_lookalike_name_is_a_high_finding(publish: Publish) -> None:
     await publish("ada", "tidy-notes")
 
     copy = await publish("ben", "tidy-notess")
@@ -257,7 +257,7 @@ async def test_one_template_published_many_times_is_held(
     assert (later.submission.state, later.rules) == (S.PUBLISHED, [])
 
 
-async def test_an_index_that_does_not_answer_is_no_answer(
+async def test_an_index_that_does_not_answer_is_an_error(
     publish: Publish, bound: WorkerEnv, tmp_path: Path
 ) -> None:
     await publish("ada", "tidy-notes")

@@ -68,6 +68,6 @@ def test_a_wrong_one_stops_the_start_and_is_named(name: str, value: str) -> None
 @pytest.mark.parametrize(
     "environ", [{"VSKILL_PASSWORD_SIGN_IN": "false"}, {"VSKILL_OIDC_CLIENT_ID": "registry"}]
 )
-def test_half_a_provider_is_refused(environ: dict[str, str]) -> None:
+def test_an_incomplete_provider_is_refused(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="VSKILL_OIDC_ISSUER"):
         load_settings(environ)

@@ -223,7 +223,7 @@ async def test_old_tokens_make_room_for_new_ones(bound: WorkerEnv, github: Githu
 
 
 @pytest.mark.parametrize("status", [302, 500])
-async def test_an_answer_that_is_no_answer_is_an_outage(
+async def test_an_invalid_answer_is_an_outage(
     bound: WorkerEnv, github: Github, status: int
 ) -> None:
     github.status = status

@@ -207,7 +207,7 @@ async def test_a_link_is_not_sent_to_an_address_that_is_no_longer_the_users(
     assert [mail["To"] for mail in mailbox.mails] == ["dee@example.org"]
 
 
-async def test_the_old_address_is_told_of_a_change(mailbox: Mailbox) -> None:
+async def test_the_old_address_is_notified_of_a_change(mailbox: Mailbox) -> None:
     ada = await a_user()
     await a_confirmed_address(mailbox, "ada")
 

@@ -48,7 +48,7 @@ async def test_the_first_start_makes_a_link_that_makes_an_admin(bound: WorkerEnv
 
 
 @pytest.mark.usefixtures("database_file")
-async def test_the_link_lies_in_a_file_that_only_its_owner_can_read(bound: WorkerEnv) -> None:
+async def test_the_link_is_in_a_file_that_only_its_owner_can_read(bound: WorkerEnv) -> None:
     path = link_file(bound.settings)
     assert path
     path.write_text("an older one that everybody can read")

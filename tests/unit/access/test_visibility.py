@@ -136,7 +136,7 @@ async def test_a_hidden_skill_takes_as_many_reads_as_a_missing_one(
     assert keys[:half] == keys[half:]
 
 
-async def test_lists_are_told_whose_private_skills_to_show() -> None:
+async def test_lists_show_the_private_skills_of_the_given_namespaces() -> None:
     ada = await a_user(name="ada")
     await add_owner("team", "ada", actor="cyd")
 

@@ -95,7 +95,7 @@ async def test_large_requests_and_answers_arrive_whole() -> None:
     assert await run_in_process(a_pair, 1, ("y" * 5_000_000,)) == Pair(1, ("y" * 5_000_000,))
 
 
-async def test_an_answer_of_another_type_is_no_answer() -> None:
+async def test_an_answer_of_another_type_is_invalid() -> None:
     with pytest.raises(ProcessDied, match="cannot be read"):
         await run_in_process(wrong_type)
 

@@ -22,7 +22,7 @@ def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
         yield listener
 
 
-async def test_systemd_hears_that_the_process_is_ready_and_alive(
+async def test_systemd_is_notified_that_the_process_is_ready_and_alive(
     manager: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WATCHDOG_USEC", "20000")
@@ -34,7 +34,7 @@ async def test_systemd_hears_that_the_process_is_ready_and_alive(
     assert heard == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
 
 
-async def test_without_a_watchdog_it_is_told_once(
+async def test_without_a_watchdog_systemd_is_notified_once(
     manager: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("WATCHDOG_USEC", raising=False)

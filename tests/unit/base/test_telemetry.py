@@ -98,7 +98,7 @@ def test_a_line_for_a_terminal_has_no_colours_but_ours(
     assert "⟨U+202E⟩" in line
 
 
-def test_an_exception_is_told_with_its_traceback() -> None:
+def test_an_exception_is_logged_with_its_traceback() -> None:
     with pytest.raises(ValueError, match="broken") as caught:
         int("broken")
     event = {"timestamp": "now", "level": "warning", "event": "oops", "exc_info": caught.value}

@@ -96,7 +96,7 @@ def test_a_task_that_breaks_its_worker_affects_no_other_task(
 
 
 @pytest.mark.slow
-def test_when_everything_breaks_everything_is_told() -> None:
+def test_when_every_process_dies_every_item_is_a_failure() -> None:
     assert run(lambda _: die(), MANY) == [Failure("the process ended with SIGKILL")] * len(MANY)
 
 

@@ -57,7 +57,7 @@ async def test_a_typo_finds_what_was_meant(
     assert (results.searched_for, results.is_any_word) == (meant, False)
 
 
-async def test_an_abbreviation_finds_what_it_stands_for(shop: Catalogue) -> None:
+async def test_an_abbreviation_finds_its_long_form(shop: Catalogue) -> None:
     await published("cyd/ops/k9s-guide", description="Explains k9s.")
 
     results = await forgiven(shop, "deploy k8s")

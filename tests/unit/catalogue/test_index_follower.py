@@ -470,7 +470,7 @@ async def test_nobody_else_on_the_machine_can_read_it(
         assert file.stat().st_mode & 0o077 == 0, file
 
 
-async def test_records_that_no_row_can_be_made_of_are_left_out_and_told(
+async def test_records_without_a_row_are_left_out_and_reported(
     catalogue: Catalogue, logs: list[Any]
 ) -> None:
     without_zone = NOON.replace(tzinfo=None)

@@ -63,7 +63,7 @@ def test_a_word_is_always_one_and_stays_what_it_is(text: str) -> None:
 
 
 @given(st.text(max_size=50), st.text(max_size=50))
-def test_words_do_not_depend_on_what_stands_around_them(first: str, second: str) -> None:
+def test_words_do_not_depend_on_their_context(first: str, second: str) -> None:
     assert words_of(f"{first} {second}") == words_of(first) + words_of(second)
 
 

@@ -22,7 +22,7 @@ def the_options() -> PublishOptions:
     )
 
 
-def test_a_job_that_names_no_namespace_is_told_so(
+def test_a_job_that_names_no_namespace_gets_a_message(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("VSKILL_ID_TOKEN", "signed")
@@ -33,7 +33,7 @@ def test_a_job_that_names_no_namespace_is_told_so(
     assert "Use --namespace to publish as a trusted publisher." in capsys.readouterr().err
 
 
-def test_nothing_is_said_outside_of_ci(
+def test_nothing_is_printed_outside_of_ci(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("VSKILL_ID_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL"):

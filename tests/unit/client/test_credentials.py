@@ -145,7 +145,7 @@ def test_a_removed_registry_is_gone_with_its_token(home: dict[str, str], no_keyr
         forget_registry("work", home)
 
 
-def test_a_name_stands_for_one_address(home: dict[str, str], no_keyring: None) -> None:
+def test_a_name_has_one_address(home: dict[str, str], no_keyring: None) -> None:
     remember_registry("work", URL, "vsk_1", home)
 
     with pytest.raises(InvalidInput, match="choose another name"):

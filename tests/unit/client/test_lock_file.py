@@ -184,7 +184,7 @@ def test_a_folder_that_is_a_link_to_itself_is_refused(scope: InstallScope) -> No
         ("version = 2", "newer release.*upgrade vskill-platform"),
     ],
 )
-def test_a_file_of_a_newer_release_and_an_empty_one_are_told_apart(
+def test_a_file_of_a_newer_release_and_an_empty_one_are_distinguished(
     scope: InstallScope, text: str, words: str
 ) -> None:
     with pytest.raises(ConfigError, match=words):

@@ -162,7 +162,7 @@ async def test_a_skill_is_installed_for_every_agent_and_locked(
     assert (await installer.plan("tidy", "^1")).is_current
 
 
-async def test_a_download_is_all_that_tells_of_the_install(
+async def test_only_a_download_reveals_the_install(
     served: Served, installer: Installer, wire: Wire, tmp_path: Path
 ) -> None:
     await put_skill(served.env, tmp_path)

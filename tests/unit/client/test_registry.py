@@ -303,7 +303,7 @@ def test_a_compressed_answer_is_read(server: ScriptedServer) -> None:
     assert found == {}
 
 
-def test_an_answer_that_comes_too_slowly_is_given_up(server: ScriptedServer) -> None:
+def test_a_response_that_comes_too_slowly_is_an_error(server: ScriptedServer) -> None:
     server.replies = [Reply(body=b"x" * 1000)]
     an_hour_later = iter(range(0, 36_000_000, 3600))
 
@@ -315,9 +315,7 @@ def test_an_answer_that_comes_too_slowly_is_given_up(server: ScriptedServer) -> 
 
 
 @pytest.mark.parametrize("body", [b"null", b"[]", b"1", b'"x"', b"", b"[" * 100_000])
-def test_an_answer_that_is_no_object_is_no_answer_of_a_registry(
-    server: ScriptedServer, body: bytes
-) -> None:
+def test_a_response_that_is_not_an_object_is_refused(server: ScriptedServer, body: bytes) -> None:
     server.replies = [Reply(body=body)]
 
     with Registry(server.url) as registry, pytest.raises(RegistryError, match="not respond with"):
@@ -373,7 +371,7 @@ def test_a_download_that_breaks_off_is_an_error(server: ScriptedServer) -> None:
         registry.download("/x")
 
 
-def test_an_upload_tells_how_far_it_is(server: ScriptedServer) -> None:
+def test_an_upload_reports_its_progress(server: ScriptedServer) -> None:
     told: list[tuple[int, int | None]] = []
 
     with Registry(server.url, TOKEN) as registry:
@@ -442,7 +440,7 @@ def test_a_slug_is_one_segment_of_a_path() -> None:
     assert segment("@ada/tidy notes") == "@ada%2Ftidy%20notes"
 
 
-def test_an_answer_whose_head_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_whose_head_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry_module, "_MAX_SECONDS", 0.3)
     stopped = threading.Event()
     requests: list[bytes] = []

@@ -87,7 +87,7 @@ def test_a_text_that_is_no_range_is_refused(text: str) -> None:
         ("tidy@latest", "tidy", "latest"),
     ],
 )
-def test_a_name_and_a_range_are_told_apart(wanted: str, name: str, text: str) -> None:
+def test_a_name_and_a_range_are_distinguished(wanted: str, name: str, text: str) -> None:
     found, found_range = split_wanted(wanted)
 
     assert (found, found_range.text) == (name, text)

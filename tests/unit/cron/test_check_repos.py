@@ -156,7 +156,7 @@ async def test_one_look_serves_all_skills_of_a_repo(git_server: GitServer, repo:
 
 
 @pytest.mark.parametrize("status", [404, 410, 401])
-async def test_a_repo_is_gone_when_its_host_has_said_so_often_and_over_days(
+async def test_a_repo_is_gone_after_several_missing_results_over_days(
     git_server: GitServer, clock: ManualClock, status: int
 ) -> None:
     git_server.answers["/ada/notes"] = answering(status)

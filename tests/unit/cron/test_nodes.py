@@ -43,7 +43,7 @@ async def _started(engine: Engine) -> None:
         return
 
 
-async def test_a_node_tells_what_it_runs_and_is_forgotten_when_it_stops(
+async def test_a_node_reports_what_it_runs_and_is_removed_when_it_stops(
     bound: WorkerEnv, clock: ManualClock
 ) -> None:
     beating = asyncio.create_task(beat(bound, ["web", "cron"]))

@@ -128,7 +128,9 @@ async def test_two_nodes_at_once_bring_each_back_once(bound: WorkerEnv, clock: M
         assert len(await get_history(submission.id)) == 1
 
 
-async def test_a_clock_that_jumps_back_strands_nobody(bound: WorkerEnv, clock: ManualClock) -> None:
+async def test_a_clock_that_jumps_back_leaves_nothing_stuck(
+    bound: WorkerEnv, clock: ManualClock
+) -> None:
     submission = await stranded(bound)
 
     clock.advance(days=-1)

@@ -62,7 +62,7 @@ async def test_once_a_day_the_log_says_what_waits(
     ] * 2
 
 
-async def test_a_program_is_told_without_a_shell_and_without_our_secrets(
+async def test_the_notify_program_runs_without_a_shell_and_without_our_secrets(
     bound: WorkerEnv, one_waits: str, clock: ManualClock, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

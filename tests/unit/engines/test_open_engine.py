@@ -94,7 +94,7 @@ async def test_a_folder_is_no_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder nobody can write to")
-async def test_a_folder_nobody_can_write_to_is_told() -> None:
+async def test_a_folder_nobody_can_write_to_is_reported() -> None:
     with pytest.raises(EngineError, match="cannot be opened; check that its folder"):
         await open_engine("sqlite:////proc/skills.db")
 

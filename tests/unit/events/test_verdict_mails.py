@@ -54,7 +54,7 @@ async def mailed(mailbox: Mailbox, clock: ManualClock) -> list[str]:
         ((_S.DEQUEUED,), "tidy-notes: withdrawn"),
     ],
 )
-async def test_a_submitter_is_told_the_verdict(
+async def test_a_submitter_is_emailed_the_verdict(
     mailing: WorkerEnv,
     mailbox: Mailbox,
     clock: ManualClock,
@@ -73,7 +73,7 @@ async def test_a_submitter_is_told_the_verdict(
     assert "&lt;b&gt;two&lt;/b&gt; findings" in html
 
 
-async def test_nobody_is_told_of_an_own_withdrawal(
+async def test_users_are_not_emailed_about_their_own_withdrawal(
     mailing: WorkerEnv, mailbox: Mailbox, clock: ManualClock
 ) -> None:
     await reachable()

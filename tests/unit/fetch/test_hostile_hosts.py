@@ -177,7 +177,7 @@ async def short_of_time(git_server: GitServer) -> AsyncIterator[None]:
         "//git.example/x/y",
     ],
 )
-async def test_a_redirect_to_another_host_is_refused_and_its_target_is_not_told(
+async def test_a_redirect_to_another_host_is_refused_without_its_target(
     git_server: GitServer, target: str
 ) -> None:
     git_server.answers["/eve/evil"] = redirect_to(target)

@@ -13,7 +13,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
 
 
-async def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(bound: WorkerEnv) -> None:
+async def test_a_paused_queue_delivers_nothing_until_it_is_resumed(bound: WorkerEnv) -> None:
     await submit(folder_source("/skills/x"), submitter="ada")
 
     until = await pause_queue(timedelta(hours=1), actor="rae", reason="upgrade")

@@ -50,7 +50,7 @@ def test_plain_http_is_for_hosts_that_the_operator_named() -> None:
             read(url)
 
 
-def test_a_folder_is_packed_unless_it_lies_where_the_operator_allowed(tmp_path: Path) -> None:
+def test_a_folder_is_packed_unless_the_operator_allowed_its_path(tmp_path: Path) -> None:
     folder = a_skill_folder(tmp_path / "skills")
 
     assert read(folder) == LocalFiles(folder)

@@ -133,7 +133,7 @@ async def test_twenty_concurrent_submissions_get_one_record(bound: WorkerEnv) ->
     assert {result.position for result in results} == {2}
 
 
-async def test_the_place_in_the_queue_is_told(bound: WorkerEnv) -> None:
+async def test_the_position_in_the_queue_is_shown(bound: WorkerEnv) -> None:
     sources = [folder_source(f"/skills/{name}") for name in ("one", "two", "three")]
 
     places = [(await submit(source, submitter="ada")).position for source in sources]

@@ -33,7 +33,7 @@ DIGEST = "ab" * 32
     ],
     ids=lambda subject: subject.in_words(),
 )
-def test_a_skill_is_met_by_each_kind_of_block(subject: BlockSubject) -> None:
+def test_a_skill_matches_each_kind_of_block(subject: BlockSubject) -> None:
     assert subject in subjects_of(REPO, name="notes", digest=DIGEST)
 
 

@@ -172,7 +172,7 @@ def test_opaque_and_invalid_findings_cannot_be_suppressed(kind: FindingKind) -> 
     assert verdict_from((marked,)) is verdict_from((a_finding(kind=kind),))
 
 
-def test_an_expired_suppression_is_said_and_does_nothing() -> None:
+def test_an_expired_suppression_is_reported_and_does_nothing() -> None:
     marked = suppressed(a_finding(), a_suppression(expires=date(2026, 3, 13)))
 
     assert marked.suppression

@@ -289,7 +289,7 @@ async def test_a_rescan_that_takes_long_keeps_its_lease(
 
 
 @pytest.mark.usefixtures("outdated")
-async def test_a_rescan_that_another_worker_has_is_given_up(
+async def test_a_rescan_that_another_worker_has_is_left_to_it(
     bound: WorkerEnv, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cancelled = asyncio.Event()

@@ -206,7 +206,7 @@ async def test_every_end_has_a_reason_and_a_finding(
     assert report.findings[0].fix
 
 
-async def test_our_own_mistakes_are_not_told_to_the_submitter(
+async def test_internal_errors_are_not_shown_to_the_submitter(
     bound: WorkerEnv,
     submit_skill: SubmitSkill,
     receive: Receive,
@@ -372,7 +372,7 @@ async def hold_scan_slot(delivery: Delivery) -> None:
         pass
 
 
-async def test_while_it_waits_for_a_scan_slot_the_clock_of_its_deadline_stands(
+async def test_the_deadline_is_paused_while_it_waits_for_a_scan_slot(
     bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive
 ) -> None:
     await submit_skill("tidy-notes")

@@ -61,7 +61,7 @@ def told_in_the_manual(*, behaviour: str = "", wrapping: str = "") -> list[Varia
 @all_cases(
     "variant", lambda: told_in_the_manual(wrapping="plain"), ids=lambda variant: variant.name
 )
-def test_every_behaviour_is_flagged_when_it_is_told_plainly(variant: Variant) -> None:
+def test_every_behaviour_is_flagged_in_plain_instructions(variant: Variant) -> None:
     assert scan_variant(variant).is_flagged
 
 

@@ -175,7 +175,9 @@ def test_half_a_character_in_code_can_be_reported_and_stored(tmp_path: Path) -> 
     assert msgspec.json.encode(result)
 
 
-def test_more_files_than_are_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_files_than_are_read_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (skill_files, scan_module):
         monkeypatch.setattr(module, "MAX_FILES", 3)
     files = {f"file{n}_dot_md": "x" for n in range(5)}

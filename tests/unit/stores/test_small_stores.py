@@ -41,7 +41,7 @@ async def test_the_health_of_a_repo_is_valid_for_a_day(
     assert (seen.status, later.status) == (RepoStatus.GONE, RepoStatus.UNKNOWN)
 
 
-async def test_a_worker_that_is_not_heard_of_is_gone(bound: WorkerEnv, clock: ManualClock) -> None:
+async def test_a_worker_without_heartbeats_is_gone(bound: WorkerEnv, clock: ManualClock) -> None:
     beat = Heartbeat(node="n", started_at=NOON, beat_at=NOON, in_flight=0, handled=0)
     await put_heartbeat(beat)
     alive = await get_heartbeats()

@@ -126,7 +126,7 @@ def test_no_route_is_in_the_table_twice() -> None:
     assert sorted(rows) == sorted(set(rows))
 
 
-def test_only_these_routes_take_something_from_anybody() -> None:
+def test_only_these_routes_accept_data_without_a_right() -> None:
     found = {row.path for row in TABLE if row.method != "GET" and row.right is Right.ANYONE}
 
     assert found == {

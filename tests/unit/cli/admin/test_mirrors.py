@@ -105,7 +105,7 @@ def test_a_skill_is_fetched_listed_and_compared(names: list[str]) -> None:
         (("check", "other"), "'other' is not a mirror in the settings; there are: site"),
     ],
 )
-def test_what_is_wrong_is_said(arguments: tuple[str, ...], problem: str) -> None:
+def test_errors_have_a_clear_message(arguments: tuple[str, ...], problem: str) -> None:
     result = mirrors(*arguments)
 
     assert result.exit_code != 0

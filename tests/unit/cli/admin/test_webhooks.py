@@ -152,7 +152,7 @@ def test_a_trusted_publisher_is_added_listed_and_removed() -> None:
         (("trusted-publishers", "remove", "tp_none"), "there is no trusted publisher 'tp_none'"),
     ],
 )
-def test_what_is_wrong_is_said(arguments: tuple[str, ...], problem: str) -> None:
+def test_errors_have_a_clear_message(arguments: tuple[str, ...], problem: str) -> None:
     result = admin(*arguments)
 
     assert result.exit_code != 0

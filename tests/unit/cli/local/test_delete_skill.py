@@ -104,7 +104,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted
     scripted.close()
 
 
-def test_a_registry_is_asked_first_and_told_the_reason(server: ScriptedServer) -> None:
+def test_a_registry_previews_a_deletion_and_records_the_reason(server: ScriptedServer) -> None:
     done = run("--registry", server.url, "--reason", "we moved", "--yes")
 
     assert done.exit_code == 0, done.output

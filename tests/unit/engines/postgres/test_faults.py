@@ -66,7 +66,7 @@ async def _isolation(engine: Engine) -> str:
         return str(await connection.fetchval("SHOW transaction_isolation"))
 
 
-async def test_a_process_that_uses_all_its_connections_is_told_so(
+async def test_a_process_that_uses_all_its_connections_gets_an_explanation(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "CONNECT_SECONDS", 0.05)

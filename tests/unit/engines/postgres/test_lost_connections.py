@@ -75,7 +75,7 @@ async def test_an_acknowledgement_whose_answer_was_lost_counts(network: Network)
     await engine.close()
 
 
-async def test_an_outcome_that_nobody_can_ask_for_is_said_to_be_unknown(
+async def test_an_outcome_that_cannot_be_read_is_unknown(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commits, "_DECIDE_WITHIN", timedelta(0))
@@ -122,7 +122,7 @@ async def test_a_server_that_is_gone_is_an_error_and_comes_back_by_itself(
     await engine.close()
 
 
-async def test_a_waiting_worker_hears_of_messages_after_the_network_was_cut(
+async def test_a_waiting_worker_is_woken_after_the_network_was_cut(
     network: Network, url: str
 ) -> None:
     engine, other = await open_engine(network.url), await open_engine(url)

@@ -59,7 +59,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(
     assert path.read_bytes() == content
 
 
-async def test_a_damaged_header_is_told(url: str, path: Path) -> None:
+async def test_a_damaged_header_is_reported(url: str, path: Path) -> None:
     await filled(url)
     damage(path, 0, 100)
 
@@ -67,7 +67,7 @@ async def test_a_damaged_header_is_told(url: str, path: Path) -> None:
         await open_engine(url)
 
 
-async def test_a_damaged_schema_page_is_told(url: str, path: Path) -> None:
+async def test_a_damaged_schema_page_is_reported(url: str, path: Path) -> None:
     await filled(url)
     damage(path, 100, PAGE)
 
@@ -75,7 +75,7 @@ async def test_a_damaged_schema_page_is_told(url: str, path: Path) -> None:
         await open_engine(url)
 
 
-async def test_a_truncated_file_is_told(url: str, path: Path) -> None:
+async def test_a_truncated_file_is_reported(url: str, path: Path) -> None:
     await filled(url)
     truncate(path, 3 * PAGE)
 

@@ -125,7 +125,7 @@ async def test_closing_twice_does_no_harm(url: str) -> None:
     await engine.close()
 
 
-async def test_a_real_second_process_is_heard_and_loses_nothing(url: str) -> None:
+async def test_changes_of_a_second_process_arrive_completely(url: str) -> None:
     engine = await open_engine(url)
     waiting = await start_waiting(engine)
 

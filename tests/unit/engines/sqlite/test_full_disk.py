@@ -13,7 +13,7 @@ from vskill_platform.engines.operations import Acknowledge, Put, Send
 from vskill_platform.errors import DiskNearlyFull, EngineError
 
 
-async def test_a_full_disk_is_told_in_plain_words(url: str) -> None:
+async def test_a_full_disk_is_reported_in_plain_words(url: str) -> None:
     with faulty_disk() as disk:
         engine = await open_engine(url)
         disk.is_full = True

@@ -107,7 +107,7 @@ async def test_a_receive_that_finds_nothing_writes_nothing(url: str, path: Path)
     await engine.close()
 
 
-async def test_an_error_in_one_commit_is_told_to_its_caller_alone(url: str, path: Path) -> None:
+async def test_an_error_in_one_commit_reaches_only_its_caller(url: str, path: Path) -> None:
     engine = await open_engine(url)
     poison(path, "ABORT")
     commits: list[list[Operation]] = [
@@ -125,7 +125,7 @@ async def test_an_error_in_one_commit_is_told_to_its_caller_alone(url: str, path
     await engine.close()
 
 
-async def test_an_error_that_ends_the_transaction_is_told_to_all_and_nothing_is_applied(
+async def test_an_error_that_ends_the_transaction_reaches_all_callers_and_nothing_is_applied(
     url: str, path: Path
 ) -> None:
     engine = await open_engine(url)
@@ -141,7 +141,7 @@ async def test_an_error_that_ends_the_transaction_is_told_to_all_and_nothing_is_
 
 
 @pytest.mark.parametrize("fault", ["is_full", "fails_to_sync"])
-async def test_a_commit_that_fails_is_told_to_the_whole_group_and_nothing_is_applied(
+async def test_a_commit_that_fails_is_an_error_for_the_whole_group_and_nothing_is_applied(
     url: str, fault: str
 ) -> None:
     with faulty_disk() as disk:

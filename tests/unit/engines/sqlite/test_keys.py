@@ -33,7 +33,7 @@ def test_the_end_of_a_range_can_be_stored(prefix: str) -> None:
 
 
 @given(key=texts, other=texts)
-def test_no_key_lies_between_a_key_and_the_one_after_it(key: str, other: str) -> None:
+def test_no_key_sorts_between_a_key_and_its_successor(key: str, other: str) -> None:
     assert key < after_key(key)
     assert not key < other < after_key(key)
 

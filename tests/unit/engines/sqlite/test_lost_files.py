@@ -129,7 +129,9 @@ async def test_a_read_from_a_deleted_file_is_an_error(
     assert [line["event"] for line in logs] == ["database deleted or replaced while in use"]
 
 
-async def test_a_waiting_follower_is_told_that_the_file_was_deleted(path: Path, url: str) -> None:
+async def test_a_waiting_follower_gets_an_error_if_the_file_was_deleted(
+    path: Path, url: str
+) -> None:
     engine = await open_engine(url)
     following = asyncio.ensure_future(anext(engine.changes(after=await engine.revision())))
     await engine.revision()

@@ -30,7 +30,7 @@ async def engine(
     await engine.close()
 
 
-async def test_a_send_is_heard_at_once(engine: Engine) -> None:
+async def test_a_send_wakes_workers_at_once(engine: Engine) -> None:
     waiting = await start_waiting(engine)
 
     await engine.commit([Send(b"job")])
@@ -39,7 +39,7 @@ async def test_a_send_is_heard_at_once(engine: Engine) -> None:
         assert len(await waiting) == 1
 
 
-async def test_a_resumed_queue_is_heard_at_once(engine: Engine) -> None:
+async def test_a_resumed_queue_wakes_workers_at_once(engine: Engine) -> None:
     await engine.commit([Send(b"job")])
     await engine.queue.pause(timedelta(hours=1))
     waiting = await start_waiting(engine)
@@ -50,7 +50,7 @@ async def test_a_resumed_queue_is_heard_at_once(engine: Engine) -> None:
         assert len(await waiting) == 1
 
 
-async def test_a_change_is_heard_at_once(engine: Engine) -> None:
+async def test_a_change_arrives_at_once(engine: Engine) -> None:
     following = asyncio.ensure_future(anext(engine.changes(after=0)))
     await asyncio.sleep(0)
     await engine.revision()
@@ -61,7 +61,7 @@ async def test_a_change_is_heard_at_once(engine: Engine) -> None:
         assert (await following).keys == ("sub:1",)
 
 
-async def test_a_prune_is_heard_at_once(engine: Engine, clock: ManualClock) -> None:
+async def test_a_prune_arrives_at_once(engine: Engine, clock: ManualClock) -> None:
     await engine.commit([Put("token:1", b"", expires_at=NOON + timedelta(hours=1))])
     following = asyncio.ensure_future(anext(engine.changes(after=await engine.revision())))
     await asyncio.sleep(0)

@@ -52,7 +52,7 @@ async def test_no_two_use_a_connection_at_once(threads: ConnectionThreads) -> No
 
 
 @pytest.mark.parametrize("error", [ValueError, apsw.SQLError, SystemExit, KeyboardInterrupt])
-async def test_an_error_is_told_and_the_thread_goes_on(
+async def test_an_error_reaches_the_caller_and_the_thread_continues(
     connections: list[apsw.Connection], error: type[BaseException]
 ) -> None:
     threads = ConnectionThreads(connections[:1], name="tested")
@@ -99,7 +99,7 @@ async def test_work_that_comes_too_late_is_refused_and_does_not_wait_for_ever(
         await asyncio.wait_for(threads.run(partial(double, 1)), GUARD_SECONDS)
 
 
-async def test_a_system_without_more_threads_is_told_with_the_limits_to_raise(
+async def test_an_error_about_threads_names_the_limits_to_raise(
     connections: list[apsw.Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     really_start, started = threading.Thread.start, list[threading.Thread]()

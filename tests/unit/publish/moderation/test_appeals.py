@@ -76,7 +76,7 @@ async def a_rejection() -> str:
     return stored.record.id
 
 
-async def test_a_submitter_appeals_and_is_told_the_decision_by_mail(
+async def test_a_submitter_appeals_and_gets_the_decision_by_email(
     ada: Visitor, rae: Visitor
 ) -> None:
     cyd = await a_visitor(Role.ADMIN)

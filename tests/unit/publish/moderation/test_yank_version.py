@@ -64,7 +64,9 @@ async def test_yanking_an_older_version_leaves_the_latest(folder: Path) -> None:
     assert (await find_version(SLUG)).version.version == "1.0.1"
 
 
-async def test_with_all_yanked_there_is_nothing_to_install_and_it_is_said(folder: Path) -> None:
+async def test_with_all_versions_yanked_the_error_says_that_nothing_can_be_installed(
+    folder: Path,
+) -> None:
     await yank("1.0.0")
     done = await yank_version(SLUG, "1.0.1", reason="loses notes", actor="cyd")
 

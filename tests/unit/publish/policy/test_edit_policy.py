@@ -117,7 +117,9 @@ async def test_versions_are_listed_page_by_page(bound: WorkerEnv) -> None:
     assert second.before is None
 
 
-async def test_of_two_who_edit_the_same_version_the_second_is_told(bound: WorkerEnv) -> None:
+async def test_of_two_who_edit_the_same_version_the_second_gets_a_conflict(
+    bound: WorkerEnv,
+) -> None:
     await save_policy(a_draft(STRICT))
 
     with pytest.raises(ChangedSinceSeen, match="cyd saved version 1 of the policy on"):

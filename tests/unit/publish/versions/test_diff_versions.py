@@ -58,7 +58,7 @@ async def test_files_are_added_removed_and_changed_with_their_lines(
     assert found["old.md"].lines == ("@@ -1 +0,0 @@", "-bye")
 
 
-async def test_a_missing_final_newline_and_an_empty_file_are_said(
+async def test_a_missing_final_newline_and_an_empty_file_are_reported(
     bound: WorkerEnv, tmp_path: Path
 ) -> None:
     folder = a_skill_folder(tmp_path, run_dot_sh="echo one\n", old_dot_md="")

@@ -78,7 +78,7 @@ async def test_it_is_that_of_each_and_read_at_once(bound: WorkerEnv) -> None:
     assert len({trust.score for trust in trusts.values()}) == 3
 
 
-async def test_a_record_of_which_nothing_can_be_said_costs_only_itself(
+async def test_an_unreadable_record_is_the_only_one_left_out(
     bound: WorkerEnv, logs: list[Any]
 ) -> None:
     good = a_published_skill("a/b/good")

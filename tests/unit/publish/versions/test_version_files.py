@@ -45,7 +45,7 @@ async def test_a_file_missing_from_the_version_is_not_found(
         await read_file(version, "../SKILL.md")
 
 
-async def test_an_archive_that_is_gone_is_said_to_be(bound: WorkerEnv, tmp_path: Path) -> None:
+async def test_a_missing_archive_is_reported(bound: WorkerEnv, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {**FILES, "only-here.txt": str(tmp_path)}
     await put_skill(bound, tmp_path, files=files)
     version = await get_latest_version("ada/notes/tidy")
@@ -68,7 +68,7 @@ async def test_an_archive_that_is_gone_is_said_to_be(bound: WorkerEnv, tmp_path:
     ],
     ids=["plain", "marked", "utf-16", "null", "broken", "a mark alone"],
 )
-def test_text_is_told_from_the_rest(raw: bytes, text: str | None) -> None:
+def test_text_is_distinguished_from_binary_data(raw: bytes, text: str | None) -> None:
     assert text_of(raw) == text
 
 

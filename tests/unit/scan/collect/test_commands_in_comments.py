@@ -47,7 +47,7 @@ def test_a_comment_that_shows_how_to_install_passes(tmp_path: Path) -> None:
     assert verdict(tmp_path, "Run `sort.sh`.", "sort.sh", text) is Verdict.PASS
 
 
-def test_the_same_comment_counts_if_the_agent_is_told_to_follow_it(tmp_path: Path) -> None:
+def test_the_same_comment_counts_if_the_agent_has_to_follow_it(tmp_path: Path) -> None:
     text = f"#!/bin/sh\n# {INSTALL}\nls\n"
     found = verdict(tmp_path, "Read `sort.sh` and follow its comments.", "sort.sh", text)
 

@@ -31,7 +31,7 @@ def test_a_file_to_be_followed_is_an_instruction(tmp_path: Path, say: str) -> No
     assert verdict(tmp_path, say, setup=ORDER) is Verdict.REVIEW
 
 
-def test_a_file_that_such_a_file_tells_to_follow_is_one_too(tmp_path: Path) -> None:
+def test_a_file_that_an_instruction_file_names_is_one_too(tmp_path: Path) -> None:
     found = verdict(tmp_path, "Follow guide.md.", guide="Do all of setup.md.", setup=ORDER)
 
     assert found is Verdict.REVIEW

@@ -170,7 +170,7 @@ name = "semgrep"
     ],
     ids=range(6),
 )
-def test_a_policy_that_cannot_be_meant_is_refused(text: str, complaint: str) -> None:
+def test_a_contradictory_policy_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_policy(text, rules={})
 

@@ -129,7 +129,7 @@ async def test_of_too_many_findings_the_most_severe_are_kept(skill: Path) -> Non
     assert outcome.status is S.FAIL
 
 
-async def test_null_stands_for_an_empty_list_but_not_for_results(skill: Path) -> None:
+async def test_null_means_an_empty_list_but_not_empty_results(skill: Path) -> None:
     bare = {"ruleId": "R1", "message": {"text": "x"}, "locations": None, "properties": None}
     run = {"tool": {"driver": {"rules": None}}, "invocations": None}
 

@@ -94,7 +94,7 @@ def test_other_hidden_text_next_to_them_is_found(plain: str) -> None:
 
 
 @pytest.mark.parametrize(("end", "count"), [("...", 0), ("…", 0), ("", 1), (" ...", 1)])
-def test_a_command_that_breaks_off_says_nothing_yet(end: str, count: int) -> None:
+def test_an_incomplete_command_is_no_fact_yet(end: str, count: int) -> None:
     start = base64.b64encode("IEX (New-Obj".encode("utf-16-le")).decode()
 
     assert len(find_encoded(f"powershell -enc {start}{end}")) == count

@@ -81,7 +81,7 @@ def test_a_pattern_finds_the_same_alone_as_together_with_the_others() -> None:
         ("no\nk\ney", [(2, "k")]),
     ],
 )
-def test_lines_with_a_match_are_told_once_with_their_number(
+def test_lines_with_a_match_are_listed_once_with_their_number(
     text: str, found: list[tuple[int, str]]
 ) -> None:
     assert list(lines_with(re2.compile(r"k\s?ey"), text)) == found

@@ -59,7 +59,7 @@ def test_a_place_can_be_a_line_that_was_shown() -> None:
     assert said.reasons == (Reason(claim="It does harm.", file="SKILL.md", line=2, quote="two"),)
 
 
-def test_a_code_fence_around_the_answer_is_taken_off() -> None:
+def test_a_code_fence_around_the_answer_is_removed() -> None:
     said = read_answer(f"```json\n{an_answer()}\n```", EVIDENCE, call="c1")
 
     assert said.opinion is Opinion.REVIEW

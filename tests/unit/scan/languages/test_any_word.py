@@ -12,7 +12,7 @@ WORDS = AnyWord("import os", ".post(", "\\x", "\n!")
     "text",
     ["import os", "a = client.post(b)", "'\\x41'", "a\n!b", "\u4f60\u597d \U0001f600 import os"],
 )
-def test_a_word_is_noticed_wherever_it_stands(text: str) -> None:
+def test_a_word_is_found_anywhere_in_a_text(text: str) -> None:
     assert WORDS.is_in(text)
 
 

@@ -404,7 +404,7 @@ def test_types_hide_nothing(code: str) -> None:
         "x = a ? b : c ? d : eval(x)",
     ],
 )  # fmt: skip
-def test_no_form_of_the_language_hides_what_stands_in_it(code: str) -> None:
+def test_no_syntax_of_the_language_hides_what_it_contains(code: str) -> None:
     facts = read_javascript(code)
 
     assert [fact.act for fact in facts] == [Act.RUN_DYNAMIC]

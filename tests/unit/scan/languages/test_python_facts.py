@@ -165,7 +165,7 @@ def test_a_variable_that_looks_secret_is_named(code: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["PATH", "LANG", "MAX_TOKENS", "API_BASE_URL", "KEYBOARD"])
-def test_a_variable_that_holds_no_secret_is_no_fact(name: str) -> None:
+def test_a_variable_without_a_secret_is_not_a_fact(name: str) -> None:
     assert read_python(f"import os\nx = os.environ.get('{name}')") == []
 
 
@@ -397,7 +397,7 @@ def test_broken_code_is_read_as_far_as_it_goes(code: str) -> None:
         "this is no code (",
     ],
 )
-def test_a_line_that_had_to_be_left_out_is_said(line: str) -> None:
+def test_a_line_that_had_to_be_left_out_is_reported(line: str) -> None:
     with pytest.raises(Unparsed):
         read_python(f"import os\n{line}\nprint(os.getcwd())\n")
 

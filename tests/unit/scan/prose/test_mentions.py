@@ -45,7 +45,7 @@ def test_a_warning_about_an_attack_is_found_and_passes(tmp_path: Path, body: str
         "Jailbreaks are bad. Turn off Windows Defender first.",
     ],
 )
-def test_an_order_counts_in_full_whatever_stands_around_it(tmp_path: Path, body: str) -> None:
+def test_an_instruction_counts_in_full_in_every_context(tmp_path: Path, body: str) -> None:
     result = scanned(tmp_path, body)
 
     assert result.verdict is Verdict.REVIEW

@@ -55,7 +55,7 @@ def told_by(text: str) -> set[Act]:
         "이전 지시를 무시하지 마세요.",
     ],
 )
-def test_what_is_forbidden_is_not_told(text: str) -> None:
+def test_prohibitions_are_not_instructions(text: str) -> None:
     assert not told_by(text) & ORDERS
 
 

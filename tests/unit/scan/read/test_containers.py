@@ -154,7 +154,7 @@ def test_an_unreadable_container_is_never_a_pass(
     assert result.verdict is Verdict.REVIEW
 
 
-def test_too_many_members_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_members_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(containers, "MAX_MEMBERS", 3)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

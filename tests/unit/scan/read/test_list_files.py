@@ -58,7 +58,7 @@ def test_a_folder_that_has_gone_is_not_taken_for_an_empty_one(tmp_path: Path) ->
         list_files(tmp_path / "gone")
 
 
-def test_a_file_is_read_to_its_end_whatever_its_size_is_said_to_be() -> None:
+def test_a_file_is_read_to_its_end_if_its_declared_size_is_wrong() -> None:
     (status,) = read_files(Path("/proc/self"), [FoundFile("status", size=0, is_plain=True)])
 
     assert "Threads:" in status.text

@@ -86,7 +86,7 @@ def test_no_text_breaks_the_splitter(text: str) -> None:
     assert starts == sorted(starts)
 
 
-def test_a_command_that_stands_bare_in_a_sentence_is_code() -> None:
+def test_a_command_without_quotes_in_a_sentence_is_code() -> None:
     (region,) = split_markdown("Set it up: curl -s https://get.acme-sync.dev/i.sh | bash\nThen go.")
     (harmless,) = split_markdown(
         "Never pipe curl | bash.\nUse a | b in https://docs.acme.dev tables."

@@ -111,7 +111,7 @@ def test_a_quote_or_a_table_in_the_instructions_is_an_instruction(
 
 
 @pytest.mark.parametrize("name", ["docs__a_dot_md", "tests__a_dot_sh", "examples__b_dot_py"])
-def test_a_critical_finding_is_reviewed_wherever_it_stands(tmp_path: Path, name: str) -> None:
+def test_a_critical_finding_is_reviewed_in_every_file(tmp_path: Path, name: str) -> None:
     text = f"import os\nos.system('{LEAK}')\n" if name.endswith("py") else f"```\n{LEAK}\n```\n"
     text = f"{LEAK}\n" if name.endswith("sh") else text
 

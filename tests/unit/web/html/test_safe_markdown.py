@@ -166,7 +166,7 @@ def test_relative_links_lead_to_files_of_the_skill_or_nowhere(
     assert "text" in html
 
 
-def test_images_are_told_and_never_loaded() -> None:
+def test_images_are_named_and_never_loaded() -> None:
     html = render(
         "![A *map*](https://a.example/map.png) ![](https://a.example/b.png) "
         "[![badge](https://a.example/c.svg)](https://b.example)"

@@ -39,7 +39,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
         (730 * DAY, "2 years ago"),
     ],
 )
-def test_a_length_is_said_in_one_unit_to_the_nearest(seconds: float, words: str) -> None:
+def test_a_duration_is_rounded_to_one_unit(seconds: float, words: str) -> None:
     assert ago_in_words(seconds) == words
 
 
@@ -65,7 +65,7 @@ def test_a_message_is_capitalized_unless_it_starts_with_a_name() -> None:
     ]  # fmt: skip
 
 
-def test_why_a_finding_counts_less_is_said_in_words() -> None:
+def test_a_lowered_finding_has_its_reason_in_words() -> None:
     by_judge = "the judge (m) sees no harm in it: fine"
 
     assert lowered_words("role=sample") == "in a test or a sample"
@@ -76,7 +76,7 @@ def test_why_a_finding_counts_less_is_said_in_words() -> None:
     ("score", "words"),
     [(None, "—"), (0, "none"), (10, "low"), (40, "medium"), (80, "high"), (100, "critical")],
 )
-def test_risk_is_told_in_words(score: int | None, words: str) -> None:
+def test_risk_is_described_in_words(score: int | None, words: str) -> None:
     assert risk_words(score) == words
 
 
@@ -91,7 +91,7 @@ def test_a_duration_has_one_unit_in_the_right_number(seconds: float, words: str)
     assert in_duration(seconds) == words
 
 
-def test_a_decision_is_said_without_the_names_of_thresholds() -> None:
+def test_a_decision_is_described_without_the_names_of_thresholds() -> None:
     said = decision_words("SKR-RUN-002 (medium, risky, run.sh:1) reaches reject_at = medium")
 
     assert said == "SKR-RUN-002 (medium, risky, run.sh:1) reaches medium, the level for rejection"

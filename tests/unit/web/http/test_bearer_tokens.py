@@ -91,7 +91,9 @@ async def test_the_token_of_a_disabled_user_is_refused(
     assert (await program.get("/api/v1/who", headers=bearing(token))).status_code == 401
 
 
-async def test_a_token_that_is_for_less_is_told_so(program: AsyncClient, token: NewToken) -> None:
+async def test_a_token_without_the_scope_gets_an_explanation(
+    program: AsyncClient, token: NewToken
+) -> None:
     small = await add_token("rae", "small", [Scope.READ], actor="rae")
 
     good = await program.post("/api/v1/operate", headers=bearing(token))

@@ -92,7 +92,7 @@ async def test_every_session_has_a_token_of_its_own(browser: AsyncClient) -> Non
     assert len(tokens) == 2
 
 
-async def test_the_token_tells_nothing_about_the_session(browser: AsyncClient) -> None:
+async def test_the_token_reveals_nothing_about_the_session(browser: AsyncClient) -> None:
     secret = await let_in(browser, await a_user())
 
     page = await browser.get("/account")
@@ -202,7 +202,7 @@ async def test_looking_needs_no_token_and_changes_nothing(browser: AsyncClient) 
     assert out.status_code == 405
 
 
-async def test_files_of_a_form_that_is_refused_are_let_go(browser: AsyncClient) -> None:
+async def test_files_of_a_form_that_is_refused_are_closed(browser: AsyncClient) -> None:
     await browser.get("/sign-in")
 
     answer = await browser.post("/a-form", files={"file": ("a.txt", b"x" * 200_000)})

@@ -18,7 +18,7 @@ from vskill_platform.web.live.broadcast import QUEUE, Broadcast, open_broadcast,
 from vskill_platform.web.live.events import MAX_PACE_SECONDS, MIN_PACE_SECONDS, pace
 
 
-async def test_a_page_hears_of_its_submission(bound: WorkerEnv) -> None:
+async def test_a_page_is_notified_of_its_submission(bound: WorkerEnv) -> None:
     submission = (await submit(folder_source("/skills/one"), submitter="ada")).submission
 
     async with (
@@ -29,7 +29,7 @@ async def test_a_page_hears_of_its_submission(bound: WorkerEnv) -> None:
         await asyncio.wait_for(listener.wait(), 10)
 
 
-async def test_a_page_hears_nothing_of_others() -> None:
+async def test_a_page_receives_no_events_of_others() -> None:
     broadcast = Broadcast()
     async with broadcast.listening([submission_topic("sub_1")]) as listener:
         broadcast.notify(["sub:sub_2", "skill:ada/notes/tidy"])
@@ -41,7 +41,7 @@ async def test_a_page_hears_nothing_of_others() -> None:
         await asyncio.wait_for(waiting, 10)
 
 
-async def test_the_queue_page_hears_of_every_submission() -> None:
+async def test_the_queue_page_is_notified_of_every_submission() -> None:
     broadcast = Broadcast()
     async with broadcast.listening([QUEUE]) as listener:
         broadcast.notify(["sub:sub_2"])
@@ -68,7 +68,7 @@ async def test_closing_ends_current_and_later_listeners() -> None:
             assert late.is_closed
 
 
-def test_the_more_listen_the_more_seldom_each_is_told() -> None:
+def test_more_open_pages_get_fewer_events_each() -> None:
     assert pace(1) == MIN_PACE_SECONDS
     assert pace(200) == pytest.approx(4.0)
     assert pace(10_000) == MAX_PACE_SECONDS
@@ -87,7 +87,7 @@ class FailingFeed(ProbingEngine):
         return super().changes(after=after, prefixes=prefixes)
 
 
-async def test_after_an_outage_every_page_looks_again_and_hears_on(
+async def test_after_an_outage_every_page_reloads_and_receives_events_again(
     bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_RETRY_SECONDS", 0.0)

@@ -86,7 +86,7 @@ async def sent_in(path: str = "tidy") -> Submission:
     return (await submit(git_source(REPO, path), submitter="ada")).submission
 
 
-async def test_a_page_hears_hello_changes_and_the_end(
+async def test_a_page_receives_hello_changes_and_the_end(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "MIN_PACE_SECONDS", 0.0)
@@ -124,7 +124,7 @@ async def test_the_page_of_a_final_submission_gets_the_end_at_once(registry: Reg
     assert heard == [_HELLO, "event: end\r\ndata: \r\n\r\n", ""]
 
 
-async def test_the_queue_page_hears_that_something_moved_which_its_visitor_sees(
+async def test_the_queue_page_is_notified_of_changes_that_its_visitor_can_see(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "MIN_PACE_SECONDS", 0.0)
@@ -150,7 +150,7 @@ async def test_the_queue_page_hears_that_something_moved_which_its_visitor_sees(
     assert changed not in [await hears(who, is_private=True) for who in ({}, ben)]
 
 
-async def test_a_page_hears_of_a_change_when_the_lists_show_it(
+async def test_a_page_is_notified_of_a_change_when_the_lists_show_it(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delay_index(registry, monkeypatch)
@@ -167,7 +167,7 @@ async def test_a_page_hears_of_a_change_when_the_lists_show_it(
     assert indexed >= committed
 
 
-async def test_a_page_hears_once_more_of_a_change_that_the_lists_did_not_show(
+async def test_a_page_is_notified_again_of_a_change_that_the_lists_did_not_show(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "MIN_PACE_SECONDS", 0.0)
@@ -205,7 +205,7 @@ async def test_a_page_ends_when_it_is_no_longer_for_its_visitor(
     assert (hello, closed) == (_HELLO, "")
 
 
-async def test_a_quiet_page_hears_that_somebody_is_there(
+async def test_a_quiet_page_receives_heartbeats(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "KEEPALIVE_SECONDS", 0.01)
@@ -271,7 +271,7 @@ async def test_one_visitor_has_so_many_pages_open_and_no_more(registry: Registry
     assert registry.broadcast.slots.count == 0
 
 
-async def test_a_page_that_leaves_before_it_heard_anything_gives_its_place_back(
+async def test_a_page_that_closes_before_the_first_event_releases_its_slot(
     registry: Registry,
 ) -> None:
     async with listening(registry, "/live/queue") as page:

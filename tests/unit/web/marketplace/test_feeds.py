@@ -32,7 +32,7 @@ async def read(site: Site, path: str) -> ET.Element:
     return ET.fromstring(answer.text)  # noqa: S314 - our own
 
 
-async def test_robots_are_told_where_the_sitemap_is(site: Site) -> None:
+async def test_robots_txt_names_the_sitemap(site: Site) -> None:
     answer = await site.get("/robots.txt")
 
     assert answer.headers["content-type"].startswith("text/plain")

@@ -61,7 +61,7 @@ async def test_a_new_password_ends_all_other_sessions_and_renews_this_one(
     ],
     ids=["wrong", "do not match", "weak"],
 )
-async def test_a_password_that_cannot_be_is_said_so(
+async def test_an_impossible_password_is_refused_with_the_reason(
     browser: AsyncClient, ada: User, old: str, new: str, again: str, words: str
 ) -> None:
     answer = await send(

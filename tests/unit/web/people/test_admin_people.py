@@ -110,7 +110,7 @@ async def test_tokens_of_others_are_revoked_and_namespaces_get_owners(registry: 
     ]
 
 
-async def test_the_users_page_finds_users_and_tells_their_last_sign_in(registry: Registry) -> None:
+async def test_the_users_page_finds_users_and_shows_their_last_sign_in(registry: Registry) -> None:
     cyd = await an_operator(registry, Role.ADMIN)
     await a_user(Role.PUBLISHER)
     await cyd.post("/admin/people/add", name="dee", role="reader")

@@ -251,7 +251,7 @@ async def test_an_error_of_the_text_is_shown_with_its_lines(
     assert await current_version() is None
 
 
-async def test_who_edited_meanwhile_is_told_and_nothing_typed_is_lost(
+async def test_a_concurrent_edit_names_its_author_and_keeps_what_was_typed(
     registry: Registry, cyd: Operator
 ) -> None:
     mine = '[thresholds]\nreview_at = "low"\n'

@@ -271,7 +271,7 @@ async def test_hidden_and_unknown_skills_look_the_same_to_a_returning_client(
 
 
 @pytest.mark.parametrize("last", ["nonsense", "ab-1", "ab-999999999999999999999", "-"])
-async def test_a_client_with_an_unknown_id_is_told_to_ask_again(
+async def test_a_client_with_an_unknown_id_has_to_ask_again(
     registry: Registry, tmp_path: Path, last: str
 ) -> None:
     await put_skill(registry.env, tmp_path)

@@ -119,7 +119,7 @@ def test_times_are_utc_unless_they_name_another_zone() -> None:
     assert query.until == datetime(2026, 1, 31, 22, tzinfo=UTC)
 
 
-async def test_a_search_that_stops_early_tells_that_there_are_older_entries(
+async def test_a_search_that_stops_early_reports_older_entries(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit_store, "MAX_READ", 2)

@@ -25,7 +25,7 @@ async def site(env: WorkerEnv) -> AsyncIterator[Site]:
         yield opened
 
 
-async def test_a_fresh_registry_is_told_without_a_gap(site: Site) -> None:
+async def test_a_fresh_registry_is_followed_without_a_gap(site: Site) -> None:
     page = await site.get("/trust")
 
     assert page.status_code == 200

@@ -37,7 +37,7 @@ async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
         yield opened
 
 
-async def test_the_list_tells_clients_what_not_to_install(registry: Registry) -> None:
+async def test_the_list_marks_what_must_not_be_installed(registry: Registry) -> None:
     empty = await registry.json("/blocklist")
     subjects = (
         name_subject(git_source(REPO), "evil"),
@@ -183,7 +183,7 @@ async def test_a_rejection_is_reported_unless_the_name_belongs_to_another_skill(
     assert (elsewhere["rejected"], namesake["rejected"], fake["rejected"]) == (False, False, True)
 
 
-async def test_nothing_private_is_told(registry: Registry, tmp_path: Path) -> None:
+async def test_nothing_private_is_revealed(registry: Registry, tmp_path: Path) -> None:
     ada = await token_of(Role.PUBLISHER)
     await add_owner("ada", "ada", actor="test")
     await put_submission(registry.env, _S.REJECTED, name="hushed", is_private=True)

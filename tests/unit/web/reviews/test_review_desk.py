@@ -100,7 +100,7 @@ async def test_a_new_version_is_shown_by_its_difference_to_the_published_one(
     assert "+&lt;new&gt; line" in text
 
 
-async def test_a_reviewer_is_told_before_typing_that_another_must_approve(
+async def test_a_reviewer_sees_before_typing_that_another_must_approve(
     registry: Registry, tmp_path: Path
 ) -> None:
     own = await put_review(tmp_path)
@@ -117,7 +117,7 @@ async def test_a_reviewer_is_told_before_typing_that_another_must_approve(
     assert refused[0] == "problem"
 
 
-async def test_a_reviewer_is_told_before_typing_that_it_is_blocked(
+async def test_a_reviewer_sees_before_typing_that_it_is_blocked(
     registry: Registry, tmp_path: Path
 ) -> None:
     waiting = await put_review(tmp_path)

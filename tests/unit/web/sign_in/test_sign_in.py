@@ -179,7 +179,7 @@ async def test_a_form_that_needs_a_sign_in_leads_back_to_its_page(browser: Async
     assert others.headers["location"] == "/sign-in"
 
 
-async def test_a_program_is_told_that_it_is_not_signed_in(program: AsyncClient) -> None:
+async def test_a_program_that_is_not_signed_in_gets_an_explanation(program: AsyncClient) -> None:
     answer = await program.get("/account")
 
     assert answer.status_code == 401

@@ -375,7 +375,7 @@ async def test_security_says_what_each_scanner_says(registry: Registry, tmp_path
     assert "no longer stored" in older["providers"][0]["note"]
 
 
-async def test_security_tells_what_other_scanners_say_of_the_same_content(
+async def test_security_shows_the_results_of_third_party_scanners(
     registry: Registry, tmp_path: Path
 ) -> None:
     skill = await put_skill(registry.env, tmp_path)

@@ -53,7 +53,7 @@ def test_everything_that_holds_is_good() -> None:
     assert {check.tone for check in checklist(evidence, online, has_judge=True)} == {"good"}
 
 
-def test_a_version_of_today_and_one_of_yesterday_are_counted_right() -> None:
+def test_versions_of_two_days_are_counted_by_day() -> None:
     ages = [
         checklist(Evidence(published_for=timedelta(hours=hours)), None, has_judge=False)[-1].words
         for hours in (3, 25, 49)
@@ -62,7 +62,7 @@ def test_a_version_of_today_and_one_of_yesterday_are_counted_right() -> None:
     assert ages == ["Published today", "Published for 1 day", "Published for 2 days"]
 
 
-def test_uploads_are_not_told_that_a_commit_is_missing() -> None:
+def test_the_checklist_of_an_upload_names_no_commit() -> None:
     words = [check.words for check in checklist(Evidence(), None, has_judge=False)]
 
     assert "Uploaded files: no source to compare with" in words

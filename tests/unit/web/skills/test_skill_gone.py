@@ -148,9 +148,7 @@ async def test_a_submission_that_needs_review_was_not_rejected_by_anybody(
 
 
 @pytest.mark.parametrize("address", ["ada/notes/zebra", "ada/notes/zebra/files", "zebra"])
-async def test_a_name_that_nobody_has_heard_of_can_be_searched_for(
-    site: Site, address: str
-) -> None:
+async def test_an_unknown_name_can_be_searched_for(site: Site, address: str) -> None:
     page = await site.get(f"/skills/{address}")
     elsewhere = await site.get("/nowhere")
 

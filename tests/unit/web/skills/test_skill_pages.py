@@ -679,7 +679,7 @@ async def test_a_huge_name_breaks_nothing(client: Site, env: WorkerEnv, tmp_path
     ],
     ids=["online", "moved", "stale", "gone", "unknown"],
 )
-async def test_the_health_of_the_source_is_told(
+async def test_the_health_of_the_source_is_shown(
     client: Site, env: WorkerEnv, tmp_path: Path, health: RepoHealth, words: str
 ) -> None:
     await put_skill(env, tmp_path)
@@ -688,7 +688,7 @@ async def test_the_health_of_the_source_is_told(
     assert words in (await client.get(PAGE)).text
 
 
-async def test_the_folder_of_the_operator_is_nobodys_business(
+async def test_the_folder_of_the_operator_is_not_revealed(
     client: Site, env: WorkerEnv, tmp_path: Path, clock: ManualClock
 ) -> None:
     await put_skill(env, tmp_path, "@local/tidy", repo_url="/srv/cellar/tidy")

@@ -69,7 +69,9 @@ async def test_counts_are_of_what_the_caller_may_see(registry: Registry, tmp_pat
     assert public["generatedAt"]
 
 
-async def test_health_tells_whether_work_gets_done(registry: Registry, clock: ManualClock) -> None:
+async def test_health_reports_whether_work_is_completed(
+    registry: Registry, clock: ManualClock
+) -> None:
     env = registry.env
     (stuck,) = await lost(env, "a")
     private = await put_submission(env, _S.RECEIVED, is_private=True, name="hushed")

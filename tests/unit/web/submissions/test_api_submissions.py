@@ -167,7 +167,7 @@ async def test_lists_are_filtered_sorted_and_read_page_by_page(
     assert clamped.headers["x-limit-clamped"] == "100"
 
 
-async def test_places_in_the_queue_are_told_of_those_that_wait(registry: Registry) -> None:
+async def test_queued_submissions_have_their_position_in_the_queue(registry: Registry) -> None:
     first = (await submit(git_source(REPO, "a"), submitter="ada")).submission
     second = (await submit(git_source(REPO, "b"), submitter="ada")).submission
     ended = await put_submission(registry.env, _S.REJECTED)

@@ -103,7 +103,7 @@ async def test_an_invalid_query_is_an_error(registry: Registry) -> None:
         assert "text/html" in page.headers["content-type"]
 
 
-async def test_a_pause_work_that_is_not_done_and_places_are_told(
+async def test_a_pause_stalled_work_and_queue_positions_are_shown(
     registry: Registry, clock: ManualClock
 ) -> None:
     await submit(folder_source("/srv/den/x"), submitter="ada")

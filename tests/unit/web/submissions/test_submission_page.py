@@ -34,7 +34,9 @@ async def registry(bound: WorkerEnv) -> AsyncIterator[Registry]:
         yield opened
 
 
-async def test_a_waiting_one_tells_its_place_and_listens_for_changes(registry: Registry) -> None:
+async def test_a_queued_submission_shows_its_position_and_follows_changes(
+    registry: Registry,
+) -> None:
     await submit(git_source(REPO, "first"), submitter="ada")
     submission = (await submit(git_source(REPO, "second"), submitter="ada")).submission
     local = (await submit(folder_source("/srv/den"), submitter="ada")).submission
@@ -51,7 +53,7 @@ async def test_a_waiting_one_tells_its_place_and_listens_for_changes(registry: R
     assert "/srv/den" not in hidden.text
 
 
-async def test_a_failed_one_tells_what_was_found_and_what_to_do(registry: Registry) -> None:
+async def test_a_failed_submission_shows_what_was_found_and_what_to_do(registry: Registry) -> None:
     finding = a_finding(message="<img src=x> AKIAQ3EGRIFGTPLANTZO", file="run.sh", line=7)
     failed = await put_submission(
         registry.env, _S.TIER1_FAILED, name="<b>evil</b>", findings=(finding,)
@@ -224,7 +226,7 @@ async def test_others_that_a_visitor_may_not_see_are_not_mentioned(registry: Reg
     assert "Submitted with" in by_reviewer.text
 
 
-async def test_the_name_of_a_node_is_told_to_operators_alone(registry: Registry) -> None:
+async def test_only_operators_see_the_name_of_a_node(registry: Registry) -> None:
     submission = (await submit(git_source(REPO, "tidy"), submitter="ada")).submission
     steps = [
         (_S.TIER1_SCANNING, "claim", "build-7.internal-4242"),

@@ -115,7 +115,7 @@ async def test_archives_and_folders_are_taken_and_known_again(
     assert (answer["alreadyVerified"], answer["skillId"]) == (True, "@ada/tidy-notes")
 
 
-async def test_several_skills_of_one_archive_are_taken_and_twins_are_told(
+async def test_several_skills_of_one_archive_are_accepted_and_duplicates_reported(
     registry: Registry, tmp_path: Path
 ) -> None:
     for path in ("all/one", "all/two", "all/more/one"):

@@ -128,7 +128,9 @@ async def test_the_list_after_a_submission_contains_it(
     assert queue.text.count('id="row-sub_') == 2
 
 
-async def test_files_are_taken_and_what_is_not_is_told(registry: Registry, tmp_path: Path) -> None:
+async def test_files_are_accepted_and_ignored_ones_are_listed(
+    registry: Registry, tmp_path: Path
+) -> None:
     ada = await browser_of(Role.PUBLISHER)
     folder = a_skill_folder(tmp_path, "tidy-notes")
     archive = [("files", ("tidy.zip", zip_of(folder, under="tidy-notes")))]

@@ -73,7 +73,7 @@ def test_an_address_is_a_group_of_its_own_and_cannot_be_read_from_it() -> None:
     assert not any("203" in group or "2001:db8" in group for group in groups.values())
 
 
-async def test_a_place_beyond_the_bound_is_told_as_a_minimum(registry: Registry) -> None:
+async def test_a_position_beyond_the_bound_is_shown_as_a_minimum(registry: Registry) -> None:
     ada = await token_of(Role.PUBLISHER)
     flood = [Send(b"", group="ada") for _ in range(MAX_POSITION + 10)]
     await registry.env.engine.commit(flood)

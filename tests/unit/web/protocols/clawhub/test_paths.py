@@ -91,5 +91,5 @@ def test_the_client_decides_about_a_path_of_both(line: str) -> None:
         "GET /api/v1/users",
     ],
 )
-def test_our_own_paths_stay_ours_whoever_asks(line: str) -> None:
+def test_our_own_paths_are_the_same_for_every_client(line: str) -> None:
     assert not is_clawhub(a_request(line, NODE))
