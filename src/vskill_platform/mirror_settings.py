@@ -32,7 +32,7 @@ class MirrorKind(StrEnum):
 
 
 class Mirror(msgspec.Struct, frozen=True, kw_only=True):
-    """A registry whose skills are fetched when somebody asks for them."""
+    """A registry whose skills are fetched when someone asks for them."""
 
     name: str
     kind: MirrorKind

@@ -76,7 +76,7 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
 
     #: Other host names of this registry, separated by commas.
     allowed_hosts: str = ""
-    #: Who may submit on the web: everybody, users with an account, or publishers. If it is not set,
+    #: Who may submit on the web: everyone, users with an account, or publishers. If it is not set,
     #: a registry that others can reach accepts nothing from visitors without an account.
     submit_by: Literal["anyone", "signed_in", "publishers"] = "anyone"
     #: The lifetime of a session.
@@ -150,7 +150,7 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
     # Mirrors of other registries.
     #: The file that lists them; empty for none.
     mirrors: str = ""
-    #: Who may have a skill fetched that is not here yet: everybody, or users with an account.
+    #: Who may have a skill fetched that is not here yet: everyone, or users with an account.
     mirror_by: Literal["anyone", "signed_in"] = "signed_in"
     #: Whether only skills that are already here are served, whatever the file says.
     mirror_offline: bool = False

@@ -24,7 +24,7 @@ class SignOnFields(MailFields, frozen=True, kw_only=True):
     """A part of the settings; a struct has one base, so it adds to that of mail."""
 
     # Sign-in with GitHub, for clients that have a GitHub token.
-    #: Who may use it: nobody, users who linked their GitHub account, or everybody.
+    #: Who may use it: nobody, users who linked their GitHub account, or everyone.
     github_sign_in: Literal["off", "linked", "anyone"] = "off"
     github_api_url: str = "https://api.github.com"
     #: The application of the registry; tokens of other applications are refused.

@@ -36,7 +36,7 @@ async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
 async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
     """Remove an owner; a namespace without owners is open to everyone again.
 
-    Not one with private skills: everybody who may submit there would learn of them.
+    Not one with private skills: everyone who may submit there would learn of them.
     """
 
     async def change(found: Namespace) -> Namespace:
@@ -117,7 +117,7 @@ async def check_transferable(namespace: str) -> None:
 
 
 async def has_receiver(namespace: str) -> bool:
-    """Return whether somebody can accept a skill for this namespace."""
+    """Return whether someone can accept a skill for this namespace."""
     owners = (await get_namespace(namespace)).record.owners
     is_users = namespace.startswith("@") and await get_user(namespace.removeprefix("@"))
     return bool(owners or is_users)
@@ -143,7 +143,7 @@ async def check_may_act_in(visitor: Visitor, namespace: str) -> None:
 async def check_may_publish_ref(visitor: Visitor, source: Source) -> bool:
     """Refuse another branch or tag than the one the latest version came from.
 
-    It would become the latest version, so anybody could roll a skill back to an old ref. Owners of
+    It would become the latest version, so anyone could roll a skill back to an old ref. Owners of
     the namespace and reviewers may publish any ref: returns True. For others it returns False, and
     the worker checks again, because another ref may be published first.
     """
@@ -218,7 +218,7 @@ async def may_manage_in(visitor: Visitor, name: str) -> bool:
 
 
 async def acts_as_staff(visitor: Visitor, skill: PublishedSkill) -> bool:
-    """Return whether somebody who may manage a skill does so as staff, not as an owner."""
+    """Return whether someone who may manage a skill does so as staff, not as an owner."""
     return not visitor.owns((await get_namespace(namespace_of_skill(skill))).record)
 
 

@@ -112,7 +112,7 @@ async def _find(key: str) -> Stored[SignUpLink]:
 
 
 async def _has_account(address: str) -> bool:
-    """Return whether somebody has confirmed this address; anybody can type one."""
+    """Return whether someone has confirmed this address; anyone can type one."""
     users = await list_users_with_address(address)
     return any(one.is_confirmed for one in (await get_mail_addresses(users)).values())
 

@@ -130,7 +130,7 @@ async def run_for_visitor(
     limiter: CapacityLimiter | None = None,
     cpu_seconds: float | None = None,
 ) -> Result:
-    """Run *work* in a process while somebody waits for it; raise Busy if that takes too long.
+    """Run *work* in a process while someone waits for it; raise Busy if that takes too long.
 
     Without a *limiter*, one such call per processor runs at a time and the others wait.
     """

@@ -180,7 +180,7 @@ def count_verdict(verdict: str) -> None:
 
 
 def count_commits(outcomes: Sequence[object], seconds: float) -> None:
-    """Count a group of commits: None was refused, because somebody else was first."""
+    """Count a group of commits: None was refused, because someone else was first."""
     if _collectors:
         refused = sum(outcome is None for outcome in outcomes)
         failed = sum(isinstance(outcome, BaseException) for outcome in outcomes)

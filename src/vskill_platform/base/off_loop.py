@@ -10,7 +10,7 @@
 on processor time and memory, and cancelling the caller kills it:
 
 - `run_in_process` where the caller bounds how many run at once (scan slots).
-- `run_for_visitor` where somebody waits for the answer; it raises Busy when that takes too long.
+- `run_for_visitor` where someone waits for the answer; it raises Busy when that takes too long.
 - `base/worker_pool.py` for commands that scan many skills and have no event loop or threads: it
   forks, so that no process loads the rules again.
 

@@ -15,7 +15,7 @@ _text = click.option("--text", required=True, metavar="TEXT", help="Your message
 def appeals() -> None:
     """Appeal verdicts about your skills, or decide appeals.
 
-    You can appeal a rejection, a block, or a version that somebody else yanked.
+    You can appeal a rejection, a block, or a version that someone else yanked.
     """
 
 

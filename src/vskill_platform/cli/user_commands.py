@@ -195,7 +195,7 @@ _one_version = click.option(
 @click.command()
 @_slug
 @_one_version
-@click.option("--message", required=True, metavar="TEXT", help="Shown to everybody who finds it.")
+@click.option("--message", required=True, metavar="TEXT", help="Shown to everyone who finds it.")
 @click.option("--use", default="", metavar="SLUG", help="The skill to use instead.")
 @json_option
 @local_or_remote("local.versions:deprecate", "remote.skills:deprecate")

@@ -279,7 +279,7 @@ def _read_tokens(folder: Path) -> dict[str, str]:
         if path.stat().st_mode & _OTHERS:
             raise ConfigError(
                 f"others can read the tokens in {path}; run: chmod 600 {path}, and sign in again "
-                "if somebody else may have read them"
+                "if someone else may have read them"
             )
     return _read(path, dict[str, str]) or {}
 

@@ -65,7 +65,7 @@ def plan_skill(
     gained: Capabilities | None = None,
     force: bool = False,
 ) -> Planned:
-    """Plan one skill; refuse to replace the work or the skill of somebody else without *force*."""
+    """Plan one skill; refuse to replace the work or the skill of someone else without *force*."""
     before = locked.get(skill.slug)
     if before and before.registry != skill.registry and not force:
         raise NotAllowed(

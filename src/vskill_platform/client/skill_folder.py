@@ -32,7 +32,7 @@ class FolderState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_local_changes(self) -> bool:
-        """Return whether replacing the folder would destroy somebody's work."""
+        """Return whether replacing the folder would destroy someone's work."""
         kept = [path for path in self.extra if not _GENERATED & set(path.split("/"))]
         return not self.is_absent and bool(self.changed or self.missing or kept)
 
@@ -96,7 +96,7 @@ def _opened(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
 
 
 def _differs(folder: Path, file: SkillFile) -> bool:
-    # O_NONBLOCK: opening a pipe that somebody put there must not wait for its other end.
+    # O_NONBLOCK: opening a pipe that someone put there must not wait for its other end.
     try:
         number = os.open(folder / file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -36,7 +36,7 @@ _TITLES = {
     _E.TEST: "This is a test",
 }
 _MAX_NAME, _MAX_REASON = 150, 500
-#: Mattermost notifies everybody at these words; a space without width separates them.
+#: Mattermost notifies everyone at these words; a space without width separates them.
 _CHANNELS = re.compile(r"@(?=(?:channel|here|all|everyone)\b)", re.IGNORECASE)
 
 

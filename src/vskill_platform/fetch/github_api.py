@@ -23,7 +23,7 @@ _REFUSALS = frozenset({401, 403, 404, 422})
 
 
 class GithubUser(msgspec.Struct, frozen=True):
-    #: Unlike the login, it never changes and is never given to somebody else.
+    #: Unlike the login, it never changes and is never given to someone else.
     id: Annotated[int, msgspec.Meta(gt=0)]
     login: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 

@@ -43,7 +43,7 @@ class BlockSubject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.kind} {self.value}"
 
     def in_public_words(self) -> str:
-        """Describe it for everybody, without paths on the registry's own machine."""
+        """Describe it for everyone, without paths on the registry's own machine."""
         source, _, name = self.value.rpartition("#")
         if self.kind is BlockKind.NAME and not public_source(source):
             return f"name {name} in local files"

@@ -34,7 +34,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who has signed in at the provider."""
+    """Someone who has signed in at the provider."""
 
     issuer: str
     #: Identifies them at this provider; names and addresses can change.

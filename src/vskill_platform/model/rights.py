@@ -34,7 +34,7 @@ class Right(StrEnum):
     SUBMIT = "submit"
     #: Yank, hide and show skills in own namespaces, for signed-in users who may submit.
     MANAGE = "manage"
-    #: Report a skill or a problem to the staff: everybody, and every token that can write.
+    #: Report a skill or a problem to the staff: everyone, and every token that can write.
     REPORT = "report"
     #: One's own account and tokens.
     ACCOUNT = "account"

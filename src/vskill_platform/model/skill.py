@@ -51,7 +51,7 @@ class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     reason: str
     by: str
     at: datetime
-    #: By somebody who does not own the namespace: its owners can appeal it, but not undo it.
+    #: By someone who does not own the namespace: its owners can appeal it, but not undo it.
     is_by_staff: bool = False
 
 
@@ -60,7 +60,7 @@ class Deprecation(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_un
 
     #: The version; None for the whole skill, with its later versions.
     number: int | None
-    #: Shown to everybody who finds or installs it.
+    #: Shown to everyone who finds or installs it.
     reason: str
     #: The slug of the skill to use instead; empty for none.
     use: str = ""
@@ -97,7 +97,7 @@ class DeletedVersion(
 
 
 class FormerLocation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a skill was before somebody renamed or transferred it."""
+    """Where a skill was before someone renamed or transferred it."""
 
     slug: str
     repo_url: str

@@ -158,7 +158,7 @@ class StateEvent(Record, frozen=True, kw_only=True):
 
     @property
     def is_submit(self) -> bool:
-        """Whether somebody with the right to publish has submitted or retried it."""
+        """Whether someone with the right to publish has submitted or retried it."""
         # Workers retry, too, but only what is in progress.
         is_retry = self.trigger == "retry" and self.from_state in TERMINAL_STATES
         return self.trigger == "submit" or is_retry

@@ -40,7 +40,7 @@ SUSPECT_AFTER_LOST, END_AFTER_LOST = 10, 40
 async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
     """Return the submission of a message.
 
-    If there is nothing left to do for it, remove the message and return None. Somebody may submit
+    If there is nothing left to do for it, remove the message and return None. Someone may submit
     it again at this moment, which queues no second message, so the removal expects it unchanged.
     """
     submission_id = read_message(delivery.body).submission_id

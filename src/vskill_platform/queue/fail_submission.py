@@ -122,7 +122,7 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
         else:
             operations = _end(stored, delivery, error)
     if await commit(operations) is None:
-        # Another worker has the message, or somebody changed the submission: that wins.
+        # Another worker has the message, or someone changed the submission: that wins.
         log.info(
             "failure not recorded: the submission has changed",
             message=delivery.message_id,

@@ -70,7 +70,7 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
 def read_audit_query(
     *, actor: str = "", action: str = "", target: str = "", start: str = "", end: str = ""
 ) -> AuditQuery:
-    """Read what somebody typed: *start* and *end* are dates or times; an end date is included."""
+    """Read what someone typed: *start* and *end* are dates or times; an end date is included."""
     since, until = _read_moment(start, "from"), _read_moment(end, "to", is_end=True)
     if since and until and since >= until:
         raise InvalidInput("from must be before to")

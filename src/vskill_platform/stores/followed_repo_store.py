@@ -1,4 +1,4 @@
-"""Repositories that somebody asked to follow: a record for each skill, and one for new skills."""
+"""Repositories that someone asked to follow: a record for each skill, and one for new skills."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -66,7 +66,7 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     #: When following ended because its user lost the right to submit; the problem says why.
     stopped_at: datetime | None = None
     #: Of the repository as a whole: skills that were followed once, and are not followed again if
-    #: somebody stops that.
+    #: someone stops that.
     skills: tuple[str, ...] = ()
 
     @property

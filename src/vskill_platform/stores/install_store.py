@@ -1,7 +1,7 @@
 """Install counts of each skill: the total, and each of the last days (UTC).
 
 One record per skill, changed by compare-and-set, so many nodes can count the same skill at once.
-A visitor counts once a day for each skill: a count that anybody could raise at will would be
+A visitor counts once a day for each skill: a count that anyone could raise at will would be
 worthless.
 """
 

@@ -20,7 +20,7 @@ _MAX_SHARED = 20
 class MailAddress(Record, frozen=True, kw_only=True):
     user: str
     address: str
-    #: Whether somebody has used a link that was sent to it.
+    #: Whether someone has used a link that was sent to it.
     is_confirmed: bool = False
     changed_at: datetime
     #: Topics of which the user wants no mail.

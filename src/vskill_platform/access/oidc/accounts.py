@@ -107,7 +107,7 @@ def describe_link(link: OidcLink) -> str:
 
 
 async def _sign_up(identity: Identity) -> User:
-    """Create a user for somebody who signs in for the first time."""
+    """Create a user for someone who signs in for the first time."""
     role = role_of(identity)
     if role is None:
         raise _no_group()

@@ -55,7 +55,7 @@ async def apply_groups(user_name: str, identity: Identity) -> User:
 
 
 async def close_managed_namespaces() -> None:
-    """Close the namespaces of the settings before anybody of their groups has signed in."""
+    """Close the namespaces of the settings before anyone of their groups has signed in."""
     for name, groups in _managed().items():
 
         async def plan(name: str = name, groups: NamespaceGroups = groups) -> PlannedChange[None]:
@@ -113,7 +113,7 @@ def _with_rights(
         namespace,
         owners=tuple(sorted(owners)),
         members=tuple(sorted(members)),
-        # Otherwise it would be open to everybody when its last owner loses the group.
+        # Otherwise it would be open to everyone when its last owner loses the group.
         is_managed=namespace.is_managed or bool(groups.owners),
     )
 

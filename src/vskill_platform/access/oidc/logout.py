@@ -31,7 +31,7 @@ _REMEMBERED_FOR = timedelta(hours=1)
 async def find_logout_url(user_name: str, session_id: str) -> str:
     """Return where to sign out at the provider; empty if this session did not begin there.
 
-    An outage of the provider does not keep anybody from signing out here.
+    An outage of the provider does not keep anyone from signing out here.
     """
     if not is_oidc_sign_in():
         return ""

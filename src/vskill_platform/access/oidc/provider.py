@@ -48,7 +48,7 @@ async def find_provider(issuer: str = "") -> Provider:
 async def refetch_keys(provider: Provider, *, is_untrusted: bool) -> Provider:
     """Fetch the keys again, because a token names an unknown one: the provider may have a new one.
 
-    Anybody can send a token with an unknown key, so that is limited; a token that the provider
+    Anyone can send a token with an unknown key, so that is limited; a token that the provider
     itself has just given us is not.
     """
     now = get_now()

@@ -1,7 +1,7 @@
 """Sign in at the provider and come back: authorization code, PKCE, state and nonce.
 
 The state is a secret that works once, and only in the browser that began: a cookie ties them
-together. So nobody can sign somebody else in with an account of their own (login CSRF).
+together. So nobody can sign someone else in with an account of their own (login CSRF).
 """
 
 import base64
@@ -43,7 +43,7 @@ from vskill_platform.stores.oidc_store import (
 log = get_logger(__name__)
 
 CALLBACK = "/sign-in/oidc/callback"
-#: How long somebody may take at the provider.
+#: How long someone may take at the provider.
 LOGIN_LIFETIME = timedelta(minutes=10)
 _MAX_ID_TOKEN = 8 * 1024
 _MAX_PARAMETER = 8 * 1024

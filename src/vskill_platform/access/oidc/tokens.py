@@ -1,7 +1,7 @@
 """Check the signed tokens of the provider: ID tokens and logout tokens.
 
 Only signatures with a public key are accepted. Otherwise `none` would need no key at all, and HS256
-could be signed with the public key, which everybody knows.
+could be signed with the public key, which everyone knows.
 """
 
 import hmac

@@ -39,7 +39,7 @@ WRONG_CODE = "The code is wrong, or was used before."
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP_LENGTH = 4, 4
 _MAX_CODE_LENGTH = 64
-#: How long somebody may take to scan the code.
+#: How long someone may take to scan the code.
 _ENROL_WITHIN = timedelta(minutes=15)
 
 

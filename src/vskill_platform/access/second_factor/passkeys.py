@@ -1,6 +1,6 @@
 """Passkeys (WebAuthn): add, name and remove them, and check one that is used to sign in.
 
-The library is imported when somebody uses a passkey: it takes longer to load than most pages.
+The library is imported when someone uses a passkey: it takes longer to load than most pages.
 """
 
 from datetime import timedelta

@@ -63,7 +63,7 @@ def add_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
 def remove_owner_command(*, namespace: str, user: str, as_json: bool) -> None:
     """Remove an owner of a namespace.
 
-    Everybody may submit to a namespace without owners, unless it has private skills.
+    Everyone may submit to a namespace without owners, unless it has private skills.
     """
     _change(lambda: remove_owner(namespace, user, actor=getpass.getuser()), as_json=as_json)
 

@@ -27,7 +27,7 @@ _KINDS = {
 
 @contextmanager
 def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show that the command waits for a registry, if somebody can see it."""
+    """Show that the command waits for a registry, if someone can see it."""
     if quiet or not sys.stderr.isatty():
         yield
         return

@@ -134,7 +134,7 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmati
 
 
 def is_interactive() -> bool:
-    """Return whether somebody can read a question and answer it."""
+    """Return whether someone can read a question and answer it."""
     return sys.stdin.isatty()
 
 

@@ -28,7 +28,7 @@ _POOLERS = ("none", "transaction")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 _IN_SQL = re.compile(rf"\b{DEFAULT_SCHEMA}\b(?=\.)|(?<='){DEFAULT_SCHEMA}(?='::regnamespace)")
 CONNECT_SECONDS = 10
-#: All our statements are short; a long one would delay everybody behind it.
+#: All our statements are short; a long one would delay everyone behind it.
 _STATEMENT_SECONDS = 30
 _LOCK_SECONDS = 10
 _IDLE_IN_TRANSACTION_SECONDS = 15

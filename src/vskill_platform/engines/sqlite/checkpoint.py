@@ -1,4 +1,4 @@
-"""Keep the write-ahead log of a database file small, without blocking anybody.
+"""Keep the write-ahead log of a database file small, without blocking anyone.
 
 SQLite reuses the log from its beginning once everything in it is in the database file and nobody
 reads it, but never shrinks it by itself: after a long read it would stay large.

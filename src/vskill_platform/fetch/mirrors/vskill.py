@@ -40,7 +40,7 @@ async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVe
     if skill.slug != name:
         raise NotFound(f"{name} was renamed there: it is {shown(skill.slug)} now")
     if skill.is_private:
-        # Everybody could read it here.
+        # Everyone could read it here.
         raise SourceRefused(f"{name} is private in {client.mirror.name}, so it is not mirrored")
     if revision and skill.version != revision:
         raise SourceRefused(f"{client.mirror.name} answered with another version of {name}")

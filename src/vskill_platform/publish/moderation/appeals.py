@@ -84,7 +84,7 @@ async def _verdict_of(submission_id: str) -> AppealableVerdict | None:
         is_private=submission.is_private,
         submitter=submission.submitter,
         words=_VERDICTS[submission.state],
-        # The name of the node that ran them says nothing to anybody.
+        # The name of the node that ran them says nothing to anyone.
         decided_by=_CHECKS if submission.state is _S.TIER1_FAILED else last.actor if last else "",
         reason=submission.reason,
     )
@@ -247,7 +247,7 @@ async def _change(
 
 
 async def _mail(appeal: Appeal, actor: str) -> list[Operation]:
-    """Return the mail to the author about somebody else's message, if they may read it."""
+    """Return the mail to the author about someone else's message, if they may read it."""
     author = await get_user(appeal.by)
     if actor == appeal.by or author is None:
         return []

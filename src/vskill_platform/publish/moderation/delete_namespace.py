@@ -93,7 +93,7 @@ async def preview_namespace_deletion(namespace: str) -> NamespaceDeletion:
 async def _preview_skill(slug: str, *, is_decided: bool) -> Deletion | None:
     try:
         return await preview_deletion(slug, is_decided=is_decided)
-    except NotFound:  # somebody else has just deleted it
+    except NotFound:  # someone else has just deleted it
         return None
 
 
@@ -111,7 +111,7 @@ async def delete_namespace(
     for slug in await list_slugs_in(preview.name):
         try:
             await delete_skill(slug, actor=actor, reason=reason, is_admin=is_admin, is_decided=True)
-        except NotFound:  # somebody else has just deleted it
+        except NotFound:  # someone else has just deleted it
             continue
     await _withdraw_undecided(preview.name, mark)
     await _remove_rest(preview, mark)
@@ -141,7 +141,7 @@ async def _webhooks_of(name: str) -> list[str]:
 
 
 async def _close(name: str, mark: DeletedNamespace) -> None:
-    """Keep everybody from submitting; its owners stay until the end, so that they can retry."""
+    """Keep everyone from submitting; its owners stay until the end, so that they can retry."""
 
     async def plan() -> PlannedChange[None]:
         stored = await get_namespace(name)

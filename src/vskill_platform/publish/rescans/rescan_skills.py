@@ -1,7 +1,7 @@
 """Rescan published skills with the current rules and policy; report changed verdicts.
 
 Nothing is taken down here. The result for each skill is stored with the rules and policy, so an
-interrupted run continues, and running it twice does nothing twice; unless somebody requests a full
+interrupted run continues, and running it twice does nothing twice; unless someone requests a full
 rescan: then everything is checked again.
 """
 

@@ -54,7 +54,7 @@ async def find_target(submission: Submission, name: str) -> PublishTarget:
     if own and slug == own.record.slug:  # a former name
         return PublishTarget(preferred, own)
     if taken and not taken.record.accepts(owner):
-        # The source is not named: it may be a local folder or private, and everybody reads this.
+        # The source is not named: it may be a local folder or private, and everyone reads this.
         if slug == preferred or taken.record.is_private:
             raise SlugTaken(f"{preferred} is already published from another source")
         raise SlugTaken(f"{preferred} was moved to {slug}; only its new owners can publish it")

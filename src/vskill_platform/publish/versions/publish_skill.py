@@ -113,7 +113,7 @@ async def prepare_publication(
 ) -> Publication:
     """Return the operations that publish exactly the checked files and index them for copies.
 
-    The commit fails if it was blocked, deleted, or published by somebody else, in the meantime.
+    The commit fails if it was blocked, deleted, or published by someone else, in the meantime.
     """
     source = submission.source
     namespace = await find_open_namespace(submission)

@@ -38,7 +38,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 def build_prompt(
     evidence: JudgeEvidence, *, random: Callable[[int], str] = secrets.token_hex
 ) -> Prompt:
-    """Build the question; it contains no opinion of the scanner or anybody else about the skill."""
+    """Build the question; it contains no opinion of the scanner or anyone else about the skill."""
     fence = _new_fence(evidence, random)
     return Prompt(
         fence=fence,

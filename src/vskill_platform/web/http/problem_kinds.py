@@ -151,7 +151,7 @@ KINDS: dict[type[Exception], ProblemKind] = {
     ),
     SlugTaken: ProblemKind(409, "slug_taken", "Name already taken", "Choose another name."),
     Overtaken: ProblemKind(
-        409, "overtaken", "Conflict", "Somebody else changed it at the same time. Try again."
+        409, "overtaken", "Conflict", "Someone else changed it at the same time. Try again."
     ),
     SourceRefused: ProblemKind(
         422,

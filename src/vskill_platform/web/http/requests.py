@@ -16,7 +16,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 #: The prefix of the routes for ClawHub clients.
 CLAWHUB = "/clawhub/"
 MCP_PATH = "/mcp"
-#: Where the sign-on provider says that somebody has signed out there.
+#: Where the sign-on provider says that someone has signed out there.
 BACK_CHANNEL_LOGOUT = "/api/oidc/back-channel-logout"
 #: Repositories of skills: git authenticates with a user name and a password, and reads with POST.
 _GIT = "/git/"

@@ -48,7 +48,7 @@ async def warn_if_stale(message: Message, scope: Scope) -> None:
 async def wait_for_index(connection: WebConnection) -> bool:
     """Wait until the search index contains all commits so far; False if that takes too long.
 
-    Without it, a page that somebody opens because of a change may not show it yet.
+    Without it, a page that someone opens because of a change may not show it yet.
     """
     catalogue: Catalogue | None = connection.app.state.catalogue
     if catalogue is None:

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from vskill_platform.web.http.requests import SAFE_METHODS, WebConnection
 
 SIGN_IN = "/sign-in"
-#: Key of the reason that somebody typed into a form after the session had expired.
+#: Key of the reason that someone typed into a form after the session had expired.
 TYPED_REASON = "typed_reason"
 #: Pages that sign-in does not return to.
 _NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome", "/forgot-password", "/confirm-address")

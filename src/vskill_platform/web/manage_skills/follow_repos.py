@@ -216,7 +216,7 @@ def _rights_of(visitor: Visitor) -> FollowRights:
 async def _may_replace(visitor: Visitor, namespace: str) -> bool:
     """Return whether a visitor who may submit there may change what another user follows.
 
-    In a namespace without owners everybody may submit, so only reviewers may.
+    In a namespace without owners everyone may submit, so only reviewers may.
     """
     is_owned = (await get_namespace(namespace)).record.is_owned
     return is_owned or visitor.may(Right.BLOCK, get_settings())

@@ -84,7 +84,7 @@ async def deprecate_form(request: WebRequest, slug: FromPath[str]) -> Redirect:
             return f"{what} is no longer deprecated."
         message = fields.get("message", "").strip()
         if not message:
-            raise InvalidInput("a message is required; everybody who finds the skill can read it")
+            raise InvalidInput("a message is required; everyone who finds the skill can read it")
         use = await find_successor(visitor, skill, fields.get("use", ""))
         await deprecate(skill.slug, version, message=message, use=use, actor=visitor.name)
         return f"{what} is deprecated."

@@ -140,7 +140,7 @@ async def _block_of_ended(
 async def _find_rejection(request: WebRequest, asked: _Query) -> SubmissionRow | None:
     """Return the latest rejected or blocked submission of this name.
 
-    A name alone is not enough if a skill is published under it: otherwise anybody could cause
+    A name alone is not enough if a skill is published under it: otherwise anyone could cause
     warnings about it by submitting a bad skill of the same name.
     """
     if not asked.name or (asked.is_name_alone and await _is_published(request, asked.name)):

@@ -120,7 +120,7 @@ async def unlink_own_account(user: User) -> None:
 
 
 async def back_channel_logout(request: WebRequest) -> Response[Any]:
-    """End the sessions of somebody who has signed out at the provider."""
+    """End the sessions of someone who has signed out at the provider."""
     try:
         fields = await read_fields(request)
         with _LOGOUTS.held_by("provider"):

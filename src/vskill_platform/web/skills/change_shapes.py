@@ -37,7 +37,7 @@ class YankRequest(Shape, frozen=True, kw_only=True):
 class DeprecateRequest(Shape, frozen=True, kw_only=True):
     #: The version; without it, the whole skill.
     version: Text | None = None
-    #: Shown to everybody who finds or installs it.
+    #: Shown to everyone who finds or installs it.
     message: ReasonText
     #: The slug of the skill to use instead.
     use_instead: Text = ""

@@ -90,7 +90,7 @@ async def _is_to_be_mirrored(slug: str) -> bool:
 async def _mirror(
     connection: WebConnection, visitor: Visitor, slug: str, version: str | None
 ) -> None:
-    wanted = find_mirror_target(slug)  # refuses before anybody is asked to sign in
+    wanted = find_mirror_target(slug)  # refuses before anyone is asked to sign in
     if visitor.user is None and get_settings().mirror_by != "anyone":
         raise NotSignedIn(
             f"{_name(slug, version)} is not here yet; sign in to have it fetched from "

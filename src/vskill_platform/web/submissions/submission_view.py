@@ -200,7 +200,7 @@ async def _shown_report(submission_id: str) -> Report | None:
 
 
 async def retry_submission(visitor: Visitor, submission_id: str) -> Submission:
-    """Retry a submission; allowed to anybody who may submit its source."""
+    """Retry a submission; allowed to anyone who may submit its source."""
     submission = (await find_visible_submission(visitor, submission_id)).record
     await check_may_act_in(visitor, namespace_of(submission.source))
     may_replace_ref = await check_may_publish_ref(visitor, submission.source)

@@ -65,7 +65,7 @@ async def check_pending(visitor: Visitor, count: int) -> None:
 async def check_may_replace(visitor: Visitor, source: Source) -> bool:
     """Refuse an upload that would replace a skill of another submitter.
 
-    If the namespace has owners, their rights decide. In one without owners anybody may start a
+    If the namespace has owners, their rights decide. In one without owners anyone may start a
     skill, but only its submitter may update it, and an anonymous submitter cannot be verified.
     Returns False, because uploads have no ref to replace.
     """
@@ -78,7 +78,7 @@ async def check_may_replace(visitor: Visitor, source: Source) -> bool:
     namespace = (await get_namespace(namespace_of(source))).record
     if is_alive and is_other and not is_theirs and not namespace.is_owned:
         raise NotAllowed(
-            f"{known.skill_name} was uploaded by somebody else; choose another name, "
+            f"{known.skill_name} was uploaded by someone else; choose another name, "
             "or sign in and upload it to your own namespace"
         )
     return False

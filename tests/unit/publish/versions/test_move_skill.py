@@ -356,7 +356,7 @@ async def test_hiding_a_moved_skill_hides_the_submissions_of_its_former_source(
     ("slug", "namespace", "error"),
     [
         (SLUG, "ada", "already belongs to ada"),
-        (SLUG, "@local", "belongs to everybody"),
+        (SLUG, "@local", "belongs to no single publisher"),
         (UPLOAD, "acme", "namespace that starts with @"),
         (SLUG, "not a namespace", "is not a namespace"),
         ("@ada/nothing", "@acme", "there is no published skill"),

@@ -169,7 +169,7 @@ async def test_nobody_updates_an_upload_of_another_user_in_a_namespace_without_o
     own = await upload(ada, b"And so on.\n")
 
     assert [answer.status_code for answer in refused] == [422, 422]
-    assert "uploaded by somebody else" in refused[0].json()["detail"]
+    assert "uploaded by someone else" in refused[0].json()["detail"]
     assert same.json()["submissions"][0]["duplicate"] is True
     assert own.json()["submissions"][0]["id"] == first["id"]
     await put_back(registry, first["id"], slug="@local/tidy-notes")

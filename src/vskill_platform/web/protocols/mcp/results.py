@@ -5,7 +5,7 @@ from typing import Any
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
 
-#: For what is the same for everybody until the next release. Lists of skills, entries and files are
+#: For what is the same for everyone until the next release. Lists of skills, entries and files are
 #: read again each time: they may be blocked.
 LIST_TTL_MS = 60_000
 
