@@ -14,6 +14,7 @@ from tests.torture.audit import find_mistakes
 from tests.torture.conftest import StartNodes
 from tests.torture.nodes import Nodes
 from tests.torture.skills import make_skills
+from vskill_platform.engines.postgres.migrate import CURRENT_VERSION
 
 #: The last commit with schema 2 and record format 1. It stands for the release before.
 _EARLIER = "6b4728db00bed82667337df45fa53640eadcffcd"
@@ -47,7 +48,7 @@ async def test_nodes_of_two_releases_share_a_database_until_all_are_upgraded(
             await _upgrade(nodes, number)
     await nodes.settled()
 
-    assert versions == ["2", "3"]
+    assert versions == ["2", str(CURRENT_VERSION)]
     assert await find_mistakes(nodes, _SKILLS, load) == []
     assert await nodes.stop() == []
 

@@ -36,10 +36,12 @@ _TIMEOUTS = {
     "statement_timeout": f"{_STATEMENT_SECONDS}s",
     "lock_timeout": f"{_LOCK_SECONDS}s",
     "idle_in_transaction_session_timeout": f"{_IDLE_IN_TRANSACTION_SECONDS}s",
+    # A role may have one; the pool closes idle connections itself.
+    "idle_session_timeout": "0",
 }
 #: For connections outside of the pool, which listen, migrate or export: however long it takes. The
 #: timeouts of the role or the database are meant for queries.
-_NO_TIMEOUTS = dict.fromkeys([*_TIMEOUTS, "idle_session_timeout"], "0")
+_NO_TIMEOUTS = dict.fromkeys(_TIMEOUTS, "0")
 #: The same for one transaction, also behind a pooler. PostgreSQL 17 added transaction_timeout.
 LIFT_TIMEOUTS = """
 SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN (

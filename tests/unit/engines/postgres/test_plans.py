@@ -1,5 +1,6 @@
-"""The server reads no whole table, although it has no statistics about it."""
+"""The server reads no whole table, although it has no statistics about it, and keeps its plans."""
 
+import asyncpg
 import pytest
 
 from vskill_platform.engines.open_engine import open_engine
@@ -28,3 +29,17 @@ async def test_statements_on_the_queue_use_an_index(url: str, statement: str, in
     plan = "\n".join(row[0] for row in rows)
     assert index in plan
     assert "Seq Scan" not in plan
+
+
+async def test_functions_of_every_call_keep_their_plans(url: str) -> None:
+    place = read_url(url)
+    connection = await asyncpg.connect(place.dsn)
+    rows = await connection.fetch(
+        "SELECT proname, pronargs FROM pg_proc JOIN pg_language ON pg_language.oid = prolang "
+        "WHERE lanname = 'sql' AND pronamespace = $1::text::regnamespace ORDER BY proname",
+        place.schema,
+    )
+    await connection.close()
+
+    # One is part of the plan of its caller, one is for nodes of an earlier release, one for prune.
+    assert [tuple(row) for row in rows] == [("now_micros", 0), ("receive", 7), ("sum_up_counts", 0)]

@@ -47,6 +47,16 @@ async def test_timeouts_hold_whenever_a_connection_is_used_again() -> None:
     assert found == ["30s", "30s"]
 
 
+async def test_no_timeout_of_the_role_ends_an_idle_connection_of_the_pool() -> None:
+    async with an_empty_database() as url:
+        # As if the role had it.
+        pool = await open_pool(read_url(f"{url}&idle_session_timeout=1ms"), size=1)
+        found = await pool.fetchval("SHOW idle_session_timeout")
+        await pool.close()
+
+    assert found == "0"
+
+
 async def test_no_timeout_of_the_role_ends_a_connection_that_listens_or_exports() -> None:
     kinds = ("statement", "lock", "idle_in_transaction_session", "idle_session")
     # As if the role had them.

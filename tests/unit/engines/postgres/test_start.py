@@ -108,6 +108,21 @@ async def _receive_like_the_release_before(schema: str) -> list[bytes]:
         await server.close()
 
 
+@pytest.mark.parametrize(("of_role", "used"), [("off", "local"), ("remote_write", "remote_write")])
+async def test_no_setting_of_the_role_lets_a_crash_take_what_was_acknowledged(
+    url: str, of_role: str, used: str
+) -> None:
+    place = read_url(f"{url}&synchronous_commit={of_role}")
+    await (await open_engine(url)).close()
+    connection = await asyncpg.connect(place.dsn)
+    async with connection.transaction():
+        await connection.execute(f"SELECT {place.schema}.begin_write(NULL)")
+        found = await connection.fetchval("SHOW synchronous_commit")
+    await connection.close()
+
+    assert found == used
+
+
 @pytest.mark.parametrize("pooler", ["none", "transaction"])
 async def test_a_migration_may_take_longer_than_queries_of_its_role(
     monkeypatch: pytest.MonkeyPatch, pooler: str
