@@ -1,4 +1,4 @@
-"""Holds answers of the API against its document: what is not described must not be sent."""
+"""Compare responses of the API with its document: fields that are not described are errors."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""The whole web application for a test, whose routes are registered once for all tests.
+"""The whole web application for a test; its routes are registered once for all tests.
 
 To register them takes longer than most tests of a page. What differs from one application to the
 next is around the routes: the env, the limits, what is searched and who listens.

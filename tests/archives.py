@@ -1,4 +1,4 @@
-"""Archives of folders, as people make them, and one that nobody makes by accident."""
+"""Archives of folders: usual ones, and malicious ones."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""Time as a test wants it."""
+"""Clocks that a test controls."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""Fixtures for all tests."""
 
 import functools
 import gc

@@ -1,4 +1,4 @@
-"""A database with one of everything that an export must keep."""
+"""A database with one record of every kind that an export must keep."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A real git server on loopback: git's own http-backend behind a bridge, and wicked answers."""
+"""A real git server on loopback: git's own http-backend and malicious responses."""
 
 import os
 import ssl

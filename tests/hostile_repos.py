@@ -1,4 +1,4 @@
-"""Repos that no honest person makes, put together from single objects."""
+"""Malicious repos, built from single objects."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A judge for tests: a real HTTP server on loopback that answers as it is told."""
+"""A judge for tests: a real HTTP server on loopback with scripted answers."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""A server on loopback that answers as a test tells it, for as long as the test goes."""
+"""A server on loopback with scripted responses, for the duration of a test."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

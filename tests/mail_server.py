@@ -1,4 +1,4 @@
-"""A mail server on loopback, from the package aiosmtpd, and the mails that it has accepted."""
+"""A mail server on loopback, from the package aiosmtpd, and the emails that it accepted."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Registries that another one mirrors: a whole one of ours on loopback, and one that lies."""
+"""Registries to mirror: a complete one of ours on loopback, and one that sends wrong data."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""A device with passkeys, in software: it answers as a browser does, and lies if a test wants."""
+"""A software passkey device: it responds as a browser does, or wrongly if a test wants."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for the tests, and an empty schema of it for each of them."""
+"""A PostgreSQL server for the tests, with an empty schema for each of them."""
 
 import asyncio
 import atexit

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own: it can be killed, restarted, filled up and copied."""
+"""A PostgreSQL server for one test: it can be killed, restarted, filled up and copied."""
 
 import os
 import shutil

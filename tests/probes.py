@@ -1,4 +1,4 @@
-"""Engines that watch, break or slow what goes through them; the rest is the real one."""
+"""Engines that observe, break or slow down calls; everything else is the real engine."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""A process that has no more file descriptors, for a moment."""
+"""A process that temporarily has no more file descriptors."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""A test of many cases hides none that fails."""
+"""A test of many cases reports every case that fails."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The documents are true: what exists is in them, and what is in them exists."""
+"""The documents and the code agree: both name the same things."""
 
 import ast
 import inspect

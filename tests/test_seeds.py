@@ -1,4 +1,4 @@
-"""docs/seeds.md and the tests say the same, both ways."""
+"""docs/seeds.md and the tests name the same criteria."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How long something takes, whatever else the machine does meanwhile."""
+"""Measure how long something takes, independent of other load on the machine."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""A receiver of webhooks on loopback: it keeps what it got and answers as a test tells it."""
+"""A receiver of webhooks on loopback: it stores requests and responds as scripted."""
 
 import asyncio
 from collections.abc import AsyncIterator

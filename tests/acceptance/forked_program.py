@@ -24,7 +24,7 @@ from typing import cast
 import msgspec
 
 import vskill_platform
-from tests.acceptance.struck_at import strike
+from tests.acceptance.signal_at_function import strike
 from vskill_platform.base import killable_process
 from vskill_platform.cli.main import main
 from vskill_platform.runtime.env import WorkerEnv
@@ -46,7 +46,7 @@ class Order(msgspec.Struct, frozen=True):
     arguments: list[bytes]
     environment: dict[str, str]
     folder: str
-    #: What `struck_at` is told, if the command is to come to harm.
+    #: The arguments for `signal_at_function`, if the command is to be killed or stopped.
     harm: list[str] = []
 
 

@@ -1,4 +1,4 @@
-"""Ports of this machine on which nobody listens, and asking those on which somebody does."""
+"""Find free ports of this machine, and send requests to a port."""
 
 import json
 import os

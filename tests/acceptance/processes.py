@@ -1,4 +1,4 @@
-"""A process: what it printed, how it ended, and one that goes on beside the test."""
+"""A process of the program: its output, its exit code, and one that runs in the background."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The real program in processes of its own, on its own database file."""
+"""The real program in separate processes, on a database file of the test."""
 
 import os
 import pty
@@ -27,7 +27,7 @@ from vskill_platform.settings import load_settings, variable
 Result = TypeVar("Result")
 
 PROGRAM = str(Path(sys.executable).with_name("vskill-platform"))
-_STRUCK_AT = str(Path(__file__).with_name("struck_at.py"))
+_SIGNAL_AT = str(Path(__file__).with_name("signal_at_function.py"))
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -114,7 +114,7 @@ class Platform:
     ) -> Running:
         """Start a command, *ago* in the past, that falls asleep at the call of a function."""
         harm = _harm("SIGSTOP", moment, place, ago)
-        command = [sys.executable, "-P", _STRUCK_AT, *harm, *map(str, arguments)]
+        command = [sys.executable, "-P", _SIGNAL_AT, *harm, *map(str, arguments)]
         sleeper = self._start(command, {})
         sleeper.wait_until_it_sleeps()
         return sleeper

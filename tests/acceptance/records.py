@@ -1,4 +1,4 @@
-"""What is in the database, written and read from within the test."""
+"""Write and read records in the database from within the test."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`admin`: looking after the database."""
+"""`admin`: the commands that maintain the database."""
 
 import msgspec
 import pytest

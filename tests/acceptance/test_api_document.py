@@ -1,4 +1,4 @@
-"""The API against its own document: whatever is asked, the answer is described, and no fault."""
+"""The API matches its own OpenAPI document: every response is described, and none is a 500."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A database that cannot be used: a sentence that says what to do, and the file untouched."""
+"""A database that cannot be used gets one clear error, and the file is not changed."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A wrong setting stops the start and is named; nothing is made or changed before that."""
+"""A wrong setting stops the start with its name, before anything is created or changed."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""The blocklist and the rescan by the real program: at once, all or nothing, and written down."""
+"""The blocklist and the rescan with the real program: immediate, atomic and audited."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A source that never answers: retried, then a dead letter that an operator handles."""
+"""A source that never responds is retried, then becomes a dead letter for an operator."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sources that are bad in a way that only fetching and checking shows: each ends with a finding.
+"""Sources whose problems only fetching and checking reveals end with a finding.
 
 All of them go through one worker together: what one does, no other feels.
 """

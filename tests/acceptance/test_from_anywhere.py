@@ -1,4 +1,4 @@
-"""People with only the URL of a registry: they sign in, publish, look and decide over HTTP."""
+"""Users with only the URL of a registry sign in, publish and review over HTTP."""
 
 import os
 import re

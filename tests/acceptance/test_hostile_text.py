@@ -1,4 +1,4 @@
-"""Text of strangers on a terminal: whatever a command prints, nothing in it acts."""
+"""Untrusted text on a terminal: no escape sequence in the output of a command takes effect."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The judge as an operator sets it up and tries it: the real program, a real endpoint."""
+"""The judge as an operator configures and tries it: the real program, a real endpoint."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Two hundred submissions, and workers that are killed again and again while they work."""
+"""Two hundred submissions while workers are killed at random."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""`kill -9` during recovery: before its commit nothing happened, after it everything did."""
+"""`kill -9` during recovery: before its commit nothing changes, after it everything has."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`kill -9` while a submission goes in: it is stored and queued, or it was never there."""
+"""`kill -9` during a submission: it is either stored and queued, or does not exist."""
 
 from pathlib import Path
 

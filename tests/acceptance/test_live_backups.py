@@ -1,4 +1,4 @@
-"""Other programs that read the database of a running server take nothing from it."""
+"""Other programs can read the database of a running server without disturbing it."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""`serve` while its log cannot be written: it goes on, answers, and stops as it always does."""
+"""`serve` continues, responds and stops as usual while its log cannot be written."""
 
 import asyncio
 import fcntl

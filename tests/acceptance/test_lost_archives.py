@@ -1,4 +1,4 @@
-"""The folder with the archives goes away below a running server, and comes back."""
+"""The folder with the archives disappears while a server runs, and returns."""
 
 from pathlib import Path
 

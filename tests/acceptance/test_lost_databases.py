@@ -1,4 +1,4 @@
-"""A database that is lost below a running server, and a start on one that is damaged."""
+"""A database is lost while a server runs, or is damaged when one starts."""
 
 import os
 from pathlib import Path

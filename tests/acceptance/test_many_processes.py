@@ -1,4 +1,4 @@
-"""`serve --processes`: several processes on one port, of which any may answer any request."""
+"""`serve --processes`: several processes on one port, each of which can handle any request."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Pages that listen, and a server that stops: nobody waits for the other."""
+"""Live pages and a server that stops do not wait for each other."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""A policy as an operator uses it: checked, scanned with, started with."""
+"""A policy as an operator uses it: check it, scan with it, start with it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The program below limits of the operating system, as somebody who cannot raise them."""
+"""The program under limits of the operating system that it cannot raise."""
 
 import asyncio
 import socket

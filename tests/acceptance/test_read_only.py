@@ -1,4 +1,4 @@
-"""Commands that only look, where nothing can be written."""
+"""Read-only commands work where nothing can be written."""
 
 import os
 import shutil

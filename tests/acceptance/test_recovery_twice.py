@@ -1,4 +1,4 @@
-"""Recovery run twice, by two at once, and to the end of its budget: each is queued once."""
+"""Recovery runs twice, concurrently and until its budget is used: each is queued once."""
 
 import asyncio
 import re

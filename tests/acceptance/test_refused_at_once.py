@@ -1,4 +1,4 @@
-"""What `submit` and the others refuse before anything is stored: one sentence, exit code 1."""
+"""`submit` and other commands refuse wrong input in one sentence, before anything is stored."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A scanner elsewhere and the real program: asked over HTTP, killed while it waits, called back."""
+"""A remote scanner and the real program: requested over HTTP, killed while waiting, called back."""
 
 import asyncio
 from collections.abc import AsyncIterator

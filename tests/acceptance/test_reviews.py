@@ -1,4 +1,4 @@
-"""The reviewer's desk as Cyd uses it: look, approve, reject, and a kill -9 in between."""
+"""Reviews as Cyd does them: look, approve, reject, with a `kill -9` in between."""
 
 import re
 from pathlib import Path

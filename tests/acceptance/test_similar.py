@@ -1,4 +1,4 @@
-"""`similar` as a person asks for it."""
+"""`similar` as a user runs it."""
 
 import json
 from pathlib import Path

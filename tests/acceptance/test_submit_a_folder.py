@@ -1,4 +1,4 @@
-"""A skill in a folder: submitted, checked, published, and looked at on the way."""
+"""A skill in a folder: submitted, checked and published, with its status at each step."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Many skills at once: discovered, submitted and followed to their ends, each by one command."""
+"""Many skills at once: one command each discovers, submits and follows them."""
 
 from collections.abc import Iterator
 from pathlib import Path

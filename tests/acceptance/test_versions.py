@@ -1,4 +1,4 @@
-"""`versions`, `diff`, `yank` and `unyank` as a person calls them."""
+"""`versions`, `diff`, `yank` and `unyank` as a user runs them."""
 
 import json
 import shutil

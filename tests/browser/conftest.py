@@ -1,4 +1,4 @@
-"""A real browser before the real program, which is one for all tests of a process.
+"""A real browser and the real program, which all tests of a process share.
 
 The browser is closed before the first test that is not about it: as long as Playwright lives, it
 keeps an event loop running in the main thread, where no other asynchronous test could run.

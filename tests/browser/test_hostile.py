@@ -1,4 +1,4 @@
-"""Skills and pages that attack the visitor: nothing of theirs ever runs."""
+"""Skills and pages that attack the visitor: none of their code runs."""
 
 import http.server
 import re

@@ -1,4 +1,4 @@
-"""Every page is accessible, in light and dark, and fits narrow and wide windows."""
+"""Every page is accessible, in light and dark themes, and fits narrow and wide windows."""
 
 import itertools
 from secrets import token_hex

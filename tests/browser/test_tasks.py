@@ -1,4 +1,4 @@
-"""What people come for, the shortest way that a page shows them."""
+"""The main tasks of visitors, each in as few steps as the pages offer."""
 
 import re
 from secrets import token_hex

@@ -1,4 +1,4 @@
-"""One registry for all clients, with a home folder of its own for each test."""
+"""One registry for all clients, with a separate home folder for each test."""
 
 from collections.abc import Iterator
 from pathlib import Path

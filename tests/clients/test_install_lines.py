@@ -1,4 +1,4 @@
-"""The lines that a skill's page shows, run as they are by somebody who copies them."""
+"""The commands that a skill's page shows work as they are copied."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Real clients install skills from a registry that mirrors another one, in each kind there is."""
+"""Real clients install skills from a registry that mirrors another one, for each kind of mirror."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""A front with TLS before a registry on loopback, for clients that publish over HTTPS only."""
+"""A TLS proxy before a registry on loopback, for clients that publish over HTTPS only."""
 
 import ssl
 import subprocess

@@ -1,4 +1,4 @@
-"""What the contracts ask an engine again and again, in one line each."""
+"""Short calls of an engine that many contract tests need."""
 
 import asyncio
 import inspect

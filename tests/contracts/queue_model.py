@@ -1,4 +1,4 @@
-"""What an engine's queue should do, in plain Python. Every message has a body of its own."""
+"""What an engine's queue should do, in plain Python. Every message has a unique body."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Background messages have a line and figures of their own; nobody else waits for them."""
+"""Background messages have a separate queue and separate figures; nothing waits for them."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""No change is missed, however commits overlap: revisions are told as they become visible."""
+"""No change is missed, however commits overlap: revisions are delivered as they become visible."""
 
 import asyncio
 from random import Random

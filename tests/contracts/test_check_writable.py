@@ -1,4 +1,4 @@
-"""Whether commits can be made: asked without changing any record."""
+"""A check whether commits are possible, which changes no record."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A clock that jumps back strands nothing: what was set in its future happens now."""
+"""A clock that jumps back leaves nothing stuck: what was due in its future is due now."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What can be done with a delivery, and that an old one can do nothing."""
+"""The operations on a delivery, and that a replaced delivery has no effect."""
 
 import asyncio
 from collections.abc import Callable

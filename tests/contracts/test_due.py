@@ -1,4 +1,4 @@
-"""Listing by due: a filter that can save work but never hide a record."""
+"""Listing by due date: it may save work but never hides a record."""
 
 from datetime import UTC, datetime, timedelta
 

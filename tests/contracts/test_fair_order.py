@@ -1,4 +1,4 @@
-"""Fair order: groups take turns, a retry goes behind new work, and no message waits for ever."""
+"""Fair order: groups take turns, a retry comes after new work, and every message is delivered."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,4 @@
-"""Messages with a key: one at a time, so that "make sure it is queued" can be said twice."""
+"""Messages with a key: at most one at a time, so queueing twice is safe."""
 
 import asyncio
 from datetime import timedelta

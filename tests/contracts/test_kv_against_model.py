@@ -1,4 +1,4 @@
-"""Records and their feed, driven at random, are what a plain Python model says."""
+"""Records and their feed, driven at random, match a plain Python model."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Marks: records are found under words of their own choice, in the order of their ranks."""
+"""Marks: records are found by words that they chose, in the order of their ranks."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A paused queue hands out nothing, and a pause always ends."""
+"""A paused queue delivers nothing, and a pause always ends."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The place of a message in the queue: what stands before it, and it."""
+"""The position of a message in the queue: how many are ahead of it."""
 
 from datetime import timedelta
 

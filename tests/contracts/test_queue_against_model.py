@@ -1,4 +1,4 @@
-"""The queue, driven at random, is what a plain Python model says."""
+"""The queue, driven at random, matches a plain Python model."""
 
 from datetime import timedelta
 from itertools import count

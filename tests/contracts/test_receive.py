@@ -1,4 +1,4 @@
-"""Receiving: oldest first, leased to one at a time, ready again when a lease runs out."""
+"""Receive: oldest first, leased to one receiver at a time, ready again when a lease expires."""
 
 import asyncio
 from datetime import timedelta

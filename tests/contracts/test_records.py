@@ -1,4 +1,4 @@
-"""Records: what was put is what is read, and an expectation guards every write."""
+"""Records: reads return what was written, and an expectation guards every write."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Two engines on one database, as two processes are: they hear of each other and lose nothing."""
+"""Two engines on one database, as two processes have: they notify each other and lose nothing."""
 
 import asyncio
 from datetime import timedelta

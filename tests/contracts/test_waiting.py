@@ -1,4 +1,4 @@
-"""A receive that waits wakes up when there is work, and not by looking again and again."""
+"""A waiting receive is woken when there is work, without polling."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A block at any moment: nothing of it is published, and no published skill is lost."""
+"""A block at any moment: nothing of it is published, and no other published skill is lost."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""After a block, or for strangers once it is private, no protocol serves the content of a skill.
+"""No protocol serves a blocked skill, or a private one to visitors without access.
 
 Not from a cache either, and not by a signed URL.
 """

@@ -1,4 +1,4 @@
-"""What a submission costs the database: a few commits and reads, however much is published."""
+"""The database cost of a submission: a few commits and reads, however much is published."""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Deletions while a submission is checked: nothing that was removed is published afterwards."""
+"""Deletions while a submission is checked: nothing deleted is published afterwards."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""A policy tried over the catalogue: what would change and why, with nothing scanned."""
+"""A dry run of a policy on all skills: what would change and why, without a scan."""
 
 from dataclasses import replace
 from pathlib import Path

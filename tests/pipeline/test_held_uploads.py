@@ -1,4 +1,4 @@
-"""An upload that waits for review: its files are stored once, and nothing loses them."""
+"""An upload that waits for review: its files are stored once and never lost."""
 
 from pathlib import Path
 

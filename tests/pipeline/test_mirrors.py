@@ -1,4 +1,4 @@
-"""Mirrors with a real other registry on loopback: asked for, fetched, checked here, and served."""
+"""Mirrors with a real registry on loopback: requested, fetched, checked here, and served."""
 
 import asyncio
 import hashlib

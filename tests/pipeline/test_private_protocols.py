@@ -1,4 +1,4 @@
-"""A private skill over the protocols of other clients: strangers cannot tell that it exists.
+"""A private skill over the protocols of other clients: visitors without access get a 404.
 
 Not only the answers are compared, but also how many records are read: an answer that takes more
 work for a private skill than for a missing one would reveal it by its time.

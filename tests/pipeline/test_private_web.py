@@ -1,4 +1,4 @@
-"""A private skill on every page and in every answer: strangers cannot tell that it exists."""
+"""A private skill on every page and in every response: visitors without access get a 404."""
 
 import re
 from collections.abc import AsyncIterator

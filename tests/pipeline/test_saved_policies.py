@@ -1,4 +1,4 @@
-"""Submissions under a saved policy: the next one obeys it, and none is lost without it."""
+"""Submissions under a saved policy: the next one uses it, and none is lost without it."""
 
 from dataclasses import replace
 from datetime import timedelta

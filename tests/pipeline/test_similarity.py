@@ -1,4 +1,4 @@
-"""Copies, look-alike names and bulk uploads: findings that only a registry can make."""
+"""Copies, look-alike names and bulk uploads: findings that depend on published skills."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

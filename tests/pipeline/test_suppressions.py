@@ -1,4 +1,4 @@
-"""Suppressions of a policy: the skill is published and the suppression is visible to everybody."""
+"""Suppressions of a policy: the skill is published and everyone can see the suppression."""
 
 from dataclasses import replace
 from datetime import date, timedelta

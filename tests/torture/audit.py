@@ -1,4 +1,4 @@
-"""Compare what users were told with what is there, record by record."""
+"""Compare the responses that users got with the records that exist."""
 
 import asyncio
 import itertools

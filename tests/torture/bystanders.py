@@ -1,4 +1,4 @@
-"""Visitors who read, clients that send rubbish, and backups, while the test does harm."""
+"""Readers, clients with invalid requests, and backups, while the test causes faults."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""Web and worker nodes on one database, as real processes, and users who insist."""
+"""Web and worker nodes on one database, as real processes, and users who retry."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Skills for the torture tests: each unlike any other, and with a state that it must end in."""
+"""Skills for the torture tests: each is different and has an expected final state."""
 
 import io
 import tarfile

@@ -30,7 +30,7 @@ from vskill_platform.engines.postgres.connection import PostgresConnection
 
 pytestmark = pytest.mark.timeout(600)
 _SKILLS = make_skills(24)
-_SKEWED = str(Path(__file__).with_name("skewed_program.py"))
+_WRONG_CLOCK = str(Path(__file__).with_name("wrong_clock_program.py"))
 #: As long as the longest cut that must need no person.
 _CUT_SECONDS = 30.0
 
@@ -211,7 +211,7 @@ async def test_nodes_whose_clocks_differ_by_ten_minutes(
 ) -> None:
     nodes = start_nodes(server.url, workers=0)
     for seconds in (-600, 600):
-        nodes.add_worker(prefix=[sys.executable, "-P", _SKEWED, str(seconds)])
+        nodes.add_worker(prefix=[sys.executable, "-P", _WRONG_CLOCK, str(seconds)])
 
     async with nodes.under_load(_SKILLS) as load:
         pass

@@ -1,4 +1,4 @@
-"""Settings about who gets in, and how often."""
+"""Settings about sign-in, access and rate limits."""
 
 from datetime import timedelta
 

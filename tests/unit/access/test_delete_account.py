@@ -1,4 +1,4 @@
-"""Deleting an account: everything personal goes, skills stay, and nobody gets the name."""
+"""Deleting an account: personal data is deleted, skills stay, and nobody gets the name."""
 
 import pytest
 

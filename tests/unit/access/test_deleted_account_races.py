@@ -1,4 +1,4 @@
-"""An account that is deleted while something of it is written: nothing of it is left."""
+"""An account that is deleted while its data is written: nothing is left."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""Mail addresses: set, confirmed, changed, and used for links that set a password."""
+"""Email addresses: set, confirmed, changed, and used for links that set a password."""
 
 import re
 from collections.abc import AsyncIterator

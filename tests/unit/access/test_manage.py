@@ -1,4 +1,4 @@
-"""Who may yank, hide and show: owners of the namespace and who may block, nobody else."""
+"""Who may yank and change visibility: owners, and users with the right to block."""
 
 from dataclasses import replace
 

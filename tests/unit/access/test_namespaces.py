@@ -1,4 +1,4 @@
-"""Namespaces: whose they are, and what that means for those whose they are not."""
+"""Namespaces: their owners and members, and the rights of everyone else."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Links that are good once: used twice, grown old, raced for, or made for somebody else."""
+"""One-time links: used twice, expired, used concurrently, or created for someone else."""
 
 import asyncio
 import stat

@@ -1,4 +1,4 @@
-"""What a password must be like, and that checking one tells nothing about who exists."""
+"""Requirements on passwords, and that checking one does not reveal whether a user exists."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Two that act at the same moment: each link, code and account is used by one of them."""
+"""Concurrent requests: each link, code and account is used once."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Tokens say what they are, and a misspelt one is known without a look into the database."""
+"""Tokens show their kind, and a misspelt one is detected without reading the database."""
 
 import re
 

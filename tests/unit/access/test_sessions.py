@@ -1,4 +1,4 @@
-"""Sessions end by time, by hand, all at once, and with their user."""
+"""Sessions end by time, on request, all at once, and with their user."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Signing in: one answer for every kind of wrong, and a new session for every kind of right."""
+"""Sign-in: the same error for every failure, and a new session for every success."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tokens: shown once, kept as digests, never for more than their user, gone when revoked."""
+"""Tokens: shown once, stored as digests, limited to the rights of their user, revoked."""
 
 import asyncio
 from datetime import timedelta

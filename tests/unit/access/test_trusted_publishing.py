@@ -1,4 +1,4 @@
-"""Trusted publishing: a job of a trusted repository gets a short token, and no other job does."""
+"""Trusted publishing: only a job of a trusted repository gets a short-lived token."""
 
 import secrets
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Users: their names, roles and locks, the last admin, and the audit of all of it."""
+"""Users: names, roles, disabling, the last admin, and the audit of all of it."""
 
 import asyncio
 

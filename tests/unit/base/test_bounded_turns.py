@@ -1,4 +1,4 @@
-"""Some at once, a few wait, the others come back."""
+"""A bounded queue: some run, a few wait, the rest are refused."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Python functions in processes that can be killed: their answers, errors, limits and deaths."""
+"""Python functions in processes that can be killed: results, errors, limits and crashes."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""What was worked out lately is kept up to a size."""
+"""The least recently used values are evicted above a size."""
 
 from vskill_platform.base.lru_cache import LruCache
 

@@ -1,4 +1,4 @@
-"""Limits of a process: ours hold, and those that are there already are neither raised nor hit."""
+"""Limits of a process: ours apply, and existing ones are neither raised nor exceeded."""
 
 import os
 import resource

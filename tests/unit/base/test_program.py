@@ -1,4 +1,4 @@
-"""A program that is no longer wanted ends, whatever it has printed and whoever holds its pipes."""
+"""A cancelled program ends, whatever it has printed and whichever process holds its pipes."""
 
 import asyncio
 import os

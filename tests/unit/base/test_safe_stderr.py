@@ -1,4 +1,4 @@
-"""Standard error that cannot be written: nothing raises or waits, and what was lost is told."""
+"""Standard error that cannot be written: nothing raises or blocks, and lost lines are counted."""
 
 import os
 import sys

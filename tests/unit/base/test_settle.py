@@ -1,4 +1,4 @@
-"""Many awaits at once, none of which spoils another."""
+"""Many awaits at once; one that fails does not affect the others."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A machine that is out of something, told from a skill that wants too much."""
+"""A machine that is out of a resource, distinguished from a skill that needs too much."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What systemd is told: that the process is ready, and that its event loop still runs."""
+"""Notifications to systemd: that the process is ready, and that its event loop still runs."""
 
 import asyncio
 import socket

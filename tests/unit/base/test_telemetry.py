@@ -1,4 +1,4 @@
-"""Log lines: one an event, ours and the libraries' alike, and nothing in them is taken for more."""
+"""Log lines: one per event, the same for ours and the libraries', and never forged by content."""
 
 import json
 import logging

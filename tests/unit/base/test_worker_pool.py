@@ -1,4 +1,4 @@
-"""Work in processes that can be killed: whatever happens to one, the others come home in order."""
+"""Work in processes that can be killed: results come back in order, even if a process dies."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A process with a catalogue of its own: it says when it is ready, then answers line by line."""
+"""A process with a separate search index: it reports when ready, then responds line by line."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Plots: what came in, how it ended and how long scanning took, hour by hour or day by day."""
+"""Activity: submissions, results and scan times, per hour or per day."""
 
 from datetime import datetime, timedelta
 

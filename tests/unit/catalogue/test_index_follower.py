@@ -1,4 +1,4 @@
-"""Keeping a catalogue: it follows every change, survives what happens, and says how old it is."""
+"""The index follower: it applies every change, recovers from failures, and reports its age."""
 
 import asyncio
 import os

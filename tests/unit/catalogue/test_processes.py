@@ -1,4 +1,4 @@
-"""Catalogues in several processes, and what is left of one that was killed."""
+"""Search indexes of several processes, and the files of one that was killed."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Searching: what is found, in which order, and that every number is true."""
+"""Search: results, their order, and exact counts."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A misspelt word is corrected wherever its typos are, whichever other words there are."""
+"""A misspelt word is corrected, wherever its typos are and whichever other words exist."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Text as words: the same for what is indexed and for what is asked, whatever it is."""
+"""Text is split into words in the same way for the index and for queries."""
 
 from hypothesis import given
 from hypothesis import strategies as st

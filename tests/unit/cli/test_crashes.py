@@ -1,4 +1,4 @@
-"""A mistake of ours that quotes a stranger: its traceback is printed, and nothing in it acts."""
+"""A crash with untrusted text in its message: the traceback shows the text escaped."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is installed is what the registry verified, and nobody's work is lost."""
+"""The installed files are those that the registry verified, and local changes are not lost."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Folders and the lock file change together, whatever happens in between."""
+"""Folders and the lock file change together, even if the process is interrupted."""
 
 import errno
 import os

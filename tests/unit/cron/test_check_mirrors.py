@@ -1,4 +1,4 @@
-"""Mirrored skills are compared with the registry they came from: new, gone, withdrawn, down."""
+"""Mirrored skills are compared with their registry: new, gone, withdrawn, or not reachable."""
 
 import os
 from collections.abc import AsyncIterator

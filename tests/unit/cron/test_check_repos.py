@@ -1,4 +1,4 @@
-"""Repo health with a real git server: what is there, what is not, and what nobody knows."""
+"""Repo health with a real git server: found, missing, and unknown."""
 
 from dataclasses import replace
 from datetime import timedelta

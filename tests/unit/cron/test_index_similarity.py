@@ -1,4 +1,4 @@
-"""What was published before there was an index is found by copies all the same."""
+"""Skills that were published before the index existed are compared, too."""
 
 import asyncio
 from pathlib import Path

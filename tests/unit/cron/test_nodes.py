@@ -1,4 +1,4 @@
-"""Nodes know of each other, and only those with the newest rules rescan."""
+"""Nodes report themselves, and only those with the newest rules rescan."""
 
 import asyncio
 import tempfile

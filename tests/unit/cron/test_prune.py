@@ -1,4 +1,4 @@
-"""Records that were kept long enough are removed whole, and nothing that matters with them."""
+"""Records past their retention are removed completely, and nothing that is still needed."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Recovery: brought back with a budget, then an end with a reason; safe twice."""
+"""Recovery: requeued within a budget, then rejected with a reason; safe to run twice."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Reminders of overdue reviews: once a day, and never silently dropped."""
+"""Reminders of overdue reviews: once a day, and never lost silently."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What waits at the same moment is done as one, and each caller hears its own."""
+"""Concurrent calls become one batch, and each caller gets its own result."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A registry moves between engines: complete, verified, and after a kill it goes on."""
+"""A registry is copied between engines: complete, verified, and continued after a kill."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""From a URL to an engine, and what is said when there is none to open."""
+"""Opening an engine by its URL, and the errors if that is not possible."""
 
 import os
 import tempfile

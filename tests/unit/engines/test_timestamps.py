@@ -1,4 +1,4 @@
-"""Moments as whole numbers that every database orders alike."""
+"""Timestamps as whole numbers, which every database sorts the same way."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -1,4 +1,4 @@
-"""Take a ticket, look, then wait: a wake-up since the ticket is never missed."""
+"""Take a ticket, check, then wait: no wake-up after the ticket is missed."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A registry that sends mail, and the mail server that receives it."""
+"""A registry that sends email, and the mail server that receives it."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

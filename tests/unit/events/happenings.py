@@ -1,4 +1,4 @@
-"""What happens in a registry, for tests of events: real commits of submissions and skills."""
+"""Events for tests: real commits that submit, publish and moderate skills."""
 
 from typing import Any
 

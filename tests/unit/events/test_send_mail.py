@@ -1,4 +1,4 @@
-"""Mails are sent once they are committed, retried, and never lost without a trace."""
+"""Emails are sent after their commit, retried, and never lost silently."""
 
 import asyncio
 import ssl

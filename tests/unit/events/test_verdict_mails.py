@@ -1,4 +1,4 @@
-"""Mails about verdicts to submitters, and about waiting reviews to reviewers."""
+"""Emails about verdicts to submitters, and about overdue reviews to reviewers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Webhooks: signed, durable, retried, and never sent to somebody who may not see the skill."""
+"""Webhooks: signed, durable, retried, and never sent to users who may not see the skill."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What comes out of an archive: plain files and folders, or a refusal that says why."""
+"""Unpacking an archive: regular files and folders, or a refusal with a reason."""
 
 import io
 import stat

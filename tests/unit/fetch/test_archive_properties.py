@@ -1,4 +1,4 @@
-"""Whatever an archive's members are called: they come out below the folder, or nothing is taken."""
+"""Whatever its members are called, an archive is unpacked inside the folder or refused."""
 
 import io
 import tarfile

@@ -1,4 +1,4 @@
-"""Fetching: a private copy, nothing of the repo is run, nothing outside of it is read."""
+"""Fetching: a private copy; no code of the repo runs, and nothing outside of it is read."""
 
 import os
 from dataclasses import replace

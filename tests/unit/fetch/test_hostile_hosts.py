@@ -1,4 +1,4 @@
-"""Hosts made to do harm: where they lead, how long they take and how much they send has bounds."""
+"""Malicious hosts: their redirects, response times and sizes are limited."""
 
 import asyncio
 import ipaddress

@@ -1,4 +1,4 @@
-"""Repos made to do harm: each is refused with a reason before it costs much; nothing is left."""
+"""Malicious repos: each is refused with a reason, early, and leaves no files."""
 
 import random
 import subprocess

@@ -1,4 +1,4 @@
-"""Which addresses everybody may reach, whatever they are wrapped in."""
+"""Which IP addresses are public, also when embedded in others."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""Git through our proxy to hosts with TLS, as all public ones are: real certificates and names."""
+"""Git through our proxy to hosts with TLS, with real certificates and names."""
 
 import ipaddress
 import subprocess

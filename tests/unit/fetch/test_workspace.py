@@ -1,4 +1,4 @@
-"""Workspaces: private, and swept up behind who was killed."""
+"""Workspaces: private, and removed if their process was killed."""
 
 import asyncio
 import os

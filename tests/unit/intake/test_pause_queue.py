@@ -1,4 +1,4 @@
-"""Pausing: always with an end, and with a trace of who did it."""
+"""Pausing: always with an end, and with an audit record."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""From what a person typed to a source: one form for the same, and a reason for what is refused."""
+"""Parsing user input into a source: one canonical form, and a reason for each refusal."""
 
 from pathlib import Path
 

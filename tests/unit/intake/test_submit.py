@@ -1,4 +1,4 @@
-"""Intake: stored and queued in one commit, once, however many ask."""
+"""Submitting: stored and queued in one commit, once, also if many submit at the same time."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Some skills of a repo that were chosen: each a submission, none twice, none outside."""
+"""Selected skills of a repo: one submission each, none twice, none from outside."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Uploaded files: one form whatever they came in, and the same record each time."""
+"""Uploaded files: one form for every kind of upload, and the same record each time."""
 
 import asyncio
 import io

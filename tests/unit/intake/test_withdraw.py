@@ -1,4 +1,4 @@
-"""Withdrawing: an end with a reason, for as long as there is none."""
+"""Withdrawing: a submission in progress ends with a reason."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What a block is about, and what it matches."""
+"""Subjects of blocks, and which submissions they match."""
 
 import pytest
 from hypothesis import given

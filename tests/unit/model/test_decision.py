@@ -1,4 +1,4 @@
-"""The decision: pure, explained, and never more lenient than it says."""
+"""The decision: without I/O, explained, and never more lenient than the policy."""
 
 from datetime import date, timedelta
 from typing import Any

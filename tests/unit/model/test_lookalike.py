@@ -1,4 +1,4 @@
-"""Names that are taken for one another, and names that are not."""
+"""Names that are easily confused, and names that are not."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The policy: read strictly, and a suppression never makes more of itself than it is."""
+"""The policy: parsed strictly, and a suppression covers only what it names."""
 
 from datetime import date, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The text of a policy: where a value is, and changes that leave the rest alone."""
+"""The text of a policy: finding a value, and changing it without touching the rest."""
 
 import tomllib
 from typing import Any

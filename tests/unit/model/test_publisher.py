@@ -1,4 +1,4 @@
-"""Who answers for a skill: the owner at its host, not the repo and not the skill."""
+"""The publisher of a skill: the owner at its host, not the repo and not the skill."""
 
 from tests.cases import all_cases
 from vskill_platform.model.source import Source, folder_source, git_source

@@ -1,4 +1,4 @@
-"""Who may do what, as its own table: a change of the rights has to be made twice."""
+"""Who may do what, as a separate table, so that rights do not change by accident."""
 
 from itertools import pairwise
 from typing import Literal

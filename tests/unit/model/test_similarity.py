@@ -1,4 +1,4 @@
-"""Sketches of texts: the same everywhere, and near for near texts."""
+"""Sketches of texts: the same on every node, and close for similar texts."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Sources: one form for the same thing, and no way out of the repo."""
+"""Sources: one canonical form for equal sources, and no path out of the repo."""
 
 import pytest
 

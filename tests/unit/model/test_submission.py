@@ -1,4 +1,4 @@
-"""States and edges: every way in has a way out (docs/states.md)."""
+"""States and transitions: every state can be left or is final (docs/states.md)."""
 
 from datetime import timedelta
 

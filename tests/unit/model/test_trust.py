@@ -1,4 +1,4 @@
-"""Trust: derived in one place, never less for more evidence, and always explained."""
+"""The trust score: computed in one module, never lower for more evidence, and always explained."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""How versions are numbered, and which of them is offered."""
+"""How versions are numbered, and which of them is the latest."""
 
 import re
 

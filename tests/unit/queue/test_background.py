@@ -1,4 +1,4 @@
-"""Background messages: taken by any worker, retried, buried, and behind submissions."""
+"""Background messages: any worker takes them, after submissions; retried, then a dead letter."""
 
 import asyncio
 from dataclasses import replace

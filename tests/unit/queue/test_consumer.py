@@ -1,4 +1,4 @@
-"""The consumer: a batch in an env of its own, each message settled on its own (seeds US-003)."""
+"""The consumer: a batch in a separate env, each message handled independently (seeds US-003)."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""Workers that die: who pays for it with a try, and what becomes of a skill that kills them."""
+"""Workers that die: whose attempt counts, and how a skill that kills them ends."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Hosts that never answer, and long lines before the scan slots: others still get through."""
+"""Hosts that never respond, and long queues for scan slots: other submissions are processed."""
 
 import asyncio
 from collections.abc import Iterator

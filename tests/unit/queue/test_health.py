@@ -1,4 +1,4 @@
-"""Health: alive is not enough, work must get done."""
+"""Health: being alive is not enough, work must finish."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The worker: bounds, drain, stop, outage, heartbeat."""
+"""The worker: limits, draining, stopping, outages, heartbeats."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Limits on fetching: per host, per group, in all, and a breaker for hosts that do not answer."""
+"""Limits on fetching: per host, per group, in total, and a breaker for silent hosts."""
 
 import asyncio
 from contextlib import ExitStack

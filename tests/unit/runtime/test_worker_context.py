@@ -1,4 +1,4 @@
-"""The env of running work: each task its own (seeds US-003)."""
+"""The env of running work: each task has a separate one (seeds US-003)."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Suppressions in reports: shown everywhere, counted nowhere, and never from within a skill."""
+"""Suppressions in reports: always shown, never counted, and never read from a skill."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The check runs in its own process; what breaks it means: not verified."""
+"""The check runs in a separate process; if it breaks, the skill is not verified."""
 
 import asyncio
 import os

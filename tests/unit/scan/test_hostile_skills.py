@@ -1,4 +1,4 @@
-"""What fuzzing found: each input broke the scan or took far too long before it was mended."""
+"""Inputs that fuzzing found: each once broke the scan or took far too long."""
 
 from pathlib import Path
 

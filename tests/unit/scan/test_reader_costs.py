@@ -1,4 +1,4 @@
-"""What readers must not cost: memory that stays, and time for languages that nobody uses."""
+"""Costs that parsers must not have: memory that is never freed, time for unused languages."""
 
 import gc
 import json

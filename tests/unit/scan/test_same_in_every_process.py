@@ -1,4 +1,4 @@
-"""A scan finds the same in the same order, however a process happens to order its sets."""
+"""A scan gives the same findings in the same order in every process."""
 
 import os
 import subprocess

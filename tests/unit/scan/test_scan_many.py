@@ -1,4 +1,4 @@
-"""Many skills at once: in order, each by itself, and none verified that could not be read."""
+"""Scanning many skills: in order, independently, and unreadable ones are never verified."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What of a skill is compared: what it says and does, not how that is dressed up."""
+"""The parts of a skill that are compared: its content, without its formatting."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every store reaches the database through the env that is bound, and through nothing else."""
+"""Every store reaches the database through the bound env only."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The compare-and-set loop: no change is lost, and none is tried for ever."""
+"""The compare-and-set loop: no change is lost, and the attempts are limited."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""An archive whose stored bytes were changed is an error to every reader, and never other bytes."""
+"""An archive whose stored bytes were changed is an error for every reader."""
 
 import hashlib
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Scans by other programs: asked for once, claimed once, ended for certain."""
+"""Scans by third-party scanners: requested once, claimed once, always ended."""
 
 import asyncio
 from datetime import timedelta

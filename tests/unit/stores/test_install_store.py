@@ -1,4 +1,4 @@
-"""Counting installs: every one counts, however many count at once."""
+"""Install counts: each install counts, also concurrent ones."""
 
 import asyncio
 from datetime import timedelta

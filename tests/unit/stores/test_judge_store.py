@@ -1,4 +1,4 @@
-"""What the judge has said and used: no race overspends a day."""
+"""Cached judgements and used tokens: no race exceeds the daily budget."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Finding like skills by their marks: what is similar is read, and nothing is ever skipped."""
+"""Finding similar skills by their marks: all candidates are read."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Published skills: read all at once, aliases left out, slugs that move (seeds US-002)."""
+"""Published skills: concurrent reads, aliases left out, slugs that change (seeds US-002)."""
 
 import hashlib
 from typing import Any

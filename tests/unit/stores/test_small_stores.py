@@ -1,4 +1,4 @@
-"""Repo health, heartbeats and reports: each with the end it must have."""
+"""Repo health, heartbeats and reports: stored, read and expired."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Submissions: read all at once, each on its own (seeds US-001)."""
+"""Submissions: concurrent reads that fail independently (seeds US-001)."""
 
 import asyncio
 from datetime import timedelta

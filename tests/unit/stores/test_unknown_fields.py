@@ -1,4 +1,4 @@
-"""Nodes of two releases on one database: neither loses what only the other one knows."""
+"""Nodes of two releases on one database keep each other's unknown fields."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Somebody who does things in the admin panel, and reads what the next page says of it."""
+"""An admin who uses the panel and reads the message on the next page."""
 
 import re
 from html import unescape

@@ -1,4 +1,4 @@
-"""The whole application on a real database, and the programs and people that call it."""
+"""The whole application on a real database, with programs and users that call it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

@@ -1,4 +1,4 @@
-"""A client of the whole application, as a browser would be one."""
+"""A client of the whole application that behaves like a browser."""
 
 from collections.abc import AsyncIterator
 from typing import Any, cast

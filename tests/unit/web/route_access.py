@@ -1,4 +1,4 @@
-"""Who is let through to which route: the route table, with the people that have each right.
+"""The route table with the users that have each right.
 
 Which people have a right is written here independently of `model/rights.py`. What a handler itself
 refuses (another owner's namespace, say) is not part of it.

@@ -1,4 +1,4 @@
-"""What every application has: health, a stylesheet, and honesty about outages."""
+"""What the whole application has: health checks, a stylesheet, and correct errors in outages."""
 
 import gc
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""`admin check`: what it finds out about a registry before its users do."""
+"""`admin check`: the problems that it finds."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A stop has an end, whatever is still running."""
+"""Stopping takes a limited time, even if something is still running."""
 
 import signal
 import subprocess

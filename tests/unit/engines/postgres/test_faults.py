@@ -1,4 +1,4 @@
-"""A server that is slow, full, busy or gone: an error that is true, and no work done twice."""
+"""A server that is slow, full, busy or gone: a correct error, and no work done twice."""
 
 import asyncio
 from datetime import timedelta

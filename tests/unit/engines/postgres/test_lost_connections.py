@@ -1,4 +1,4 @@
-"""Connections that break: what was committed is known, and nothing is applied twice."""
+"""Connections that break: the outcome of a commit is known, and nothing is applied twice."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Opening: many nodes at once, other releases, other clocks, and databases that will not do."""
+"""Opening: many nodes at once, other releases, other clocks, and unsuitable databases."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

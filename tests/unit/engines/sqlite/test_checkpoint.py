@@ -1,4 +1,4 @@
-"""The write-ahead log: it shrinks when it is quiet, and nobody waits for a long reader."""
+"""The write-ahead log: it is truncated when idle, and nothing waits for a long reader."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

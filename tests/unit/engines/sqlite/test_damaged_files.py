@@ -1,4 +1,4 @@
-"""A damaged file is an error that says so, never an empty answer."""
+"""A damaged file causes an error that names it, never an empty result."""
 
 import asyncio
 from contextlib import closing

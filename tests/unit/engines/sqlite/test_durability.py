@@ -1,4 +1,4 @@
-"""What was answered survives: it is in the files before the caller hears of it."""
+"""Acknowledged commits survive: they are on disk before the caller gets the result."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""A disk that cannot be read: an error that says so, and not for longer than it lasts."""
+"""A disk that cannot be read: an error for as long as it lasts."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""A full disk: said in plain words, nothing lost, and over when there is space again."""
+"""A full disk: a clear error, nothing lost, and normal operation when there is space again."""
 
 import os
 from types import SimpleNamespace

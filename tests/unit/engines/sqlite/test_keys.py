@@ -1,4 +1,4 @@
-"""A prefix is a range: exactly the keys that start with it lie in it."""
+"""A prefix is a range: it contains exactly the keys that start with it."""
 
 import pytest
 from hypothesis import example, given

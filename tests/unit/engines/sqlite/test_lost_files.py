@@ -1,4 +1,4 @@
-"""Files that are deleted or replaced while they are open: nothing is acknowledged any more."""
+"""Files that are deleted or replaced while open: no further commit is acknowledged."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""The schema goes forward, never half way, and only in files that are ours."""
+"""The schema is upgraded completely or not at all, and only in files of the platform."""
 
 import asyncio
 from collections.abc import Iterator

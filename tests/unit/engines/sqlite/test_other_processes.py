@@ -1,4 +1,4 @@
-"""Hearing of what other processes write goes on, whatever happens."""
+"""Writes of other processes are noticed, even after failures."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What this process writes itself is heard at once, not at the next look for other processes."""
+"""A process notices its own writes at once, without polling."""
 
 import asyncio
 from collections.abc import AsyncIterator

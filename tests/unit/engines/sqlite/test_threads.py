@@ -1,4 +1,4 @@
-"""Threads with a connection each: whatever becomes of a piece of work, who waits is told."""
+"""Threads with a connection each: every caller gets a result or an error."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Giving space back: the file shrinks, nothing else changes, and others go on."""
+"""Vacuum: the file shrinks, the data stays, and other processes continue."""
 
 import asyncio
 import os

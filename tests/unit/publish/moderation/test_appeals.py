@@ -1,4 +1,4 @@
-"""Appeals against verdicts: who may open, read and decide them, and who hears of it."""
+"""Appeals against verdicts: who may open, read and decide them, and who is notified."""
 
 import asyncio
 from collections.abc import AsyncIterator

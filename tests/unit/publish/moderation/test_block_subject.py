@@ -1,4 +1,4 @@
-"""What a block is about, from what an operator typed."""
+"""Parsing what an operator typed into the subject of a block."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Deleting a namespace: what goes, what stays taken, and who opens it again."""
+"""Deleting a namespace: what is deleted, what stays reserved, and who can open it again."""
 
 from pathlib import Path
 

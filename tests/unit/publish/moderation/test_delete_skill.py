@@ -1,4 +1,4 @@
-"""Deletion: what owners and admins delete, what goes, and what stays taken."""
+"""Deletion: what owners and admins can delete, and what stays reserved."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Deprecation: still available, with a message that stays until somebody ends it."""
+"""Deprecation: still available, with a message until the deprecation ends."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Yanking: never the latest, still there for who names it, and nothing of it comes back."""
+"""Yanking: never the latest, still installable by exact version."""
 
 import asyncio
 from pathlib import Path

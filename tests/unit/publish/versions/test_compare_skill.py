@@ -1,4 +1,4 @@
-"""What a copy adds: files by name, and of changed ones the lines that are new."""
+"""The lines that a copy adds: new files, and new lines of changed files."""
 
 from pathlib import Path
 

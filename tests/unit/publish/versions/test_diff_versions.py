@@ -1,4 +1,4 @@
-"""What changed from one version to the next."""
+"""The changes from one version to the next."""
 
 from pathlib import Path
 

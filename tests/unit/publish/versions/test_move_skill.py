@@ -1,4 +1,4 @@
-"""Rename and transfer: everything goes along, the old slug leads on, and no block is evaded."""
+"""Rename and transfer: all records move, the old slug redirects, and no block is evaded."""
 
 import asyncio
 from collections.abc import Mapping

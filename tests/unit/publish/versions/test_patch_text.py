@@ -1,4 +1,4 @@
-"""The text of a diff is one that git takes."""
+"""The text of a diff is accepted by git."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Trust in many skills at once is the trust in each of them."""
+"""The trust of many skills, computed together, equals that of each alone."""
 
 from typing import Any
 

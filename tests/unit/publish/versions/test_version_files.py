@@ -1,4 +1,4 @@
-"""Files out of the archive of a published version."""
+"""Reading files from the archive of a published version."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""What no reader understands is read all the same, and what cannot be read is not clean."""
+"""Code in languages without a parser is read, and unreadable files are never clean."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""What a program does with what it fetches is found in every language, without a parser."""
+"""What a program does with downloaded data is found in every language, without a parser."""
 
 from tests.cases import all_cases
 from vskill_platform.scan.any_language.program_values import with_values

@@ -1,4 +1,4 @@
-"""Commands in words are read wherever an agent reads the words."""
+"""Commands in prose are found wherever an agent reads it."""
 
 import json
 from pathlib import Path

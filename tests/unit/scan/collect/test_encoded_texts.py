@@ -1,4 +1,4 @@
-"""Instructions that are kept encoded are read as what they say."""
+"""Encoded instructions are decoded and read."""
 
 import base64
 import codecs

@@ -1,4 +1,4 @@
-"""Code in pieces is read as one: files that are put together, strings that are handed on."""
+"""Split code is read as one: files that are joined, strings that are passed on."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What settings files run, connect and say."""
+"""What settings files run, connect to, and tell an agent."""
 
 import json
 from pathlib import Path

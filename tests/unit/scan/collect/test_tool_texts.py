@@ -1,4 +1,4 @@
-"""What a tool says about itself is read as an instruction."""
+"""The description of a tool is read as an instruction."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Code whose language nothing states is read all the same."""
+"""Code without a stated language is read, too."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""Local scanners: real programs that behave, and real programs that do not."""
+"""Local scanners: real programs that work, and real programs that misbehave."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Encoded text is made readable, within bounds."""
+"""Encoded text is decoded, within limits."""
 
 import base64
 import codecs

@@ -1,4 +1,4 @@
-"""What a reader does not see."""
+"""Text that a reader does not see."""
 
 import pytest
 

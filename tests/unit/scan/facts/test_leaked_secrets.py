@@ -1,4 +1,4 @@
-"""Secrets left in a skill: found by their shape, never an example, and never shown."""
+"""Leaked secrets: found by their format, never an example, and never shown."""
 
 import base64
 import io

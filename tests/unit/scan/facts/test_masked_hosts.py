@@ -1,4 +1,4 @@
-"""Masked addresses are addresses that nobody vouches for."""
+"""Masked addresses count as unknown hosts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The part of a host that somebody had to register."""
+"""The registered domain of a host."""
 
 from tests.cases import all_cases
 from vskill_platform.scan.facts.registered_domain import registered_domain

@@ -1,4 +1,4 @@
-"""Addresses where nobody answers."""
+"""Addresses without a server."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""The answer: valid, to this question, about places that exist; otherwise it is rejected."""
+"""The judge's answer: valid, for this question, with existing places; otherwise it is rejected."""
 
 from typing import Any
 

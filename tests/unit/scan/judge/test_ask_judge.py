@@ -1,4 +1,4 @@
-"""Asking a real HTTP server: right answers, slow, broken, lying and injected ones."""
+"""Asking a real HTTP server: correct, slow, broken, false and injected answers."""
 
 import asyncio
 import traceback

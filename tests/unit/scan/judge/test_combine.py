@@ -1,4 +1,4 @@
-"""What follows from a judgement: a judge that is fooled is never worse than none."""
+"""Combining a judgement with tier 1: a manipulated judge is never worse than none."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the judge is shown: facts with ids, texts with line numbers, nothing that hides."""
+"""The evidence for the judge: facts with ids, texts with line numbers, nothing hidden."""
 
 import zipfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The question: our words, then the skill as data behind a fence that it cannot know."""
+"""The prompt: our instructions, then the skill as data behind a marker that it cannot guess."""
 
 from pathlib import Path
 

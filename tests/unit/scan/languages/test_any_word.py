@@ -1,4 +1,4 @@
-"""Whether any of many words stands in a text."""
+"""Whether any of many words occurs in a text."""
 
 import pytest
 

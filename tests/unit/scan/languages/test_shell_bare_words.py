@@ -1,4 +1,4 @@
-"""Code that is nothing but bare words is passed over quickly, and only where it does nothing."""
+"""Code of bare words only is skipped quickly, and only if it does nothing."""
 
 from tests.cases import all_cases
 from vskill_platform.scan.facts.facts import Act

@@ -1,4 +1,4 @@
-"""Code that is passed over without being followed: it must be such that following finds nothing."""
+"""Code that is skipped without analysis: analysing it must find nothing."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Words that a text speaks about count for less than words that it says to its reader."""
+"""Mentioned words count less than instructions."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""An order that is negated is the opposite of it, in each language."""
+"""A negated instruction is the opposite of it, in each language."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The patterns for words: cheap to look for, and found in every way of saying it."""
+"""The patterns of prose: fast to search, and found in every phrasing."""
 
 import re
 from pathlib import Path

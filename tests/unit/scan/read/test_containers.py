@@ -1,4 +1,4 @@
-"""Archives inside of a skill: what is in them is read, and what cannot be read is said."""
+"""Archives inside of a skill: readable ones are read, unreadable ones are reported."""
 
 import bz2
 import gzip

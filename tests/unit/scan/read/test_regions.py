@@ -1,4 +1,4 @@
-"""Markdown in regions, each line in the one that its readers see."""
+"""Markdown is split into regions, each line into the one that its readers see."""
 
 from hypothesis import given
 from hypothesis import strategies as st

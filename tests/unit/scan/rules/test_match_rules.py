@@ -1,4 +1,4 @@
-"""Where something stands changes how much it weighs, and never makes it disappear."""
+"""The role of a file lowers the severity of a finding, and never removes it."""
 
 from itertools import product
 from pathlib import Path

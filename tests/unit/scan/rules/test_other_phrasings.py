@@ -1,4 +1,4 @@
-"""Behaviours in words and code that no sample of the rules has, each with a harmless twin."""
+"""Behaviours in phrasings that no sample of the rules has, each with a harmless variant."""
 
 from pathlib import Path
 

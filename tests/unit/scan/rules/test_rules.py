@@ -1,4 +1,4 @@
-"""Every rule finds its own bad sample and spares its good one."""
+"""Every rule matches its malicious sample and not its benign one."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Manifests of packages inside of a skill: what they fetch and run, whose names they bear."""
+"""Package manifests in a skill: what they download and run, and imitated package names."""
 # ruff: noqa: E501 - a sample stands on one line
 
 from pathlib import Path

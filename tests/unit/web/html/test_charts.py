@@ -1,4 +1,4 @@
-"""Bars over time: their heights are true, whatever the numbers."""
+"""Bar charts: correct heights for all numbers."""
 
 import pytest
 

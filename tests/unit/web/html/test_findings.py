@@ -1,4 +1,4 @@
-"""Findings by place: one card for each line, and a link to each finding that stays the same."""
+"""Findings grouped by place: one card per line, and a stable link to each."""
 
 from tests.unit.web.pages_cast import a_finding
 from vskill_platform.model.verdict import Severity

@@ -1,4 +1,4 @@
-"""Colors for untrusted code: the text stays the same, and no text takes long."""
+"""Highlighting of untrusted code: the text is unchanged, and the time is limited."""
 
 from typing import Any
 

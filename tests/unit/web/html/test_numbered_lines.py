@@ -1,4 +1,4 @@
-"""What one page shows of a text: its first lines, and those that are meant."""
+"""The lines of a text that one page shows: the first ones, and highlighted ones."""
 
 import pytest
 

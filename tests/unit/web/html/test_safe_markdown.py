@@ -1,4 +1,4 @@
-"""Instructions of strangers as HTML: they are read, and they do nothing."""
+"""Untrusted instructions as HTML: readable, and without active content."""
 
 import time
 from html.parser import HTMLParser

@@ -1,4 +1,4 @@
-"""An outage is a 503 that says when to come back, and never an answer that looks empty."""
+"""An outage is a 503 with Retry-After, and never an empty response."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

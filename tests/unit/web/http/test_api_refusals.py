@@ -1,4 +1,4 @@
-"""What the framework refuses by itself: named as the sender knows it, with what to do about it."""
+"""Requests that the framework refuses: the error names the field as the sender knows it."""
 
 from collections.abc import AsyncIterator
 from typing import Any

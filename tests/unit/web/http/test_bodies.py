@@ -1,4 +1,4 @@
-"""What is too large to be read is refused before it is parsed, whatever it is."""
+"""Bodies that are too large are refused before they are parsed."""
 
 import asyncio
 import io

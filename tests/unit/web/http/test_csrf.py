@@ -1,4 +1,4 @@
-"""Requests that somebody else's page makes a browser send."""
+"""Requests that a page of another site makes a browser send."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""A page of somebody else whose name leads here reads nothing: its name is not ours."""
+"""A page of another site whose name resolves to this server is refused (DNS rebinding)."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

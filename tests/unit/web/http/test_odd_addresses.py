@@ -1,4 +1,4 @@
-"""Addresses that nobody types: every route answers them, and none breaks."""
+"""Unusual URLs: every route responds to them, and none fails."""
 
 import re
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""What went wrong, to programs and to people."""
+"""Error responses for programs and for people."""
 
 import errno
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Who asks too often has to wait, and nobody else."""
+"""Visitors with too many requests have to wait, and nobody else."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Who keeps the server waiting is hung up on, and who is only slow is not."""
+"""Clients that hold a connection without using it are disconnected, slow ones are not."""
 
 import asyncio
 import inspect

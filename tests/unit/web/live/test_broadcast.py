@@ -1,4 +1,4 @@
-"""Open pages: one reader of the feed wakes those who wait, and nobody else."""
+"""Live pages: one reader of the feed wakes exactly the pages that wait for a topic."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""What open pages hear: a greeting, changes, signs of life, and the end."""
+"""Events for live pages: hello, changes, keepalives, and the end."""
 
 import asyncio
 from collections.abc import AsyncIterator

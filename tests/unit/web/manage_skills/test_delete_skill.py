@@ -1,4 +1,4 @@
-"""Deleting over the API and on pages: who may, what everybody sees afterwards."""
+"""Deleting over the API and on pages: who may, and what others see afterwards."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The list of skills: what is published is found, counted truly, and never missing."""
+"""The list of skills: complete, with correct counts."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What an address of the first page asks for, and the filters that are offered."""
+"""How the URL of the list selects filters, and which filters it offers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One's own account: password, tokens, sessions and members."""
+"""The account page: password, tokens, sessions and members."""
 
 import re
 from typing import Any

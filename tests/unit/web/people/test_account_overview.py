@@ -1,4 +1,4 @@
-"""One's own skills, submissions and notifications, and what to do after the first sign-in."""
+"""The user's skills, submissions and notifications, and the first steps after sign-in."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Mail on the pages: the account, a forgotten password, and the link that confirms an address."""
+"""Email on the pages: the account, a forgotten password, and the confirmation link."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

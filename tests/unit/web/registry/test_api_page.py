@@ -1,4 +1,4 @@
-"""The document of the API, and its page: every path with words, and nothing from elsewhere."""
+"""The OpenAPI document and its page: every path is described, and nothing external is loaded."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""`/metrics`: who may read it, what it says, and that the dashboard and alerts name what exists."""
+"""`/metrics`: who may read it, and that dashboard and alerts use existing metrics."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""`/readyz`: whether this node can serve, found out by a write and in bounded time."""
+"""`/readyz`: whether this node can serve, checked with a write and within limited time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""The trust page: tiers, what was blocked and why, and numbers over time, all of them true."""
+"""The trust page: tiers, blocks with reasons, and correct numbers over time."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The blocklist over the API: told to all, changed by reviewers, asked before installs."""
+"""The blocklist over the API: public, changed by reviewers, checked before installs."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A program without a browser is signed in: its codes, the page, its token."""
+"""Signing in a program without a browser: its codes, the page, its token."""
 
 import re
 from typing import Any

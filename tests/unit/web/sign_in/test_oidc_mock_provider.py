@@ -1,4 +1,4 @@
-"""Sign-in with a provider that somebody else wrote: oidc-provider-mock, built on Authlib."""
+"""Sign-in with a third-party provider: oidc-provider-mock, built on Authlib."""
 
 import threading
 import warnings

@@ -1,4 +1,4 @@
-"""Sign-up with a mail address of an allowed domain."""
+"""Sign-up with an email address of an allowed domain."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""The page behind a link that is good once."""
+"""The page behind a one-time link."""
 
 from urllib.parse import urlsplit
 

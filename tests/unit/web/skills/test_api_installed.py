@@ -1,4 +1,4 @@
-"""What clients have installed: newer versions, and counts of what they took."""
+"""Installed skills over the API: newer versions, and install counts."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The original's words for trust say no more than is true."""
+"""The trust terms of the original client claim no more than is true."""
 
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.skills.shapes import cert_method, cert_tier

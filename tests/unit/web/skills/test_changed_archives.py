@@ -1,4 +1,4 @@
-"""No page and no answer of the API is made from an archive whose bytes were changed."""
+"""No page or API response uses an archive whose bytes were changed."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is known about a version, in words."""
+"""The description of a version in words."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Owner and name stand for exactly one slug."""
+"""An owner and a name identify exactly one slug."""
 
 import pytest
 from hypothesis import assume, given

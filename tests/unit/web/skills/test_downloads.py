@@ -1,4 +1,4 @@
-"""Who reads slowly holds a piece and no more, and only so many downloads at once."""
+"""Slow downloads use little memory, and concurrent ones are limited."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""A skill of a mirror that is not here: every client that asks for it gets it, or the reason."""
+"""A mirrored skill that was not fetched yet: every client gets it, or the reason."""
 
 import asyncio
 from collections.abc import AsyncIterator

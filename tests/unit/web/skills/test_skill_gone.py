@@ -1,4 +1,4 @@
-"""Blocked, taken down, rejected: a page that says so, why, and what can be done."""
+"""Blocked, taken down or rejected skills: a page with the reason and what to do."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands of a skill's page do what they say, and nothing else."""
+"""The commands on a skill's page do exactly what they say."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The queue over the API: true counts for who may see them, and looking after it."""
+"""The queue over the API: correct counts, and its management by operators."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Submissions over the API: in by address, and all that is known of them."""
+"""Submissions over the API: submitted by URL, with all their details."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

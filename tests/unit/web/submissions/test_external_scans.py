@@ -1,4 +1,4 @@
-"""The callback of a scanner elsewhere: only its own, only now, only once."""
+"""The callback of a remote scanner: only for its scan, in time, and once."""
 
 import asyncio
 from collections.abc import AsyncIterator

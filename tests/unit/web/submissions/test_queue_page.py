@@ -1,4 +1,4 @@
-"""The queue for everybody: cards with true counts, filters in the address, pages that are there."""
+"""The public queue page: correct counts, filters in the URL, and paging."""
 
 import re
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""The page of a set of submissions: how far it is, and which of them a visitor may see."""
+"""The page of a set of submissions: progress, and only submissions that the visitor may see."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""The page of one submission: where it is, what was found, and what may be done with it."""
+"""The page of one submission: state, findings, and available actions."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Handing in over the API: repos that are looked through, archives and folders, and odd ones."""
+"""Submitting over the API: repos, archives, folders, and invalid input."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The submit page: an address or files, a choice if there are several, and plain words if not."""
+"""The submit page: a URL or files, a choice if there are several skills, and clear errors."""
 
 import re
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Who takes turns in the queue, and how much of it one address without a sign-in may have."""
+"""Groups of submitters in the queue, and limits for addresses without a sign-in."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Where skills may come from: hosts and folders in one form, a wrong one named at the start."""
+"""Settings about hosts and folders of skills: canonical, and checked at the start."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What fingers do: keys, typing while the page follows, folders; with scripts and without."""
+"""Keyboard use, typing while a page updates, and folder uploads; with and without scripts."""
 
 import re
 from pathlib import Path

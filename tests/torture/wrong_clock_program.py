@@ -1,6 +1,6 @@
 """The real program on a machine whose clock is wrong.
 
-python skewed_program.py SECONDS PROGRAM COMMAND…
+python wrong_clock_program.py SECONDS PROGRAM COMMAND…
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The program as it is installed, which has nothing loaded yet when it is started."""
+"""The installed program, started in a new process that has loaded nothing yet."""
 
 import pytest
 

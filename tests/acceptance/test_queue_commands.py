@@ -1,4 +1,4 @@
-"""What an operator does: pause and resume, look for what is stuck, tick, read the settings."""
+"""The operator's queue commands: pause, resume, stuck, tick and config."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""The real program, which a signal strikes where it calls a named function for the first time.
+"""Run the real program and send it a signal when it first calls a named function.
 
-    python struck_at.py SIGKILL|SIGSTOP before|after MODULE:FUNCTION SECONDS_AGO COMMAND…
+    python signal_at_function.py SIGKILL|SIGSTOP before|after MODULE:FUNCTION SECONDS_AGO COMMAND…
 
 Its clock is SECONDS_AGO behind: whoever comes later need not wait for what a dead worker held.
 """

@@ -1,4 +1,4 @@
-"""The desk of reviewers: one review after the other, with everything that a decision needs."""
+"""The review pages: one review after the other, with everything needed for a decision."""
 
 import re
 from collections.abc import AsyncIterator
