@@ -17,6 +17,7 @@ CATCHES_ALL = {"base/settle.py", "queue/consumer.py", "cron/schedule.py"}
 SENDS_REQUESTS = {
     "events/post_webhook.py",
     "client/ci_token.py",
+    "client/http_client.py",
     "client/registry.py",
     "fetch/github_api.py",
     "fetch/oidc_http.py",

@@ -9,6 +9,7 @@ import msgspec
 
 from vskill_platform.client.addresses import is_loopback
 from vskill_platform.client.credentials import TOKEN_VARIABLE, Target
+from vskill_platform.client.http_client import open_client
 from vskill_platform.client.registry import USER_AGENT
 from vskill_platform.client.shapes import CiPublishToken
 from vskill_platform.errors import ConfigError, RegistryUnavailable
@@ -19,6 +20,7 @@ _GITHUB_URL, _GITHUB_TOKEN = "ACTIONS_ID_TOKEN_REQUEST_URL", "ACTIONS_ID_TOKEN_R
 ID_TOKEN_VARIABLE = "VSKILL_ID_TOKEN"  # noqa: S105 - the name of a variable
 _EXCHANGE = "/api/v1/trusted-publishing/token"
 _MAX_BYTES = 128 * 1024
+_TIMEOUT_SECONDS = 30.0
 
 
 class _GithubResponse(msgspec.Struct, frozen=True):
@@ -57,7 +59,7 @@ def _ask_github(audience: str, environ: Mapping[str, str]) -> str:
     mark = "&" if parts.query else "?"
     headers = {"Authorization": f"Bearer {secret}", "User-Agent": USER_AGENT}
     try:
-        with httpx2.Client(timeout=30, follow_redirects=False) as client:
+        with open_client(url, _TIMEOUT_SECONDS) as client:
             query = f"{mark}audience={quote(audience, safe='')}"
             response = client.get(f"{url}{query}", headers=headers)
         response.raise_for_status()

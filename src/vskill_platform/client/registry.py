@@ -24,6 +24,7 @@ from vskill_platform.client.addresses import (
     leads_inside,
     origin_of,
 )
+from vskill_platform.client.http_client import open_client
 from vskill_platform.client.response_deadline import ResponseDeadline
 from vskill_platform.client.responses import (
     MIN_BYTES_PER_SECOND,
@@ -299,7 +300,8 @@ class Registry:
             ) from error
         except httpx2.TimeoutException as error:
             raise RegistryUnavailable(f"{origin_of(url)} did not answer in time") from error
-        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+        # A host name with an empty label, or one that is too long, is a UnicodeError.
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
             raise RegistryError(f"{url!r} is not an address of a registry") from error
         except httpx2.HTTPError as error:
             if self._deadline.is_over.is_set():
@@ -333,14 +335,9 @@ class Registry:
     def _opened(self, url: str) -> httpx2.Client:
         """Return the client for an address; a redirect may lead from one kind to the other."""
         parts = urlsplit(url)
-        # A proxy cannot reach this machine's own addresses, and must not see the token.
         kind = (parts.scheme == "https", is_loopback(parts.hostname or ""))
         if kind not in self._clients:
-            is_encrypted, is_near = kind
-            verify = httpx2.create_ssl_context() if is_encrypted else False
-            self._clients[kind] = httpx2.Client(
-                timeout=_TIMEOUT, verify=verify, trust_env=not is_near
-            )
+            self._clients[kind] = open_client(url, _TIMEOUT)
         return self._clients[kind]
 
 

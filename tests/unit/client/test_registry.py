@@ -333,6 +333,8 @@ def test_a_response_that_is_not_an_object_is_refused(server: ScriptedServer, bod
         Reply(302, b"", {"Location": "http://[nowhere/"}),
         Reply(302, b"", {"Location": "http://127.0.0.1:99999999/"}),
         Reply(302, b"", {"Location": "file:///etc/passwd"}),
+        Reply(302, b"", {"Location": "http://a..b/"}),
+        Reply(302, b"", {"Location": f"http://{'a' * 64}.example/"}),
         Reply(302, b""),
     ],
 )
