@@ -1,22 +1,16 @@
 """The vocabulary of frames.toml: classes of words, and the frames that combine them."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from string import ascii_lowercase, digits
 from typing import Any, NamedTuple
 
 import msgspec
-import re2
 
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.prose.frame_index import FrameIndex, union_of
 from vskill_platform.scan.prose.inflect import noun_forms, verb_forms
 
-#: Everything but letters, digits and line ends becomes a space.
-_SEPARATED = bytes(
-    code if chr(code) in f"{ascii_lowercase}{digits}\n" else ord(" ") for code in range(256)
-)
 ADDRESS, MAILBOX, DESTINATION = "address", "mailbox", "destination"
 
 
@@ -61,13 +55,9 @@ class CompiledFrame(NamedTuple):
     lowered_by: int
     told: int
     within: int
-    #: What a text must contain, whether it is negated or not.
-    loose: tuple[int, ...]
     #: All classes that it asks for, whether negated or not.
     wanted: int
     is_passage: bool
-    #: What a passage must contain for those needs that are listed as whole phrases.
-    hints: tuple[Any, ...]
 
 
 class Lexicon(NamedTuple):
@@ -75,11 +65,8 @@ class Lexicon(NamedTuple):
     phrases: dict[str, dict[str, list[Phrase]]]
     #: The classes of phrases by their first word.
     starts: dict[str, int]
-    #: The longest words of the phrases that frames need.
-    known: frozenset[bytes]
-    #: What such a word, an address or a mailbox is needed for: see `_found_by`.
-    found: dict[bytes | str | None, int]
-    most_needs: int
+    #: Tells which frames are possible.
+    frame_index: FrameIndex
     frames: list[CompiledFrame]
     #: Which frames are about passages, as bits.
     passages: int
@@ -104,40 +91,40 @@ def load_lexicon() -> Lexicon:
         name: place for place, name in enumerate([*data["class"], ADDRESS, MAILBOX, DESTINATION])
     }
     phrases: dict[str, dict[str, list[Phrase]]] = {}
-    #: The classes of phrases by their longest word.
-    classes: dict[bytes | str, int] = {
-        ADDRESS: 1 << places[ADDRESS] | 1 << places[DESTINATION],
-        MAILBOX: 1 << places[MAILBOX],
-    }
+    #: The classes of each form.
+    classes: dict[str, int] = {}
     for name, table in data["class"].items():
         bit, is_polar = 1 << places[name], table.get("polar", False)
         for form, is_base in set(_forms(table)):
             first, *tail = form.split()
             pairs = phrases.setdefault(first, {}).setdefault(tail[0] if tail else "", [])
             pairs.append(Phrase(tuple(tail), bit, is_polar, is_base))
-            longest = max(words_of(form).split(), key=len)
-            classes[longest] = classes.get(longest, 0) | bit
+            classes[form] = classes.get(form, 0) | bit
     recipients = union_of(1 << places[name] for name in (ADDRESS, MAILBOX, DESTINATION))
-    listed = {name: _hint_of(table) for name, table in data["class"].items()}
-    frames = [_compiled(one, places, listed) for one in msgspec.convert(data["frame"], list[Frame])]
-    found = _found_by(frames, classes)
+    frames = [_compiled(one, places) for one in msgspec.convert(data["frame"], list[Frame])]
+    grammar = {name: frozenset(text.split()) for name, text in data["grammar"].items()}
     return Lexicon(
         phrases=phrases,
         starts={
             first: union_of(phrase.bit for listed in pairs.values() for phrase in listed)
             for first, pairs in phrases.items()
         },
-        known=frozenset(word for word in found if isinstance(word, bytes)),
-        found=found,
-        most_needs=max(len(frame.loose) for frame in frames),
+        frame_index=FrameIndex(
+            [frame.needs for frame in frames],
+            classes,
+            address=1 << places[ADDRESS] | 1 << places[DESTINATION],
+            mailbox=1 << places[MAILBOX],
+            width=len(places),
+            negations=grammar["negations"],
+        ),
         frames=frames,
         passages=union_of(1 << place for place, one in enumerate(frames) if one.is_passage),
         addressed=union_of(
             1 << place
             for place, frame in enumerate(frames)
-            if any(not need & ~recipients for need in frame.loose)
+            if any(not need & ~recipients for need in frame.needs)
         ),
-        grammar={name: frozenset(text.split()) for name, text in data["grammar"].items()},
+        grammar=grammar,
         width=len(places),
         address=1 << places[ADDRESS],
         mailbox=1 << places[MAILBOX],
@@ -161,25 +148,7 @@ def _listed(text: str) -> list[str]:
     return [" ".join(one.split()) for one in text.split(",") if one.strip()]
 
 
-def _hint_of(table: dict[str, Any]) -> tuple[str, ...]:
-    """Return patterns of the phrases of a class; none if it lists other words, too."""
-    if table.keys() - {"phrases", "polar"}:
-        return ()
-    return tuple(
-        "[^a-z0-9]+".join(map(re.escape, phrase.split())) for phrase in _listed(table["phrases"])
-    )
-
-
-def _hints(frame: Frame, listed: dict[str, tuple[str, ...]]) -> Iterator[Any]:
-    for need in frame.needs if frame.passage else ():
-        classes = [listed.get(name.removeprefix("no "), ()) for name in need.split("|")]
-        if all(classes):
-            yield re2.compile("|".join(phrase for phrases in classes for phrase in phrases))
-
-
-def _compiled(
-    frame: Frame, places: dict[str, int], listed: dict[str, tuple[str, ...]]
-) -> CompiledFrame:
+def _compiled(frame: Frame, places: dict[str, int]) -> CompiledFrame:
     count = len(places)
     low = (1 << count) - 1
 
@@ -190,69 +159,13 @@ def _compiled(
     needs = tuple(union_of(map(bit, need.split("|"))) for need in frame.needs)
     lowered_by = union_of(map(bit, frame.lowered_by))
     told = union_of(map(bit, frame.told.split("|"))) if frame.told else 0
-    loose = [need & low | need >> count for need in needs]
+    asked = union_of((*needs, told, lowered_by))
     return CompiledFrame(
         act=Act[frame.act],
         needs=needs,
         lowered_by=lowered_by,
         told=told,
         within=frame.within,
-        loose=tuple(loose),
-        wanted=union_of((*loose, told)) | lowered_by & low | lowered_by >> count,
+        wanted=asked & low | asked >> count,
         is_passage=frame.passage,
-        hints=tuple(_hints(frame, listed)),
     )
-
-
-def union_of(bits: Iterable[int]) -> int:
-    union = 0
-    for bit in bits:
-        union |= bit
-    return union
-
-
-def words_of(text: str) -> bytes:
-    """Return a text whose words are separated by spaces, and its lines as before."""
-    return text.lower().encode("ascii", "replace").translate(_SEPARATED)
-
-
-def needs_met(lexicon: Lexicon, words: Iterable[bytes], text: str) -> int:
-    """Return what the words of a text are needed for, as bits: see `_found_by`."""
-    found = lexicon.found
-    seen = found[ADDRESS] if "." in text or "0x" in text else found[None]
-    if "@" in text:
-        seen |= found[MAILBOX]
-    for word in lexicon.known & set(words):
-        seen |= found[word]
-    return seen
-
-
-def possible_frames(lexicon: Lexicon, seen: int) -> int:
-    """Return the frames all of whose needs are met, in whatever order, as bits."""
-    possible = seen
-    for place in range(1, lexicon.most_needs):
-        possible &= seen >> place * len(lexicon.frames)
-    return possible & (1 << len(lexicon.frames)) - 1
-
-
-def _found_by(
-    frames: list[CompiledFrame], classes: dict[bytes | str, int]
-) -> dict[bytes | str | None, int]:
-    """Return the needs that each word meets: a bit for each need of each frame.
-
-    All first needs come first, then all second ones, so a few operations on integers tell which
-    frames are possible. None stands for what no word has to meet.
-    """
-    most, count = max(len(frame.loose) for frame in frames), len(frames)
-    needs = [
-        (1 << place * count + number, frame.loose[place] if place < len(frame.loose) else 0)
-        for number, frame in enumerate(frames)
-        for place in range(most)
-    ]
-    met = union_of(bit for bit, need in needs if not need)
-    by_classes = {  # most words share theirs with others
-        its: met | union_of(bit for bit, need in needs if need & its)
-        for its in set(classes.values())
-    }
-    found: dict[bytes | str | None, int] = {word: by_classes[its] for word, its in classes.items()}
-    return {word: bits for word, bits in found.items() if bits != met} | {None: met}

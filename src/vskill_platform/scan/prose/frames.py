@@ -14,17 +14,13 @@ from typing import NamedTuple
 from vskill_platform.scan.facts.addresses import names_address, names_destination, names_mailbox
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.prose.directed_addresses import names_used_address
+from vskill_platform.scan.prose.frame_index import union_of, words_of
 from vskill_platform.scan.prose.frame_lexicon import (
-    ADDRESS,
     CompiledFrame,
     Instruction,
     Lexicon,
     Phrase,
     load_lexicon,
-    needs_met,
-    possible_frames,
-    union_of,
-    words_of,
 )
 
 #: Words, file names, and the marks that end a clause.
@@ -53,15 +49,15 @@ class _Unit(NamedTuple):
 def find_frames(text: str) -> Iterator[Instruction]:
     """Yield the acts that the sentences and passages of a text express."""
     lexicon = load_lexicon()
-    words = words_of(text)
+    index = lexicon.frame_index
     units: list[_Unit] = []
     told: list[Instruction] = []
     shift = 0
-    for paragraph, its_words in zip(text.split("\n"), words.split(b"\n"), strict=True):
-        met = needs_met(lexicon, its_words.split(), paragraph)
-        is_plain = met == lexicon.found[None] or met == lexicon.found[ADDRESS]
-        is_possible = not is_plain and possible_frames(lexicon, met) & ~lexicon.passages
-        is_long = not is_plain and len(paragraph) > _LONG
+    for paragraph, words in zip(text.split("\n"), words_of(text).split(b"\n"), strict=True):
+        met = index.met_in(paragraph, words.split())
+        is_known = index.is_known(met)
+        is_possible = is_known and index.possible(met) & ~lexicon.passages
+        is_long = is_known and len(paragraph) > _LONG
         sentences = list(_sentences(paragraph)) if is_possible or is_long else []
         if is_possible:
             for start, end in sentences:
@@ -69,8 +65,7 @@ def find_frames(text: str) -> Iterator[Instruction]:
                     told.append(Instruction(act, shift + start, shift + end, is_doubtful))
         if is_long:
             for start, end in sentences:
-                sentence = paragraph[start:end]
-                its_met = needs_met(lexicon, words_of(sentence).split(), sentence)
+                its_met = _met_in(lexicon, paragraph[start:end])
                 units.append(_Unit(shift + start, shift + end, its_met))
         elif paragraph:
             units.append(_Unit(shift, shift + len(paragraph), met))
@@ -79,24 +74,25 @@ def find_frames(text: str) -> Iterator[Instruction]:
     yield from _in_passages(lexicon, text, units, told)
 
 
+def _met_in(lexicon: Lexicon, sentence: str) -> int:
+    return lexicon.frame_index.met_in(sentence, words_of(sentence).split())
+
+
 def _in_passages(
     lexicon: Lexicon, text: str, units: list[_Unit], told: list[Instruction]
 ) -> Iterator[Instruction]:
     """Yield what several units that follow each other express, unless a sentence of them does."""
     done: dict[Act, int] = {}
     for start, end, met in _passages(lexicon, units):
-        possible = possible_frames(lexicon, met) & lexicon.passages
+        possible = lexicon.frame_index.possible(met) & lexicon.passages
         if possible & lexicon.addressed and not names_used_address(text[start:end]):
             possible &= ~lexicon.addressed
         if not possible:
             continue
-        lower = text[start:end].lower()
         frames = [
             frame
             for place, frame in enumerate(lexicon.frames)
-            if possible >> place & 1
-            and done.get(frame.act, 0) <= start
-            and all(hint.search(lower) for hint in frame.hints)
+            if possible >> place & 1 and done.get(frame.act, 0) <= start
         ]
         words = _Words(lexicon, text[start:end].replace("\n", " .\n"), frames) if frames else None
         for frame in frames:
@@ -114,7 +110,7 @@ def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[_Unit]:
     first = 0
     while first < len(units):
         start = units[first].start
-        if units[first].met == lexicon.found[None]:
+        if lexicon.frame_index.is_empty(units[first].met):
             first += 1
             continue
         parts = [one for one in units[first : first + _MAX_UNITS] if one.end - start <= _LONG]
@@ -137,8 +133,7 @@ def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
 
 def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
     """Return the acts of a sentence, and whether each is doubtful."""
-    met = needs_met(lexicon, words_of(sentence).split(), sentence)
-    found = possible_frames(lexicon, met) & ~lexicon.passages
+    found = lexicon.frame_index.possible(_met_in(lexicon, sentence)) & ~lexicon.passages
     if not found:
         return {}
     possible = [frame for place, frame in enumerate(lexicon.frames) if found >> place & 1]

@@ -1,0 +1,124 @@
+"""Tell from the words of a text which frames it may express, before they are read in order.
+
+Of ten thousand sentences of harmless skills, a few have all the words and phrases that a frame
+needs somewhere. Only these are worth reading.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from string import ascii_lowercase, digits
+
+#: Everything but letters, digits and line ends becomes a space.
+_SEPARATED = bytes(
+    code if chr(code) in f"{ascii_lowercase}{digits}\n" else ord(" ") for code in range(256)
+)
+#: What every address has; a pattern that begins with a fixed character is faster.
+_MAY_NAME_ADDRESS = re.compile(r"\.(?<=[a-z0-9-]\.)[a-z0-9-]", re.IGNORECASE)
+#: What is left of "don't" after its apostrophe has become a space.
+_REST_OF_NOT = b"t"
+
+
+def union_of(bits: Iterable[int]) -> int:
+    union = 0
+    for bit in bits:
+        union |= bit
+    return union
+
+
+def words_of(text: str) -> bytes:
+    """Return a text whose words are separated by spaces, and its lines as before."""
+    return text.lower().encode("ascii", "replace").translate(_SEPARATED)
+
+
+class FrameIndex:
+    """The words and phrases that meet the needs of frames, each a bit of an integer.
+
+    All first needs come first, then all second ones, so a few operations on integers tell which
+    frames are possible. The needs that a negated word meets come behind all others.
+    """
+
+    def __init__(
+        self,
+        needs: Sequence[tuple[int, ...]],
+        classes: Mapping[str, int],
+        *,
+        address: int,
+        mailbox: int,
+        width: int,
+        negations: Iterable[str],
+    ) -> None:
+        """Index the needs of each frame, and the classes of each word or phrase.
+
+        A need is a union of classes; those shifted by *width* stand for negated ones.
+        """
+        self._count, self._turns = len(needs), max(map(len, needs))
+        self._size = self._count * self._turns
+        #: Whether anything is negated, and whether a word is known.
+        self._is_negated, self._is_known = 1 << 2 * self._size, 2 << 2 * self._size
+        self._negations = frozenset({*map(str.encode, negations), _REST_OF_NOT})
+        asked = [
+            (1 << turn * self._count + number, one[turn] if turn < len(one) else 0)
+            for number, one in enumerate(needs)
+            for turn in range(self._turns)
+        ]
+        self._nothing = union_of(bit for bit, need in asked if not need)
+
+        def met_by(its: int) -> int:
+            negated = union_of(bit for bit, need in asked if need >> width & its)
+            return union_of(bit for bit, need in asked if need & its) | negated << self._size
+
+        by_classes = {its: met_by(its) for its in {*classes.values(), address, mailbox}}
+        self._address, self._mailbox = by_classes[address], by_classes[mailbox] | self._is_known
+        #: What a word meets, and by their first two words, the phrases and what they meet.
+        self._words: dict[bytes, int] = {}
+        self._phrases: dict[tuple[bytes, ...], list[tuple[bytes, int]]] = {}
+        known = set()
+        for form, its in classes.items():
+            first, *others = words_of(form).split()
+            if by_classes[its] and others:
+                known.add(max(first, *others, key=len))
+                phrase = b" %b " % b" ".join((first, *others)), by_classes[its]
+                self._phrases.setdefault((first, others[0]), []).append(phrase)
+            elif by_classes[its]:
+                self._words[first] = self._words.get(first, 0) | by_classes[its]
+        self._known = frozenset({*known, *self._words})
+        self._pairs, self._singles = frozenset(self._phrases), frozenset(self._words)
+
+    def met_in(self, text: str, words: list[bytes]) -> int:
+        """Return the needs that a text meets; those of several texts are their union."""
+        met = self._nothing
+        if ("." in text and _MAY_NAME_ADDRESS.search(text)) or "0x" in text:
+            met |= self._address
+        if "@" in text:
+            met |= self._mailbox
+        if not self._negations.isdisjoint(words):
+            met |= self._is_negated
+        if self._known.isdisjoint(words):
+            return met
+        met |= self._is_known
+        for word in self._singles.intersection(words):
+            met |= self._words[word]
+        pairs = self._pairs.intersection(pairwise(words))
+        if pairs:
+            line = b" %b " % b" ".join(words)
+            for phrase, needs in (one for pair in pairs for one in self._phrases[pair]):
+                if phrase in line:
+                    met |= needs
+        return met
+
+    def is_known(self, met: int) -> bool:
+        """Tell whether a text has any word of the frames, and not just an address."""
+        return met & self._is_known != 0
+
+    def is_empty(self, met: int) -> bool:
+        return met | self._is_negated == self._nothing | self._is_negated
+
+    def possible(self, met: int) -> int:
+        """Return the frames all of whose needs are met, in whatever order, as bits."""
+        if met & self._is_negated:
+            met |= met >> self._size
+        possible = met
+        for turn in range(1, self._turns):
+            possible &= met >> turn * self._count
+        return possible & (1 << self._count) - 1
