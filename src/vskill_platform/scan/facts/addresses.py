@@ -18,6 +18,7 @@ _ADDRESS = re.compile(
 
 #: Shorter ones are numbers in code.
 _WALLET = 34
+_WORD = re.compile(r"\S+")
 #: How much in front of an address tells what it is for.
 _REACH = 160
 _CLAUSE = re.compile(r"[.!?;](?=\s)|\n")
@@ -41,13 +42,13 @@ def names_address(sentence: str) -> bool:
     """Return whether a sentence names a recipient that nobody vouches for."""
     if "." not in sentence and "0x" not in sentence:
         return False
-    return any(map(_is_doubtful, _ADDRESS.finditer(sentence)))
+    return any(map(_is_doubtful, _addresses(sentence)))
 
 
 def names_mailbox(sentence: str) -> bool:
     """Return whether a sentence names a mailbox at a domain that exists."""
     return "@" in sentence and any(
-        found["mail"] and _is_doubtful(found) for found in _ADDRESS.finditer(sentence)
+        found["mail"] and _is_doubtful(found) for found in _addresses(sentence)
     )
 
 
@@ -55,17 +56,24 @@ def names_destination(sentence: str) -> bool:
     """Return whether something is to be moved to a recipient that nobody vouches for."""
     return any(
         _is_doubtful(found) and _leads_to(sentence[: found.start()])
-        for found in _ADDRESS.finditer(sentence)
+        for found in _addresses(sentence)
     )
 
 
 def doubtful_addresses(sentence: str) -> Iterator[tuple[int, int, str]]:
     """Yield where the recipients are that nobody vouches for, and their hosts."""
-    for found in _ADDRESS.finditer(sentence):
+    for found in _addresses(sentence):
         is_short = found["wallet"] and len(found["wallet"]) < _WALLET
         if not is_short and _is_doubtful(found):
             name = found["mail"] or found["host"] or found["ip"] or found["wallet"]
             yield found.start(), found.end(), name.lower()
+
+
+def _addresses(sentence: str) -> Iterator[re.Match[str]]:
+    """Yield what may be addresses; a word without a sign of one is not searched letter by letter."""
+    for word in _WORD.finditer(sentence):
+        if "." in word[0][:-1] or "0x" in word[0].lower():
+            yield from _ADDRESS.finditer(sentence, *word.span())
 
 
 def _leads_to(before: str) -> bool:
