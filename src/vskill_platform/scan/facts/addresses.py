@@ -70,7 +70,7 @@ def doubtful_addresses(sentence: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _addresses(sentence: str) -> Iterator[re.Match[str]]:
-    """Yield what may be addresses; a word without a sign of one is not searched letter by letter."""
+    """Yield what may be addresses; a word without a dot is not searched letter by letter."""
     for word in _WORD.finditer(sentence):
         if "." in word[0][:-1] or "0x" in word[0].lower():
             yield from _ADDRESS.finditer(sentence, *word.span())

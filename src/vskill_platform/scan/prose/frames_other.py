@@ -15,6 +15,8 @@ import re2
 from vskill_platform.scan.facts.addresses import names_address
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.required_words import required_words
+from vskill_platform.scan.facts.word_index import WordIndex
 from vskill_platform.scan.prose.frame_lexicon import ADDRESS, Frame, Instruction
 from vskill_platform.scan.prose.negations import is_negated
 
@@ -57,16 +59,57 @@ _FOREIGN = re2.compile(
 )
 
 
-class _Lexicon(NamedTuple):
-    words: dict[str, Any]
-    frames: list[Frame]
+class _Frame(NamedTuple):
+    act: Act
+    #: One word of each of these classes.
+    needs: tuple[frozenset[str], ...]
+    lowered_by: frozenset[str]
+    is_passage: bool
+
+
+class _Lexicon:
+    """Patterns of the words of each class, compiled when a text has letters that they need."""
+
+    def __init__(self) -> None:
+        data = load_data("frames_other.toml")
+        self._texts = _patterns()
+        self._names = list(self._texts)
+        self._index = WordIndex([required_words(text) for text in self._texts.values()])
+        self._compiled: dict[str, Any] = {}
+        self.frames = [
+            _Frame(
+                act=Act[one.act],
+                needs=tuple(frozenset(need.split("|")) for need in one.needs),
+                lowered_by=frozenset(one.lowered_by),
+                is_passage=one.passage,
+            )
+            for one in msgspec.convert(data["frame"], list[Frame])
+        ]
+
+    def possible_in(self, text: str) -> set[str]:
+        """Return the classes that may have a word in a text."""
+        raw = text.encode()
+        return {self._names[place] for place in self._index.possible(self._index.met_in(raw))}
+
+    def pattern(self, name: str) -> Any:
+        if name not in self._compiled:
+            self._compiled[name] = re2.compile(self._texts[name])
+        return self._compiled[name]
+
+
+def foreign_patterns() -> list[str]:
+    """Return the patterns of all classes."""
+    return list(_patterns().values())
+
+
+def _patterns() -> dict[str, str]:
+    words = load_data("frames_other.toml")["words"]
+    return {name: f"(?i){text}" for name, text in words.items()}
 
 
 @cache
 def _lexicon() -> _Lexicon:
-    data = load_data("frames_other.toml")
-    words = {name: re2.compile(f"(?i){text}") for name, text in data["words"].items()}
-    return _Lexicon(words, msgspec.convert(data["frame"], list[Frame]))
+    return _Lexicon()
 
 
 def find_foreign_frames(text: str) -> Iterator[Instruction]:
@@ -101,26 +144,31 @@ class _Sentence:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._possible = _lexicon().possible_in(text) | {ADDRESS}
         self._found: dict[str, bool] = {}
 
     def acts(self, *, is_passage: bool) -> dict[Act, bool]:
         acts: dict[Act, bool] = {}
         for frame in _lexicon().frames:
-            if frame.passage is is_passage and all(
-                any(map(self._has, need.split("|"))) for need in frame.needs
+            if (
+                frame.is_passage is is_passage
+                and not any(map(self._possible.isdisjoint, frame.needs))
+                and all(any(map(self._has, need)) for need in frame.needs)
             ):
-                act = Act[frame.act]
-                acts[act] = acts.get(act, True) and any(map(self._has, frame.lowered_by))
+                is_doubtful = any(map(self._has, frame.lowered_by))
+                acts[frame.act] = acts.get(frame.act, True) and is_doubtful
         return acts
 
     def _has(self, name: str) -> bool:
+        if name not in self._possible:
+            return False
         if name not in self._found:
             self._found[name] = (
                 names_address(self._text)
                 if name == ADDRESS
                 else any(
                     self._counts(name, *found.span())
-                    for found in _lexicon().words[name].finditer(self._text)
+                    for found in _lexicon().pattern(name).finditer(self._text)
                 )
             )
         return self._found[name]

@@ -17,6 +17,7 @@ from vskill_platform.scan.facts.sensitive_paths import secrets_in
 from vskill_platform.scan.prose.directed_addresses import find_directed
 from vskill_platform.scan.prose.downloads_in_prose import downloads
 from vskill_platform.scan.prose.find_instructions import find_instructions
+from vskill_platform.scan.prose.frames_other import foreign_patterns
 from vskill_platform.scan.prose.mentions import is_mention
 from vskill_platform.scan.prose.negations import is_forbidden, is_negated, is_refused
 from vskill_platform.scan.prose.other_spellings import other_spellings
@@ -46,8 +47,8 @@ def _lexicon() -> _Lexicon:
 
 
 def prose_patterns() -> list[str]:
-    """Return the patterns of all acts and anchors."""
-    return [text for _, text in _known_patterns()]
+    """Return all patterns whose required words are stored."""
+    return [*(text for _, text in _known_patterns()), *foreign_patterns()]
 
 
 def _known_patterns() -> Iterator[tuple[_Meaning, str]]:
