@@ -3,8 +3,8 @@
 cli        commands for operators and users
 web        pages and the JSON API      client    our own client: registries, tokens, requests
 cron       scheduled jobs              queue     worker, and the pipeline of a submission
-catalogue  search index                events    mail and webhooks
-intake     submitting skills           publish   versions, moderation
+catalogue  search index                events    email and webhooks
+intake     submitting skills           publish   versions, moderation, policy, rescans
 access     users, sessions, namespaces
 fetch      git repos and archives      scan      what a skill does, and whether that is bad
 stores     records and their keys      runtime   settings and engine of the running process

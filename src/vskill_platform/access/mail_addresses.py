@@ -182,7 +182,7 @@ async def confirm_address(key: str) -> MailAddress:
     return await change("an email address", plan)
 
 
-async def ask_for_reset(text: str) -> None:
+async def request_reset_link(text: str) -> None:
     """Mail a reset link to a user, found by name or address; without one, nothing happens.
 
     The caller shows the same words in both cases, so that nobody learns who has an account.

@@ -46,7 +46,7 @@ def is_sign_up_open() -> bool:
     return bool(sign_up_domains(get_settings()))
 
 
-async def ask_for_account(text: str) -> None:
+async def request_account(text: str) -> None:
     """Mail a link to create an account; an address that has one gets no mail.
 
     The caller shows the same words in both cases, so that nobody learns who has an account.

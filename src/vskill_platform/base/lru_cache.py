@@ -14,11 +14,11 @@ class LruCache(Generic[Key, Value]):
     For one event loop. A key names content that never changes (a digest), so nothing expires.
     """
 
-    def __init__(self, *, room: int, weigh: Callable[[Value], int]) -> None:
-        self._room = room
-        self._weigh = weigh
+    def __init__(self, *, capacity: int, size_of: Callable[[Value], int]) -> None:
+        self._capacity = capacity
+        self._size_of = size_of
         self._values: OrderedDict[Key, Value] = OrderedDict()
-        self._weight = 0
+        self._size = 0
 
     def __len__(self) -> int:
         return len(self._values)
@@ -29,11 +29,11 @@ class LruCache(Generic[Key, Value]):
         return self._values.get(key)
 
     def keep(self, key: Key, value: Value) -> None:
-        weight = self._weigh(value)
-        if key in self._values or weight > self._room:
+        size = self._size_of(value)
+        if key in self._values or size > self._capacity:
             return
         self._values[key] = value
-        self._weight += weight
-        while self._weight > self._room:
+        self._size += size
+        while self._size > self._capacity:
             _, oldest = self._values.popitem(last=False)
-            self._weight -= self._weigh(oldest)
+            self._size -= self._size_of(oldest)

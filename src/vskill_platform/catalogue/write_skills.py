@@ -78,7 +78,7 @@ def write_skills(connection: apsw.Connection, changes: SkillChanges) -> bool:
     for row in listed:
         _put(connection, rows, row, moved)
     _write_rows(connection, moved)
-    _tell_indexes(connection, moved)
+    _update_full_text(connection, moved)
     return bool(changes.down or moved.forget or moved.learn)
 
 
@@ -120,7 +120,7 @@ def _write_rows(connection: apsw.Connection, moved: _Moved) -> None:
             connection.execute(WRITE[query], {"rows": encode(sorted(some)).decode()})
 
 
-def _tell_indexes(connection: apsw.Connection, moved: _Moved) -> None:
+def _update_full_text(connection: apsw.Connection, moved: _Moved) -> None:
     # Ordered by id: the index flushes a segment when an id is not higher than the last.
     forget = [{"id": row_id} for row_id in sorted(moved.forget)]
     learn = sorted(moved.learn, key=itemgetter(0))

@@ -38,7 +38,7 @@ class RepoProbe(msgspec.Struct, frozen=True, kw_only=True):
 async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> RepoProbe:
     """Inspect the latest commit of a repo without fetching files; does not raise."""
     try:
-        return await _look(source, paths, reach)
+        return await _probe(source, paths, reach)
     except SourceRefused as error:
         if is_missing(error, source) or not source.ref:
             return _nothing(error, source)
@@ -46,7 +46,7 @@ async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> Re
         return _nothing(error, source)
     # The branch or tag may be gone although the repo exists.
     try:
-        return await _look(msgspec.structs.replace(source, ref=""), (), reach)
+        return await _probe(msgspec.structs.replace(source, ref=""), (), reach)
     except SourceError as error:
         return _nothing(error, source)
 
@@ -56,7 +56,7 @@ def is_missing(error: SourceError, source: Source) -> bool:
     return source.url.startswith(("https://", "http://")) and bool(_MISSING.search(str(error)))
 
 
-async def _look(source: Source, paths: Collection[str], reach: Reach) -> RepoProbe:
+async def _probe(source: Source, paths: Collection[str], reach: Reach) -> RepoProbe:
     async with open_workspace() as workspace, open_repo(source, workspace, reach) as repo:
         return RepoProbe(
             result=ProbeResult.FOUND,

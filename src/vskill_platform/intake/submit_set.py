@@ -44,13 +44,13 @@ async def submit_set(
     group: str = "",
     is_private: bool = False,
     admit: Callable[[Source], Awaitable[bool]] | None = None,
-    tell: Callable[[], None] = lambda: None,
+    on_submitted: Callable[[], None] = lambda: None,
 ) -> SubmittedSet:
     """Submit every skill that was found; a refused one does not stop the others.
 
     *admit* raises if this submitter may not submit a skill, and returns whether they may replace
-    another ref; without it they may. *tell* is called after each. Repeated or concurrent calls make
-    the same set.
+    another ref; without it they may. *on_submitted* is called after each. Repeated or concurrent
+    calls create the same set.
     """
     set_id = set_id_of(discovery.source)
 
@@ -62,7 +62,7 @@ async def submit_set(
                 request, submitter=submitter, group=group, may_replace_ref=may_replace_ref
             )
         finally:
-            tell()
+            on_submitted()
 
     outcomes = await settle(submit_one, discovery.skills, at_once=_AT_ONCE)
     submitted = SubmittedSet(

@@ -23,7 +23,7 @@ from vskill_platform.stores.external_scan_store import ExternalScan, get_externa
 from vskill_platform.stores.records import Stored
 
 
-class Examined(msgspec.Struct, frozen=True, kw_only=True):
+class ScannerResults(msgspec.Struct, frozen=True, kw_only=True):
     submission: Stored[Submission]
     #: What tier 1 and the scanners found.
     scanned: ScanResult
@@ -33,11 +33,11 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
 
 async def ask_scanners(
     claimed: Stored[Submission], snapshot: Snapshot, scanned: ScanResult, stopwatch: Stopwatch
-) -> Examined:
+) -> ScannerResults:
     """Run the scanners; do nothing without any, or if tier 1 has rejected the skill."""
     used = bound_env().scanners
     if not used or not is_publishable(claimed.record, scanned):
-        return Examined(submission=claimed, scanned=scanned)
+        return ScannerResults(submission=claimed, scanned=scanned)
     names = ", ".join(one.name for one in used)
     entered = await enter_tier2(claimed, snapshot, scanned, asked=names)
 
@@ -48,14 +48,14 @@ async def ask_scanners(
             raise outcome
     scans = [outcome for outcome in outcomes if isinstance(outcome, ExternalScan)]
     stopwatch.lap("scanners")
-    return await _weigh(entered, scanned, list(zip(used, scans, strict=True)))
+    return await _add_scanner_findings(entered, scanned, list(zip(used, scans, strict=True)))
 
 
-async def _weigh(
+async def _add_scanner_findings(
     entered: Stored[Submission],
     scanned: ScanResult,
     scans: list[tuple[ScannerInUse, ExternalScan]],
-) -> Examined:
+) -> ScannerResults:
     """Add their findings; a required scanner without a result is an outage, never a pass."""
     required = [(one, scan) for one, scan in scans if one.rule.required]
     findings = [finding for _, scan in scans for finding in scan.findings]
@@ -68,8 +68,8 @@ async def _weigh(
     result = renew_verdict(scanned, (*scanned.findings, *findings))
     unanswered = [scan for _, scan in required if scan.status in IN_FLIGHT]
     if not unanswered or not is_publishable(entered.record, result):
-        return Examined(submission=entered, scanned=result)
-    return Examined(
+        return ScannerResults(submission=entered, scanned=result)
+    return ScannerResults(
         submission=entered,
         scanned=result,
         unanswered=tuple([await _unchanged(scan) for scan in unanswered]),

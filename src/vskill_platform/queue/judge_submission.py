@@ -10,7 +10,7 @@ from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Finding, FindingKind, Severity
 from vskill_platform.publish.versions.apply_registry_rules import is_publishable
-from vskill_platform.queue.ask_scanners import Examined
+from vskill_platform.queue.ask_scanners import ScannerResults
 from vskill_platform.queue.enter_tier2 import enter_tier2
 from vskill_platform.scan.judge.ask_judge import ask_judge, prepare_question
 from vskill_platform.scan.judge.combine import combine
@@ -42,7 +42,9 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: tuple[Stored[ExternalScan], ...] = ()
 
 
-async def judge_submission(examined: Examined, snapshot: Snapshot, stopwatch: Stopwatch) -> Judged:
+async def judge_submission(
+    examined: ScannerResults, snapshot: Snapshot, stopwatch: Stopwatch
+) -> Judged:
     """Ask the judge; do nothing without one, or if the submission ends or waits before this."""
     settings, scanned = get_settings(), examined.scanned
     if examined.unanswered:  # the judge is asked once, after all scanners have answered

@@ -24,7 +24,7 @@ _POLICIES_KEPT = 4
 
 
 def _remember_unknown() -> LruCache[tuple[str, int], Unknown]:
-    return LruCache(room=_UNKNOWN_KEPT, weigh=lambda _: 1)
+    return LruCache(capacity=_UNKNOWN_KEPT, size_of=lambda _: 1)
 
 
 class PolicyInUse(NamedTuple):
@@ -34,7 +34,7 @@ class PolicyInUse(NamedTuple):
 
 
 def _remember_policies() -> LruCache[str, PolicyInUse]:
-    return LruCache(room=_POLICIES_KEPT, weigh=lambda _: 1)
+    return LruCache(capacity=_POLICIES_KEPT, size_of=lambda _: 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

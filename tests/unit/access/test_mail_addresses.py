@@ -12,12 +12,12 @@ from tests.mail_server import Mailbox, a_mail_server
 from tests.people import PASSWORD, a_user
 from vskill_platform.access.mail_addresses import (
     MailTopic,
-    ask_for_reset,
     change_own_address,
     choose_topics,
     confirm_address,
     invite_by_mail,
     remove_own_address,
+    request_reset_link,
     set_mail_address,
 )
 from vskill_platform.access.one_time_links import use_one_time_link
@@ -141,7 +141,7 @@ async def test_the_audit_log_names_no_address(mailbox: Mailbox) -> None:
     await invite_by_mail("dee", Role.PUBLISHER, "dee@example.org", actor="cyd")
     key = await mailed_key(mailbox, "dee@example.org")
     await use_one_time_link(key, name="", password=PASSWORD)
-    await ask_for_reset("dee")
+    await request_reset_link("dee")
     await change_own_address(await find_user("dee"), ADDRESS, password=PASSWORD)
 
     records = (await list_audit()).records
@@ -167,7 +167,7 @@ async def test_a_forgotten_password_is_reset_by_mail(mailbox: Mailbox, typed: st
     await a_user()
     await a_confirmed_address(mailbox, "ada")
 
-    await ask_for_reset(typed)
+    await request_reset_link(typed)
     await use_one_time_link(await mailed_key(mailbox), name="", password="another long password")
 
     assert mailbox.mails[0]["Subject"] == "Reset your password"
@@ -182,7 +182,7 @@ async def test_no_reset_is_mailed_to_an_address_that_is_not_confirmed(mailbox: M
     await disable_user("ben", actor="cyd")
 
     for typed in ("ada", ADDRESS, "ben", "nobody", "nobody@example.org", ""):
-        await ask_for_reset(typed)
+        await request_reset_link(typed)
     await send_due_mails()
 
     assert mailbox.mails == []

@@ -4,7 +4,7 @@ from vskill_platform.base.lru_cache import LruCache
 
 
 def a_memory(room: int) -> LruCache[str, str]:
-    return LruCache(room=room, weigh=len)
+    return LruCache(capacity=room, size_of=len)
 
 
 def test_a_cached_value_is_found() -> None:

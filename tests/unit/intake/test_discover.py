@@ -184,7 +184,9 @@ async def test_one_that_is_refused_stops_no_other(bound: WorkerEnv, tmp_path: Pa
     told: list[int] = []
 
     async with discovered(LocalFiles(toolbox), reach_of(get_settings())) as discovery:
-        submitted = await submit_set(discovery, submitter="ada", tell=lambda: told.append(1))
+        submitted = await submit_set(
+            discovery, submitter="ada", on_submitted=lambda: told.append(1)
+        )
 
     assert kinds(submitted) == [SubmitKind.CREATED, None, SubmitKind.CREATED]
     assert "link is a symbolic link" in submitted.members[1].error

@@ -117,7 +117,7 @@ async def _rescan_all(*, quiet: bool, is_whole: bool) -> RescanRun:
                 is_whole = False
             due = await list_due_skills()
             bar.update(task, total=total.checked + len(due))
-            run = await rescan_skills(due, limit=A_ROUND, tell=lambda: bar.advance(task))
+            run = await rescan_skills(due, limit=A_ROUND, on_progress=lambda: bar.advance(task))
             total = RescanRun(
                 checked=total.checked + run.checked,
                 worse=total.worse + run.worse,

@@ -65,7 +65,9 @@ def approve_one(
 
     It fails if the current rules reject them.
     """
-    seen = _look(submission_id, "Approve", yes=yes, as_json=as_json) if digest is None else digest
+    seen = (
+        _confirm(submission_id, "Approve", yes=yes, as_json=as_json) if digest is None else digest
+    )
     _decide(approve, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
 
@@ -73,7 +75,7 @@ def reject_one(
     *, submission_id: str, reason: str, digest: str | None, yes: bool, as_json: bool
 ) -> None:
     """Reject it; the submitter sees the reason."""
-    seen = _look(submission_id, "Reject", yes=yes, as_json=as_json) if digest is None else digest
+    seen = _confirm(submission_id, "Reject", yes=yes, as_json=as_json) if digest is None else digest
     _decide(reject, _ruling(submission_id, reason, seen=seen), as_json=as_json)
 
 
@@ -103,7 +105,7 @@ def _decide(action: ReviewAction, ruling: ReviewDecision, *, as_json: bool) -> N
         Console().print(f"{submission.id} {mark}: {escape(submission.reason)}", highlight=False)
 
 
-def _look(submission_id: str, verb: str, *, yes: bool, as_json: bool) -> str:
+def _confirm(submission_id: str, verb: str, *, yes: bool, as_json: bool) -> str:
     """Show the submission and ask for confirmation; return its digest.
 
     The decision is about exactly this content: it fails if it changes before the answer.

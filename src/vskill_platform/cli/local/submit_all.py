@@ -62,7 +62,7 @@ async def _submit(place: Source | LocalFiles, bar: Progress, task: TaskID) -> Su
             raise no_skills(discovery.source)
         bar.update(task, description="submitting", total=len(discovery.skills))
         return await submit_set(
-            discovery, submitter=getpass.getuser(), tell=lambda: bar.advance(task)
+            discovery, submitter=getpass.getuser(), on_submitted=lambda: bar.advance(task)
         )
 
 

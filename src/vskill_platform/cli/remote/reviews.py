@@ -75,11 +75,13 @@ def _decide(  # noqa: PLR0913 - options come as parameters
     as_json: bool,
 ) -> None:
     if digest is None:
-        digest = _look(registry, ruling, submission_id, yes=yes, as_json=as_json)
+        digest = _confirm(registry, ruling, submission_id, yes=yes, as_json=as_json)
     _rule(registry, ruling, submission_id, {"reason": reason, "digest": digest}, as_json=as_json)
 
 
-def _look(registry: Registry, ruling: str, submission_id: str, *, yes: bool, as_json: bool) -> str:
+def _confirm(
+    registry: Registry, ruling: str, submission_id: str, *, yes: bool, as_json: bool
+) -> str:
     """Show the submission and ask for confirmation; return the digest of what was shown."""
     case: ReviewCase = registry.get_json(f"{_REVIEWS}/{segment(submission_id)}", ReviewCase)
     if case["state"] != "NEEDS_REVIEW":

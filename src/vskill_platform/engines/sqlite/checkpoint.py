@@ -30,7 +30,7 @@ QUIET_SECONDS = 1.0
 _LOOKS_AFTER_FAILURE = 5
 
 
-class _Seen(NamedTuple):
+class _LogState(NamedTuple):
     size: int
     changed_at: int
 
@@ -48,11 +48,11 @@ class LogTrimmer:
             await self._task
 
     async def _run(self) -> None:
-        seen: _Seen | None = None
+        seen: _LogState | None = None
         skip = 0
         while True:
             await asyncio.sleep(QUIET_SECONDS)
-            found = await work_in_thread(_look, self._path)
+            found = await work_in_thread(_read_log_state, self._path)
             is_quiet, seen = found == seen, found
             skip = max(skip - 1, 0)
             if found is None or skip or found.size <= (KEEP_BYTES if is_quiet else HURRY_BYTES):
@@ -62,18 +62,18 @@ class LogTrimmer:
                 skip = _LOOKS_AFTER_FAILURE
 
 
-def _look(path: Path) -> _Seen | None:
+def _read_log_state(path: Path) -> _LogState | None:
     """Check the log without opening it: closing it again would drop SQLite's locks."""
     try:
         found = log_of(path).stat()
     except OSError:
         return None
-    return _Seen(found.st_size, found.st_mtime_ns)
+    return _LogState(found.st_size, found.st_mtime_ns)
 
 
 def empty_large_log(path: Path) -> None:
     """Truncate the log of an idle file, if it is large enough."""
-    found = _look(path)
+    found = _read_log_state(path)
     if found and found.size > KEEP_BYTES:
         empty_log(path, wait_ms=0)
 

@@ -57,7 +57,7 @@ def _apply_to_records(at: Transaction, part: dict[str, RecordOperation], revisio
     """Apply operations on one key each, so that all of one kind are done at once."""
     if not part:
         return
-    has_tombstones = _look(at, part)
+    has_tombstones = _check_expectations(at, part)
     if puts := [each for each in part.values() if isinstance(each, Put)]:
         _put(at, puts, revision)
         if has_tombstones:
@@ -71,7 +71,7 @@ def _apply_to_records(at: Transaction, part: dict[str, RecordOperation], revisio
             at.run("add_tombstone", key=delete.key, revision=revision, now=at.now)
 
 
-def _look(at: Transaction, part: dict[str, RecordOperation]) -> bool:
+def _check_expectations(at: Transaction, part: dict[str, RecordOperation]) -> bool:
     """Compare revisions with the expected ones; tell whether any record was deleted before."""
     revisions, has_tombstones = at.one("look", keys=apsw.carray(tuple(part)), now=at.now)
     for each, revision in zip(part.values(), json.loads(revisions), strict=True):

@@ -103,10 +103,10 @@ class _Piece(Generic[Result]):
         _traceback: TracebackType | None,
     ) -> bool:
         with suppress(RuntimeError):  # the loop is closed: nobody is waiting
-            self._loop.call_soon_threadsafe(self._tell, error)
+            self._loop.call_soon_threadsafe(self._set_outcome, error)
         return True
 
-    def _tell(self, error: BaseException | None) -> None:
+    def _set_outcome(self, error: BaseException | None) -> None:
         if self._answer.done():  # the caller was cancelled
             return
         if error is None:

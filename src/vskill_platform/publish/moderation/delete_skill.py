@@ -66,7 +66,7 @@ async def preview_deletion(
     slug: str, version: str | None = None, *, is_decided: bool = False
 ) -> Deletion:
     """Return what would be deleted, without changing anything."""
-    return (await _look(slug, version, is_decided=is_decided))[1]
+    return (await _preview(slug, version, is_decided=is_decided))[1]
 
 
 async def delete_skill(
@@ -87,7 +87,7 @@ async def delete_skill(
     await complete_versions(await resolve_slug(slug))  # later versions keep their commits
 
     async def plan() -> PlannedChange[Deletion]:
-        stored, deletion, versions = await _look(slug, version, is_decided=is_decided)
+        stored, deletion, versions = await _preview(slug, version, is_decided=is_decided)
         if deletion.refused and not is_admin:
             raise NotAllowed(deletion.refused)
         gone = [item for item in versions if item.version in deletion.versions]
@@ -113,7 +113,7 @@ async def delete_skill(
     return await change(slug, plan)
 
 
-async def _look(
+async def _preview(
     slug: str, version: str | None, *, is_decided: bool
 ) -> tuple[Stored[PublishedSkill], Deletion, list[SkillVersion]]:
     stored = await get_skill(await resolve_slug(slug))

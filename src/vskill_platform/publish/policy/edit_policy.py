@@ -67,7 +67,7 @@ def _check(text: str, settings: Settings) -> Policy:
 async def save_policy(draft: PolicyDraft) -> PolicyVersion:
     """Store a new version, which all nodes apply from their next piece of work on."""
     refuse_if_from_file()
-    text, reason = tidy(draft.text), draft.reason.strip()
+    text, reason = normalise_line_ends(draft.text), draft.reason.strip()
     if not reason:
         raise InvalidInput("give a reason for the change")
     if len(reason) > MAX_REASON:
@@ -129,7 +129,7 @@ async def compare_texts(old: str, new: str) -> FileChange:
     return await in_few_threads(partial(diff_texts, _FILE, old, new))
 
 
-def tidy(text: str) -> str:
+def normalise_line_ends(text: str) -> str:
     """Return the text with the line ends of TOML; browsers send others."""
     text = text.replace("\r\n", "\n").rstrip("\n")
     return f"{text}\n" if text.strip() else ""

@@ -109,7 +109,7 @@ async def list_due_skills() -> list[PublishedSkill]:
 
 
 async def rescan_skills(
-    skills: list[PublishedSkill], *, limit: int, tell: Callable[[], None] = lambda: None
+    skills: list[PublishedSkill], *, limit: int, on_progress: Callable[[], None] = lambda: None
 ) -> RescanRun:
     """Check up to *limit* of these again, concurrently, each in a killable process.
 
@@ -128,7 +128,7 @@ async def rescan_skills(
         try:
             return await _rescan_and_end_request(skill, request_id)
         finally:
-            tell()
+            on_progress()
 
     chosen = skills[:limit]
     outcomes = await settle(rescan_and_report, chosen, at_once=_at_once())

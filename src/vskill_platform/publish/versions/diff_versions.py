@@ -64,12 +64,12 @@ class _Compared(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-def _weigh(compared: dict[str, _Compared]) -> int:
+def _size_of(compared: dict[str, _Compared]) -> int:
     return sum(100 + len(path) + sum(map(len, one.lines)) for path, one in compared.items())
 
 
 _recent: LruCache[tuple[str, str], dict[str, _Compared]] = LruCache(
-    room=_ROOM_CHARACTERS, weigh=_weigh
+    capacity=_ROOM_CHARACTERS, size_of=_size_of
 )
 
 

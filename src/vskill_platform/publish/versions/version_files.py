@@ -31,7 +31,7 @@ _UNIX = 3
 #: Start and length of the two parts of a path in the header of a file in a tar archive.
 _PATH_FIELDS = ((345, 155), (0, 100))
 
-_recent: LruCache[tuple[str, str], bytes] = LruCache(room=_ROOM_BYTES, weigh=len)
+_recent: LruCache[tuple[str, str], bytes] = LruCache(capacity=_ROOM_BYTES, size_of=len)
 
 
 @asynccontextmanager

@@ -96,12 +96,12 @@ _MAX_DEMANDS, _MAX_WRAPPED = 50, 12
 
 def check_claims(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield a fact for each claim that does not hold."""
-    told = [located for located in facts if _is_done(located)]
-    acts = {located.fact.act for located in told}
+    done_facts = [located for located in facts if _is_done(located)]
+    acts = {located.fact.act for located in done_facts}
     if Act.TELL_DEMAND in acts:
-        yield from _unused_secrets(files, told)
+        yield from _unused_secrets(files, done_facts)
     if not acts.isdisjoint(_DECLARED) or Act.DESTROY in acts:
-        yield from _undeclared(files, told)
+        yield from _undeclared(files, done_facts)
     if any(located.fact.act is Act.INSTALL for located in facts):
         yield from _misnamed(files, facts)
 
@@ -119,9 +119,9 @@ def _is_done(located: LocatedFact) -> bool:
     return is_deleted or located.role is PartRole.INSTRUCTION
 
 
-def _unused_secrets(files: list[ScanFile], told: list[LocatedFact]) -> Iterator[LocatedFact]:
+def _unused_secrets(files: list[ScanFile], done_facts: list[LocatedFact]) -> Iterator[LocatedFact]:
     """Yield the first demand for a credential that nothing else in the skill has to do with."""
-    demands = [located for located in told if located.fact.act is Act.TELL_DEMAND]
+    demands = [located for located in done_facts if located.fact.act is Act.TELL_DEMAND]
     rest = "\n".join(_without_lines(file, demands) for file in files if file.kind is FileType.TEXT)
     raw = rest.encode(errors="replace")
     if _USES.search(raw):
@@ -143,25 +143,25 @@ def _without_lines(file: ScanFile, demands: list[LocatedFact]) -> str:
     lines = file.text.split("\n")
     for located in demands[:_MAX_DEMANDS]:
         if located.path == file.path:
-            said = set(_WORD.findall(located.fact.text.lower()))
+            context = set(_WORD.findall(located.fact.text.lower()))
             start = located.fact.line - 1
             for number, line in enumerate(lines[start : start + _MAX_WRAPPED], start):
                 if _VARIABLE.search(line):  # where the sentence continues with how it is used
                     continue
                 words = _WORD.findall(line.lower())
                 # Markup, and another sentence in front, may be on the same line.
-                if sum(word in said for word in words) * 2 >= len(words):
+                if sum(word in context for word in words) * 2 >= len(words):
                     lines[number] = ""
     return "\n".join(lines)
 
 
-def _undeclared(files: list[ScanFile], told: list[LocatedFact]) -> Iterator[LocatedFact]:
+def _undeclared(files: list[ScanFile], done_facts: list[LocatedFact]) -> Iterator[LocatedFact]:
     head = next((_head(file.text) for file in files if file.path == MANIFEST), "")
     for act, words in _DECLARED.items():
-        done = next((located for located in told if located.fact.act is act), None)
+        done = next((located for located in done_facts if located.fact.act is act), None)
         if done and not _compiled(words).search(head):
             yield _changed(done, Act.UNDECLARED, detail=act.value)
-    for located in told:
+    for located in done_facts:
         if located.fact.act is Act.DESTROY and not _compiled(_words_of(located.fact)).search(head):
             yield _changed(located, Act.UNDECLARED, detail=Act.DESTROY.value)
             return
@@ -192,8 +192,8 @@ def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[L
     for located in installs[:_MAX_INSTALLS]:
         end = located.fact.line
         if (located.path, end) not in above:
-            said = "\n".join(lines.get(located.path, [])[max(end - 1 - _ABOVE, 0) : end])
-            above[located.path, end] = _TextAbove(said, installed)
+            context = "\n".join(lines.get(located.path, [])[max(end - 1 - _ABOVE, 0) : end])
+            above[located.path, end] = _TextAbove(context, installed)
         for name, registry in package_names(located.fact):
             if name in known_packages(registry) or name.startswith("@"):
                 continue
@@ -208,10 +208,10 @@ def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[L
 class _TextAbove:
     """What the lines above an install command say about packages."""
 
-    def __init__(self, said: str, installed: set[str]) -> None:
-        self._said = said
-        self._words = set(_WORD.findall(said.lower().replace("_", "-"))) - installed
-        self._official = _OFFICIAL.search(said)
+    def __init__(self, context: str, installed: set[str]) -> None:
+        self._context = context
+        self._words = set(_WORD.findall(context.lower().replace("_", "-"))) - installed
+        self._official = _OFFICIAL.search(context)
         #: By package: whether the words tell to install it.
         self._is_told: dict[str, bool] = {}
 
@@ -223,7 +223,7 @@ class _TextAbove:
         }
         spoken_of = {*parts, *alike} & self._words & known_packages(registry)
         for other in sorted(spoken_of - {name}):
-            if other in alike or self._tells_to_install(other):
+            if other in alike or self._asks_to_install(other):
                 return other
         if self._official:
             vendor = str(self._official[1]).lower()
@@ -231,20 +231,20 @@ class _TextAbove:
                 return f"the official {self._official[1]}"
         return None
 
-    def _tells_to_install(self, name: str) -> bool:
+    def _asks_to_install(self, name: str) -> bool:
         if name not in self._is_told:
-            self._is_told[name] = _is_to_be_installed(name, self._said)
+            self._is_told[name] = _is_to_be_installed(name, self._context)
         return self._is_told[name]
 
 
-def _is_to_be_installed(name: str, said: str) -> bool:
+def _is_to_be_installed(name: str, context: str) -> bool:
     """Return whether the words mean a package itself, and not something that extends it."""
     pattern = (
         rf"install(?:ing)?(?: the| official| latest)*\s+[`*]*{re.escape(name)}[`*]*"
         r"(?:\s+(?:library|package|client|module|sdk|cli|tool|framework|itself|with|first|from|using"
         rf"|via)\b|[:.,])|\b{re.escape(name)}[`*]*\.\s+install it\b"
     )
-    return re.search(pattern, said, re.IGNORECASE) is not None
+    return re.search(pattern, context, re.IGNORECASE) is not None
 
 
 def _is_explained(name: str, whole: str) -> bool:

@@ -191,11 +191,11 @@ def _read_as_spelled(part: Paragraphs, *, is_for_agent: bool) -> list[Fact]:
     if _ESCAPED_SCRIPT.search(marked.text):
         decoded = part.decoded
         facts += _facts_at(part, decoded, _find(decoded.text, _places_of(_MARKED)))
-    told = _told_in(part, places) if is_for_agent else []
+    told = _acts_in_sentences(part, places) if is_for_agent else []
     return facts + told + downloads(part)
 
 
-def _told_in(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]:
+def _acts_in_sentences(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]:
     """Return what sentences are about, unless their wording says the same more surely."""
     facts: dict[tuple[Act, int], Fact] = {}
     # Without addresses first: those of links come between words that belong together.

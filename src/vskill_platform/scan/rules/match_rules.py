@@ -111,7 +111,7 @@ def _matches(
         if any(item is None for item in near) or (alike and not alike.are_enough(located, within)):
             continue
         chosen = (located, *(item for item in near if item))
-        severity, lowered = _weigh(rule, chosen, steps)
+        severity, lowered = _lowered_severity(rule, chosen, steps)
         yield Match(rule=rule, facts=chosen, severity=severity, lowered=lowered)
 
 
@@ -178,7 +178,7 @@ class _Neighbours:
         return next((item for item in reversed(there) if item[1] is not located), None)
 
 
-def _weigh(
+def _lowered_severity(
     rule: Rule, facts: tuple[LocatedFact, ...], steps: dict[PartRole, int]
 ) -> tuple[Severity, str]:
     """Lower the severity by the roles of the matching facts."""

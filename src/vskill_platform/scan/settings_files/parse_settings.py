@@ -104,9 +104,9 @@ def read_settings(text: str, kind: str) -> FoundSettings:
         tree = _PARSERS[kind](text)
     except (ValueError, RecursionError, yaml.YAMLError):
         tree = _strings(text) if kind == "json" else _lines(text)
-    walk = _Walk(text, found)
-    walk.walk(tree)
-    walk.read_comments(kind)
+    visit = _Walk(text, found)
+    visit.visit(tree)
+    visit.read_comments(kind)
     return found
 
 
@@ -199,7 +199,7 @@ class _Walk:
         #: Above the table that is read.
         self._keys: tuple[str, ...] = ()
 
-    def walk(self, tree: Any) -> None:
+    def visit(self, tree: Any) -> None:
         todo: list[tuple[tuple[str, ...], Any]] = [((), tree)]
         left = _MAX_VALUES
         while todo and left:

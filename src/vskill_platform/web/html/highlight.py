@@ -100,7 +100,7 @@ class Spans(msgspec.Struct, frozen=True):
 
 
 _recent: LruCache[bytes, Spans] = LruCache(
-    room=_ROOM_SPANS, weigh=lambda spans: len(spans.numbers) // 3 + 10
+    capacity=_ROOM_SPANS, size_of=lambda spans: len(spans.numbers) // 3 + 10
 )
 
 

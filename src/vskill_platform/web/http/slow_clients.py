@@ -137,7 +137,7 @@ class TimeLimitedProtocol(H11Protocol):
             transport.close()
             return
         super().connection_made(transport)
-        self._look()
+        self._update_timer()
 
     def drop(self) -> None:
         self.transport.abort()
@@ -155,13 +155,13 @@ class TimeLimitedProtocol(H11Protocol):
 
     def handle_events(self) -> None:
         super().handle_events()
-        self._look()
+        self._update_timer()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._look()
+        self._update_timer()
 
-    def _look(self) -> None:
+    def _update_timer(self) -> None:
         """Restart the timer when the phase changes, or when the body made progress."""
         phase = self.conn.their_state
         self._has_asked = self._has_asked or phase is not h11.IDLE

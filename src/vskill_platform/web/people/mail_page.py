@@ -10,12 +10,12 @@ from litestar.response import Redirect, Template
 
 from vskill_platform.access.mail_addresses import (
     MailTopic,
-    ask_for_reset,
     change_own_address,
     choose_topics,
     confirm_address,
     read_address_link,
     remove_own_address,
+    request_reset_link,
 )
 from vskill_platform.access.one_time_links import is_mail_on
 from vskill_platform.errors import InvalidInput, NotFound
@@ -64,7 +64,7 @@ async def forgot_form(request: WebRequest) -> Template:
         return _forgot(problem="Enter your name or your email address.", status=400)
     await count_attempt(request, text)
     await take_shared("forgot", text.lower(), _PER_HOUR)
-    await ask_for_reset(text)
+    await request_reset_link(text)
     return _forgot(is_sent=True)
 
 

@@ -24,8 +24,8 @@ from vskill_platform.publish.policy.edit_policy import (
     compare_texts,
     current_version,
     find_policy_version,
+    normalise_line_ends,
     save_policy,
-    tidy,
 )
 from vskill_platform.publish.policy.try_policy import DryRun, try_part
 from vskill_platform.runtime.worker_context import run_with_worker_env
@@ -148,7 +148,7 @@ async def _read(request: WebRequest, fields: dict[str, str]) -> _Typed:
     text = str((await request.form()).get("policy", ""))
     restored = fields.get("restored", "")
     return _Typed(
-        text=tidy(text),
+        text=normalise_line_ends(text),
         base=read_number(fields.get("base", "")),
         reason=fields.get("reason", ""),
         restored=read_number(restored) if restored else None,

@@ -26,7 +26,7 @@ _FOR_EVER = "private, max-age=31536000, immutable"
 _ROOM_BYTES = 32 * 1024 * 1024
 
 #: Zips by the digest of the archive that they were made from.
-_zips: LruCache[str, bytes] = LruCache(room=_ROOM_BYTES, weigh=len)
+_zips: LruCache[str, bytes] = LruCache(capacity=_ROOM_BYTES, size_of=len)
 
 
 def artifact_path(slug: str, version: str) -> str:

@@ -72,7 +72,7 @@ class Listings:
 
     def __init__(self) -> None:
         self._bodies: LruCache[Hashable, Body] = LruCache(
-            room=_ROOM_BYTES, weigh=lambda body: body.weight
+            capacity=_ROOM_BYTES, size_of=lambda body: body.weight
         )
         self._building = asyncio.Lock()
         #: Versions whose digests cannot be computed, because their archive is gone.

@@ -42,7 +42,7 @@ async def find_known_bad(request: WebRequest, case: Case) -> KnownBad:
     except NotReady as error:  # reviews continue meanwhile
         return KnownBad(found=[], note=str(error))
     down = listed.skills
-    ours = {file.sha256: file.path for file in case.files if _tells(file.path, file.size)}
+    ours = {file.sha256: file.path for file in case.files if _is_distinctive(file.path, file.size)}
     versions = await settle(lambda skill: get_versions(skill.slug), down)
     found, unread = [], 0
     for skill, result in zip(down, versions, strict=True):
@@ -60,7 +60,7 @@ async def find_known_bad(request: WebRequest, case: Case) -> KnownBad:
     return KnownBad(found=found[:_MAX_SHOWN], note=note)
 
 
-def _tells(path: str, size: int) -> bool:
+def _is_distinctive(path: str, size: int) -> bool:
     name = path.rpartition("/")[2].lower()
     return size >= _MIN_BYTES and not name.startswith(_COMMON)
 

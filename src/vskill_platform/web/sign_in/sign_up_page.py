@@ -8,9 +8,9 @@ from litestar.response import Redirect, Template
 
 from vskill_platform.access.sessions import begin_session
 from vskill_platform.access.sign_up import (
-    ask_for_account,
     is_sign_up_open,
     read_sign_up_link,
+    request_account,
     sign_up,
 )
 from vskill_platform.errors import InvalidInput, NotFound
@@ -39,7 +39,7 @@ async def sign_up_form(request: WebRequest) -> Template:
     await count_attempt(request, "")
     await take_shared("sign-up", address.lower(), _PER_HOUR)
     try:
-        await ask_for_account(address)
+        await request_account(address)
     except InvalidInput as error:
         return _show({"problem": str(error), "address": address}, status=400)
     return _show({"is_sent": True})

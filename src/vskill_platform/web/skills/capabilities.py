@@ -52,7 +52,7 @@ class Capability(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _recent: LruCache[tuple[str, bytes], tuple[Capability, ...]] = LruCache(
-    room=_ROOM, weigh=lambda found: len(found) + 1
+    capacity=_ROOM, size_of=lambda found: len(found) + 1
 )
 
 

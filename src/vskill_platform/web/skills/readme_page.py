@@ -71,7 +71,7 @@ class Readme(msgspec.Struct, frozen=True):
 
 
 _recent: LruCache[tuple[str, str, str], Readme] = LruCache(
-    room=_ROOM_CHARACTERS, weigh=lambda readme: len(readme.rendered.html) + 1000
+    capacity=_ROOM_CHARACTERS, size_of=lambda readme: len(readme.rendered.html) + 1000
 )
 
 

@@ -25,7 +25,7 @@ SLUG = "@local/tidy-notes"
 
 @pytest.fixture(autouse=True)
 def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_recent", LruCache(room=10_000, weigh=len))
+    monkeypatch.setattr(module, "_recent", LruCache(capacity=10_000, size_of=len))
 
 
 async def changes(folder: Path, env: WorkerEnv) -> dict[str, FileChange]:

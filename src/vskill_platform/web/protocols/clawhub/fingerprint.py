@@ -23,7 +23,7 @@ _CARD = "skill-card.md"
 _REMEMBERED = 10_000
 
 #: By the digest of an archive: the fingerprints that a client may compute for these files.
-_known: LruCache[str, frozenset[str]] = LruCache(room=_REMEMBERED, weigh=lambda _: 1)
+_known: LruCache[str, frozenset[str]] = LruCache(capacity=_REMEMBERED, size_of=lambda _: 1)
 
 SortKey = tuple[tuple[tuple[int, int], ...], str, tuple[bool, ...], str]
 

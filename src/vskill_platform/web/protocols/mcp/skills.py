@@ -42,7 +42,7 @@ _DIRECTORY = "inode/directory"
 _MARKDOWN, _TEXT, _BYTES = "text/markdown", "text/plain", "application/octet-stream"
 
 #: Encoded entries by slug and digest.
-_recent: LruCache[tuple[str, str], bytes] = LruCache(room=_ROOM_BYTES, weigh=len)
+_recent: LruCache[tuple[str, str], bytes] = LruCache(capacity=_ROOM_BYTES, size_of=len)
 
 
 class _Found(NamedTuple):
