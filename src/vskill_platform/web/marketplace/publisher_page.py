@@ -7,9 +7,13 @@ from litestar.params import FromPath
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_302_FOUND
 
+from vskill_platform.access.visibility import list_visible_blocks
 from vskill_platform.catalogue.query import SkillQuery, SkillSort
 from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.model.block import Block, publisher_subject
 from vskill_platform.model.namespace import checked_namespace
+from vskill_platform.model.rights import Visitor
+from vskill_platform.stores.block_store import get_block
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.urls import publisher_url, with_query
@@ -54,6 +58,7 @@ async def _show(request: WebRequest, name: str) -> Response[Any]:
             "section": "skills",
             "namespace": namespace,
             "source": _source(namespace),
+            "block": await _visible_block(namespace, visitor_of(request)),
             "about": about,
             "results": results,
             "page": page,
@@ -72,3 +77,11 @@ def _source(namespace: str) -> str:
     if namespace.startswith("@"):
         return ""
     return namespace if "/" in namespace else f"github.com/{namespace}"
+
+
+async def _visible_block(namespace: str, visitor: Visitor) -> Block | None:
+    """Return the block of the whole publisher, unless it concerns only what others cannot see."""
+    subject = publisher_subject(_source(namespace) or namespace)
+    if not await get_block(subject):
+        return None
+    return next((one for one in await list_visible_blocks(visitor) if one.subject == subject), None)

@@ -7,8 +7,11 @@ import pytest
 
 from tests.clocks import NOON
 from tests.unit.web.pages_cast import Site, change_skill, open_site, put_skill
+from vskill_platform.model.block import publisher_subject
 from vskill_platform.model.skill import TakenDown
+from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.runtime.worker_context import run_with_worker_env
 
 
 @pytest.fixture
@@ -64,6 +67,23 @@ async def test_skills_that_were_taken_down_are_named(
     page = await site.get("/ada")
 
     assert "1 skill taken down" in page.text
+
+
+async def test_the_page_of_a_blocked_publisher_says_why(
+    site: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    await put_skill(env, tmp_path)
+    await put_upload(env, tmp_path, "@ben/plot")
+    await run_with_worker_env(
+        env,
+        lambda: block(publisher_subject("github.com/ada"), reason="steals keys", actor="cyd"),
+    )
+
+    blocked, other = await site.get("/ada"), await site.get("/@ben")
+
+    assert "This publisher is blocked" in blocked.text
+    assert "Steals keys" in blocked.text
+    assert "This publisher is blocked" not in other.text
 
 
 async def test_a_publisher_with_only_private_skills_is_not_found(
