@@ -160,7 +160,7 @@ def _table(document: dict[str, Any], name: str, kind: type[Table], place: _Place
     except msgspec.ValidationError as error:
         found = _AT_KEY.search(str(error))
         raise where.invalid(
-            f"{error}; levels are {', '.join(Level)}, docs/policy.md has all keys",
+            f"{error}. Levels are {', '.join(Level)}; docs/policy.md lists all keys",
             *(found[1].split(".") if found else ()),
         ) from error
 

@@ -63,6 +63,8 @@ _UNITS = (
     (30 * _DAY, "month", 11),
     (365 * _DAY, "year", math.inf),
 )
+#: A repository, an upload and a mirrored skill can be told apart without these.
+_SCHEME = re.compile(r"^(https://|upload:|mirror:)")
 _THRESHOLD = re.compile(r"\b(review_at|reject_at) = (\w+)")
 _FOR = {"review_at": "review", "reject_at": "rejection"}
 #: Why a finding counts less, by what its scan has recorded.
@@ -107,7 +109,7 @@ def build_templates() -> JinjaTemplateEngine:
         "results": results_in,
         "score": score_in,
         "event_words": _event_words,
-        "state_words": lambda value: _STATES[SubmissionState(value)][0],
+        "state_words": state_words,
         "state_tone": lambda value: _STATES[SubmissionState(value)][1],
         "tier_name": tier_name,
         "tier_tone": lambda value: _TIERS[TrustTier(value)][1],
@@ -127,6 +129,7 @@ def build_templates() -> JinjaTemplateEngine:
         "line_url": line_url,
         "publisher_url": publisher_url,
         "public_source": public_source,
+        "source_words": lambda url: _SCHEME.sub("", url),
     }
     engine = JinjaTemplateEngine.from_environment(environment)
     engine.register_template_callable("visitor", _visitor)
@@ -137,6 +140,10 @@ def build_templates() -> JinjaTemplateEngine:
     engine.register_template_callable("page_path", _page_path)
     engine.register_template_callable("base_url", lambda _: base_url(get_settings()))
     return engine
+
+
+def state_words(value: str) -> str:
+    return _STATES[SubmissionState(value)][0]
 
 
 def sentence(text: str, limit: int = 1000) -> Markup:

@@ -18,6 +18,7 @@ from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.mirror_store import MirroredPage, MirroredSkill, list_mirrored
 from vskill_platform.web.html.flash import act, admin_page
+from vskill_platform.web.html.templating import state_words
 from vskill_platform.web.http.api_types import (
     Limit,
     Shape,
@@ -145,7 +146,8 @@ async def fetch_form(request: WebRequest) -> Redirect:
         name, version = fields.get("name", "").strip(), fields.get("version", "").strip()
         wanted = FetchRequest(name=name, version=version)
         slug, submission = await _fetch(fields.get("mirror", ""), wanted, actor=actor)
-        return f"{slug} was found. Its submission {submission.id} is {submission.state}."
+        state = state_words(submission.state).lower()
+        return f"{slug} was found. State of its submission: {state}."
 
     return await act(_HERE, work)
 
