@@ -19,6 +19,7 @@ IMAGES = ROOT / "docs/images"
 PROGRAM = Path(sys.executable).with_name("vskill-platform")
 SIZE: ViewportSize = {"width": 1280, "height": 860}
 _PATIENCE_SECONDS = 300
+_BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
 #: Who signs in to the sample registry, and what is shown of it.
 _ADMIN, _PASSWORD = "cyd", "correct horse battery staple"
 _SKILL = "/skills/quill/platform-tools/kubernetes-debugger"
@@ -42,7 +43,7 @@ def main() -> None:
         try:
             _wait_for(f"http://127.0.0.1:{port}/readyz")
             with sync_playwright() as playwright:
-                chromium = shutil.which("chromium") or shutil.which("google-chrome")
+                chromium = next(filter(None, map(shutil.which, _BROWSERS)), None)
                 browser = playwright.chromium.launch(
                     executable_path=chromium, args=["--no-sandbox"]
                 )
