@@ -19,6 +19,7 @@ def test_a_passkey_is_added_and_signs_in_without_a_password(
     chromium: Browser, cyd: Page, registry: Registry
 ) -> None:
     cyd.goto("/admin/people")
+    cyd.get_by_text("Invite user").click()
     cyd.get_by_label("Name", exact=True).fill("pia")
     cyd.get_by_role("button", name="Invite").click()
     link = cyd.get_by_label("Invitation").locator("code").inner_text()

@@ -241,6 +241,7 @@ def test_text_that_was_not_saved_is_still_there_when_the_admin_comes_back(cyd: P
 def test_a_form_keeps_what_was_typed_when_its_action_is_refused(cyd: Page) -> None:
     cyd.goto("/admin/people")
 
+    cyd.get_by_text("Invite user").click()
     cyd.get_by_label("Name", exact=True).first.fill("Not A Name")
     cyd.get_by_label("Role").first.select_option("reviewer")
     cyd.get_by_role("button", name="Invite").click()

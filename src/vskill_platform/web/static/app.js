@@ -186,6 +186,7 @@ function restoreTyped() {
       const field = form.elements.namedItem(name);
       if (field instanceof HTMLElement && (!field.value || field.matches("select"))) field.value = value;
     }
+    form?.closest("details")?.setAttribute("open", "");
   } catch { /* storage may be forbidden: then nothing is kept */ }
 }
 
