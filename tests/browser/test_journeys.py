@@ -101,7 +101,7 @@ def test_an_archive_is_uploaded(ben: Page, registry: Registry, tmp_path: Path) -
     ben.get_by_role("button", name="Upload and submit").click()
 
     wait_for_state(ben, "Published")
-    expect(ben.locator("#story")).to_contain_text("upload:@local/pack-bags")
+    expect(ben.locator("#story")).to_contain_text("Source@local/pack-bags")
 
 
 def drop(page: Page, path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_dropped_archive_and_a_picked_folder_wait_for_the_button_too(
     assert count_submissions(registry) == before
     ben.get_by_role("button", name="Upload and submit").click()
     ben.wait_for_url("**/submissions/**")
-    expect(ben.locator("#story")).to_contain_text("upload:@local/fold-bags")
+    expect(ben.locator("#story")).to_contain_text("Source@local/fold-bags")
 
 
 def test_an_invalid_source_shows_an_error_and_keeps_the_typed_text(ben: Page) -> None:

@@ -146,7 +146,8 @@ def _has_clipped_table(page: Page) -> bool:
     page.set_viewport_size({"width": _LAPTOP_WIDTH, "height": 800})
     return bool(
         page.evaluate(
-            "[...document.querySelectorAll('.table')].some(t => t.scrollWidth > t.clientWidth + 1)"
+            "[...document.querySelectorAll('.table')].some(t =>"
+            " t.checkVisibility({contentVisibilityAuto: true}) && t.scrollWidth > t.clientWidth + 1)"
         )
     )
 

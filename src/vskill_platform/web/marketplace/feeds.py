@@ -94,7 +94,7 @@ async def blocked_skills(request: WebRequest) -> Response[bytes]:
             _Entry(
                 skill.slug,
                 skill_url(skill.slug),
-                skill.reason,
+                skill.reason[:1].upper() + skill.reason[1:],
                 skill.at,
                 f"{skill.slug} {skill.at.isoformat()}",  # it may be blocked again
             )

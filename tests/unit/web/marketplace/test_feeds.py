@@ -89,7 +89,7 @@ async def test_feeds_tell_of_new_and_of_blocked_skills(
     assert next(new.iter("item")).findtext("description") == "Tidies <notes>⟨U+0007⟩."
     (item,) = blocked.iter("item")
     assert item.findtext("title") == "ada/notes/gone"
-    assert item.findtext("description") == "it steals <b>⟨U+202E⟩ & more"
+    assert item.findtext("description") == "It steals <b>⟨U+202E⟩ & more"
 
 
 async def test_pages_name_their_feeds_and_what_other_sites_show(
