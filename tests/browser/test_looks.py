@@ -20,6 +20,8 @@ _GRAVE = {"serious", "critical"}
 #: Only violations leave the browser: what passes is most of the result, and takes most of the time.
 _RUN = """axe.run({resultTypes: ["violations"]}).then(
   found => found.violations.map(one => [one.impact, one.id, one.nodes[0].html.slice(0, 200)]))"""
+_CLIPPED = """[...document.querySelectorAll(".table")].some(one =>
+  one.checkVisibility({contentVisibilityAuto: true}) && one.scrollWidth > one.clientWidth + 1)"""
 _PUBLIC = ("/", "/skills", "/submit", "/queue", "/trust", "/sign-in")
 _ADMIN = (
     "/account", "/account/security", "/admin", "/admin/reviews", "/admin/people", "/admin/tokens",
@@ -144,12 +146,7 @@ def _sticks_out(page: Page, width: int) -> bool:
 def _has_clipped_table(page: Page) -> bool:
     """Tables may be scrolled in a narrow window; on a laptop their actions must not be hidden."""
     page.set_viewport_size({"width": _LAPTOP_WIDTH, "height": 800})
-    return bool(
-        page.evaluate(
-            "[...document.querySelectorAll('.table')].some(t =>"
-            " t.checkVisibility({contentVisibilityAuto: true}) && t.scrollWidth > t.clientWidth + 1)"
-        )
-    )
+    return bool(page.evaluate(_CLIPPED))
 
 
 def _violations(page: Page, path: str, theme: str) -> list[str]:
