@@ -127,7 +127,9 @@ class _AnyText:
 
     def read_words(self) -> None:
         if self._is_code:
-            self._words, self._shown = read_words_in_code(self._text)
+            self._words, self._shown = read_words_in_code(
+                self._text, is_for_agent=self._file.is_obeyed
+            )
             self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
         if self._file.is_obeyed or self._file.role is PartRole.INSTRUCTION:
             self._shown += whole_comments(self._text)
@@ -166,7 +168,7 @@ class _Code:
         self._shown: list[Fact] = []
 
     def read_words(self) -> None:
-        self._words, self._shown = read_words_in_code(self._text)
+        self._words, self._shown = read_words_in_code(self._text, is_for_agent=self._file.is_obeyed)
         self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
         if self._file.is_obeyed:
             self._shown += whole_comments(self._text)

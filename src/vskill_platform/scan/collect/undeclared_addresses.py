@@ -19,10 +19,15 @@ from vskill_platform.scan.read.skill_files import ScanFile
 
 #: How often a skill mentions an address that it does not declare, at most.
 _FEW = 2
-#: More are never compared: a hostile text may name thousands.
+#: More are not compared and count as undeclared: a hostile text may name thousands.
 _MAX_DOMAINS = 40
 _TITLE = re.compile(r"^# .*", re.MULTILINE)
 _HEAD = 4_000
+#: A host, a mailbox or a file.
+_NAME = re.compile(r"\S+\.\S+")
+_NOT_LETTER = re.compile(r"[^a-z0-9]+")
+#: Shorter ones occur inside of other words.
+_SHORT = 4
 _WORD = re.compile(r"[a-z0-9]{4,}")
 
 
@@ -36,18 +41,31 @@ def undeclared_addresses(files: list[ScanFile], facts: list[LocatedFact]) -> Ite
         return
     texts = [file.text.lower() for file in files if file.kind is FileType.TEXT]
     head = next((_head(file.text).lower() for file in files if file.path == MANIFEST), "")
-    for domain in list(used)[:_MAX_DOMAINS]:
-        if not _is_declared(domain, head, texts):
+    for number, domain in enumerate(used):
+        orders = [one for one in used[domain] if _is_in(head, one)]
+        is_one_of_many = number >= _MAX_DOMAINS
+        if is_one_of_many or not _is_declared(domain, head, texts, orders=len(orders)):
             for located in used[domain]:
                 fact = msgspec.structs.replace(located.fact, act=Act.UNDECLARED_ADDRESS)
                 yield msgspec.structs.replace(located, fact=fact)
 
 
-def _is_declared(domain: str, head: str, texts: list[str]) -> bool:
+def _is_in(head: str, located: LocatedFact) -> bool:
+    return located.path == MANIFEST and located.fact.line <= head.count("\n") + 1
+
+
+def _is_declared(domain: str, head: str, texts: list[str], *, orders: int) -> bool:
+    """Tell whether the name, description or title, or other texts have to do with a domain.
+
+    *orders* is how many sentences of the description themselves tell to use it.
+    """
     label = domain.partition(".")[0]
-    if label in _words("generic") or domain in head:
+    if label in _words("generic") or head.count(domain) > orders:
         return True
-    if any(word in label for word in {*_WORD.findall(head)} - _words("common")):
+    said = _NAME.sub(" ", head)
+    if {*label.split("-")} & {*_WORD.findall(said)} - _words("common"):
+        return True
+    if len(label) > _SHORT and label.replace("-", "") in _NOT_LETTER.sub("", said):
         return True
     return sum(text.count(domain) for text in texts) > _FEW
 

@@ -110,6 +110,7 @@ class Act(StrEnum):
     TOLD_SPEND = "spends money or resources without the user's consent"
     TOLD_DESTROY = "tells the agent to destroy data that the user may need"
     TOLD_TAINT = "adds unrequested content to everything the agent produces"
+    TOLD_GRANT = "gives others access that the user did not ask for"
     TOLD_INSTALL = "tells the agent to install from an unofficial source"
 
     TOLD_ADDRESS = "tells the agent to use an address"

@@ -35,6 +35,8 @@ _LONG, _MAX_UNITS, _PAIR = 700, 4, 2
 _MIN_WORDS = 4
 #: How many words a negation governs.
 _NEGATED = 9
+#: A list continues if there is an "or" among so many words.
+_LIST = 9
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
 
 
@@ -203,7 +205,7 @@ class _Words:
         negated_from = negated_until = -1
         for place, word in enumerate(self._tokens):
             if word in _BREAKS:
-                if not (word == "," and "or" in self._tokens[place + 1 : place + 5]):
+                if not (word == "," and "or" in self._tokens[place + 1 : place + _LIST]):
                     negated_until = -1
                 continue
             if word in grammar["negations"] or word.endswith(("n't", "n’t")):  # noqa: RUF001 - these characters are meant

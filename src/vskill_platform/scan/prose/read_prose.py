@@ -223,11 +223,14 @@ class WordsInCode(NamedTuple):
     shown: list[Fact]
 
 
-def read_words_in_code(text: str) -> WordsInCode:
-    """Return what the words in code tell their reader; no fact is in both lists."""
+def read_words_in_code(text: str, *, is_for_agent: bool = False) -> WordsInCode:
+    """Return what the words in code tell their reader; no fact is in both lists.
+
+    A message of a program is for its user, unless the agent is told to follow the file.
+    """
     words = words_in_code(text)
-    # A message of a program is for its user.
-    shown = read_prose(Paragraphs(words, 1), is_for_agent=False) if words.strip() else []
+    part = Paragraphs(words, 1)
+    shown = read_prose(part, is_for_agent=is_for_agent) if words.strip() else []
     code = CodeWords(text, 1)
     # Asked of the joined text: the words that a pattern needs may be on two lines of a comment.
     places = _places_of(ACTS_OF_WORDS_IN_CODE)
