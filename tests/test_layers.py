@@ -15,6 +15,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 CATCHES_ALL = {"base/settle.py", "queue/consumer.py", "cron/schedule.py"}
 #: Modules that send HTTP requests; git does too, through our proxy.
 SENDS_REQUESTS = {
+    "base/tls.py",  # only what they trust
     "events/post_webhook.py",
     "client/ci_token.py",
     "client/http_client.py",
@@ -159,10 +160,11 @@ def test_only_the_settings_read_the_environment() -> None:
 
     # The CLI passes the environment to the settings, and describe_settings says which come from it;
     # git gets PATH only; the client works without the settings. The libraries for metrics
-    # and traces read their own variables, and so does systemd.
+    # and traces read their own variables, and so do systemd and OpenSSL.
     assert readers == {
         "base/metrics.py",
         "base/systemd.py",
+        "base/tls.py",
         "base/tracing.py",
         "cli/run_command.py",
         "describe_settings.py",

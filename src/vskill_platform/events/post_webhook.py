@@ -1,14 +1,13 @@
 """POST a webhook to an address that a user typed: public hosts, no redirects, with limits."""
 
 import asyncio
-import ssl
-from functools import cache
 from urllib.parse import urlsplit
 
 import httpx2
 import msgspec
 
 from vskill_platform.base.show_text import show
+from vskill_platform.base.tls import tls_context
 from vskill_platform.errors import InvalidInput, SourceError
 from vskill_platform.fetch.ip_addresses import is_literal
 from vskill_platform.fetch.proxy import open_proxy
@@ -74,7 +73,7 @@ async def post_webhook(
             async with (
                 asyncio.timeout(DEADLINE_SECONDS),
                 httpx2.AsyncClient(
-                    verify=_tls(),
+                    verify=tls_context(),
                     timeout=None,
                     follow_redirects=False,
                     trust_env=False,
@@ -120,8 +119,3 @@ def _origin(url: str) -> str:
     parts = urlsplit(url)
     port = parts.port or _PORTS.get(parts.scheme, 0)
     return f"{parts.scheme}://{(parts.hostname or '').lower()}:{port}"
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx2.create_ssl_context(trust_env=False)

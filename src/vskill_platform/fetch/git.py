@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 
 from vskill_platform.base.program import ProgramLimits, Streams, running_program
 from vskill_platform.base.shortage import has_room, means_disk_full
+from vskill_platform.base.tls import certificate_file
 from vskill_platform.errors import (
     OutOfResources,
     SourceError,
@@ -182,7 +183,9 @@ class Git:
 
 def isolated_environment(home: Path) -> dict[str, str]:
     """Hide the operator's git configuration and disable prompts."""
+    file = certificate_file()
     return {
+        **({"GIT_SSL_CAINFO": file} if file else {}),
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home),

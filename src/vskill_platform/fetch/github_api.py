@@ -4,14 +4,13 @@ Neither a token nor anything that GitHub says gets into an error.
 """
 
 import asyncio
-import ssl
-from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Any
 
 import httpx2
 import msgspec
 
+from vskill_platform.base.tls import tls_context
 from vskill_platform.errors import GithubUnavailable, NotSignedIn
 from vskill_platform.settings import Settings
 
@@ -97,9 +96,6 @@ async def _ask(client: httpx2.AsyncClient, request: httpx2.Request, kind: Any) -
 
 def _client() -> httpx2.AsyncClient:
     # No redirects, which could send the token elsewhere; no .netrc from the environment.
-    return httpx2.AsyncClient(verify=_tls(), timeout=None, follow_redirects=False, trust_env=False)
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx2.create_ssl_context(trust_env=False)
+    return httpx2.AsyncClient(
+        verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
+    )

@@ -5,9 +5,7 @@ says, gets into an error.
 """
 
 import asyncio
-import ssl
 from collections.abc import Mapping
-from functools import cache
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import quote_plus
@@ -15,6 +13,7 @@ from urllib.parse import quote_plus
 import httpx2
 import msgspec
 
+from vskill_platform.base.tls import tls_context
 from vskill_platform.errors import NotSignedIn, ProviderUnavailable
 from vskill_platform.model.oidc import ProviderMetadata
 from vskill_platform.secret_settings import Secret
@@ -143,9 +142,6 @@ async def _read(response: httpx2.Response, refusals: frozenset[int]) -> bytes:
 
 def _client() -> httpx2.AsyncClient:
     # No redirects, which could send a secret elsewhere; no .netrc from the environment.
-    return httpx2.AsyncClient(verify=_tls(), timeout=None, follow_redirects=False, trust_env=False)
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx2.create_ssl_context(trust_env=False)
+    return httpx2.AsyncClient(
+        verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
+    )

@@ -11,7 +11,7 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.git_server import GitServer, a_git_server
 from vskill_platform.errors import SourceMoved, SourceRefused, SourceUnavailable
-from vskill_platform.fetch import git, ip_addresses
+from vskill_platform.fetch import ip_addresses
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.model.source import git_source
 
@@ -61,7 +61,7 @@ def server(
     tmp_path: Path, names: Names, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[GitServer]:
     """Serve one skill over TLS, with a certificate that the system of this test trusts."""
-    monkeypatch.setitem(git._CONFIGURATION, "http.sslCAInfo", str(tmp_path / "public"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "public"))
     with a_git_server(tmp_path / "served", certificate) as server:
         server.serve_repo(a_skill_folder(tmp_path), "ada/notes")
         yield server

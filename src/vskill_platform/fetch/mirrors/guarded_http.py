@@ -4,9 +4,7 @@ An answer is hostile: its size, its encoding, its time and the target of a redir
 """
 
 import asyncio
-import ssl
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -15,6 +13,7 @@ import msgspec
 
 from vskill_platform import __version__
 from vskill_platform.base.show_text import show
+from vskill_platform.base.tls import tls_context
 from vskill_platform.errors import NotFound, SourceRefused, SourceUnavailable
 from vskill_platform.fetch.proxy import open_proxy
 from vskill_platform.fetch.reach import Reach
@@ -124,7 +123,7 @@ async def _send(
 ) -> MirrorResponse:
     async with (
         httpx2.AsyncClient(
-            proxy=proxy, verify=_tls(), timeout=None, follow_redirects=False, trust_env=False
+            proxy=proxy, verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
         ) as client,
         client.stream("GET", url, headers=headers) as response,
     ):
@@ -180,8 +179,3 @@ def _error_text(content: bytes) -> str:
 
 def _kind(error: httpx2.HTTPError) -> str:
     return type(error).__name__
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx2.create_ssl_context(trust_env=False)

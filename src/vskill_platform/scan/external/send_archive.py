@@ -1,13 +1,12 @@
 """Ask a remote scanner: one signed POST with the archive and a callback URL."""
 
 import asyncio
-import ssl
 from datetime import datetime
-from functools import cache
 
 import httpx2
 import msgspec
 
+from vskill_platform.base.tls import tls_context
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import RemoteScanner
 from vskill_platform.scan.external.signature import sign_dispatch
@@ -41,7 +40,7 @@ async def send_archive(scanner: RemoteScanner, dispatch: Dispatch, *, now: datet
         async with (
             asyncio.timeout(SEND_SECONDS),
             httpx2.AsyncClient(
-                verify=_tls(), timeout=None, follow_redirects=False, trust_env=False
+                verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
             ) as client,
             client.stream("POST", scanner.url, content=body, headers=headers) as response,
         ):
@@ -51,8 +50,3 @@ async def send_archive(scanner: RemoteScanner, dispatch: Dispatch, *, now: datet
         raise ScannerFailed(f"it did not answer within {SEND_SECONDS:g} s") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ScannerFailed(f"it cannot be reached ({type(error).__name__})") from error
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx2.create_ssl_context(trust_env=False)

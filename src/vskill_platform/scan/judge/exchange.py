@@ -5,9 +5,7 @@ wrong key in their error message.
 """
 
 import asyncio
-import ssl
 from datetime import datetime, timedelta
-from functools import cache
 from http import HTTPStatus
 from typing import Annotated
 
@@ -15,6 +13,7 @@ import httpx2
 import msgspec
 
 from vskill_platform.base.retry_after import parse_retry_after
+from vskill_platform.base.tls import tls_context
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.scan.judge.endpoint import JudgeEndpoint
 from vskill_platform.scan.judge.prompt import Prompt
@@ -95,7 +94,7 @@ async def _post(endpoint: JudgeEndpoint, prompt: Prompt, now: datetime) -> bytes
     # No redirects, which could send the key elsewhere; no proxy or .netrc from the environment.
     async with (
         httpx2.AsyncClient(
-            verify=_tls(), timeout=None, follow_redirects=False, trust_env=False
+            verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
         ) as client,
         client.stream(
             "POST",
@@ -112,12 +111,6 @@ async def _post(endpoint: JudgeEndpoint, prompt: Prompt, now: datetime) -> bytes
             if len(body) > MAX_ANSWER_BYTES:
                 raise JudgeFailed(f"the judge's answer has more than {MAX_ANSWER_BYTES:,} bytes")
         return bytes(body)
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Load the system's certificates once: that takes longer than a short question."""
-    return httpx2.create_ssl_context(trust_env=False)
 
 
 def _refused(response: httpx2.Response, now: datetime) -> JudgeFailed:
