@@ -42,7 +42,7 @@ ON_POSTGRES := pipeline browser contracts $(addprefix unit/,access cron events i
 test-postgres: $(READY)  ## all tests that keep records on PostgreSQL; `make test` runs a few of them there
 	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder --engine=postgres -m "not torture and not clients and not deploy" $(addprefix tests/,$(ON_POSTGRES)) $(ARGS)
 
-test-clients: $(READY) $(CLIENTS)  ## the clients of other people, unmodified, against a registry on loopback
+test-clients: $(READY) $(CLIENTS)  ## third-party clients, unmodified, against a registry on loopback
 	$(BIN)/pytest --timeout=300 -m clients tests/clients $(ARGS)
 
 test-deploy: $(DEPLOY)  ## the wheel outside of the repo, the Dockerfile, compose files, units, the chart and the proxies
@@ -68,18 +68,18 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/python docs/modules.py
 
-bench: $(READY)  ## every number that we claim, compared with others
+bench: $(READY)  ## every figure that we claim, compared with other tools
 	$(INSTALL) --no-deps --require-hashes -r requirements/bench.lock
 	set -e; for file in benchmarks/bench_*.py; do $(BIN)/python $$file; done
 
-bench-quick: $(READY)  ## every number that we claim in one table, in about five minutes
+bench-quick: $(READY)  ## every figure that we claim in one table, in about five minutes
 	$(INSTALL) --no-deps --require-hashes -r requirements/bench.lock
 	$(BIN)/python benchmarks/quick.py $(ARGS)
 
 bench-scan: $(READY)  ## what the scanner flags and passes, and its speed, compared with Cisco's
 	$(BIN)/python benchmarks/scan_quality.py $(ARGS)
 
-bench-evasion: $(READY)  ## how many disguised attacks the scanner flags, and how many harmless twins it passes
+bench-evasion: $(READY)  ## how many disguised attacks the scanner flags, and how many harmless variants it passes
 	$(BIN)/python benchmarks/scan_evasion.py $(ARGS)
 
 fuzz: $(READY)  ## hostile input for each part of the scanner, SECONDS each; reports what was found

@@ -1,5 +1,5 @@
 """The initial inputs of the fuzzer: samples of our own rules, and our own hostile snippets."""
-# ruff: noqa: E501, RUF001 - a sample stands on one line, in any script
+# ruff: noqa: E501, RUF001 - a sample is on one line, in any script
 
 import base64
 import gzip

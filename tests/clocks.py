@@ -6,7 +6,7 @@ NOON = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
 
 
 class ManualClock:
-    """Stands still until a test moves it."""
+    """A clock that changes only when a test advances it."""
 
     def __init__(self, now: datetime = NOON) -> None:
         self._now = now

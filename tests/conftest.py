@@ -256,14 +256,14 @@ async def git_server(env: WorkerEnv, tmp_path: Path) -> AsyncIterator[GitServer]
 
 @pytest.fixture
 def logs() -> Iterator[list[Any]]:
-    """What was logged, one mapping an event."""
+    """The log, one mapping per event."""
     with structlog.testing.capture_logs() as events:
         yield events
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
-    """Say in the last lines what was not tested, and how to get the program that is missing."""
+    """Print at the end what was not tested, and how to get the program that is missing."""
     yield
     skipped = terminalreporter.stats.get("skipped", [])
     for reason in sorted({str(report.longrepr[2]) for report in skipped}):

@@ -150,4 +150,4 @@ class _Bridge(BaseHTTPRequestHandler):
         return body
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """Say nothing: the test speaks."""
+        """Print nothing."""

@@ -33,7 +33,7 @@ class HostileRepo:
         return self._write("mktree", "-z", "--missing", given=lines)
 
     def skill(self, *entries: tuple[str, str, bytes | str]) -> None:
-        """Publish a good skill with *entries* beside its manifest."""
+        """Publish a valid skill with *entries* next to its manifest."""
         self.publish(self.tree((FILE, self.manifest, "SKILL.md"), *entries))
 
     def publish(self, tree: str) -> str:

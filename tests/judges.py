@@ -100,7 +100,7 @@ def saying(verdict: str, *reasons: dict[str, Any], **changes: Any) -> Reply:
 
 
 def writing(content: str | None, **changes: Any) -> Reply:
-    """Answer with a completion that holds these words, whatever they are."""
+    """Respond with a completion that contains these words."""
     completion = {
         "id": "chatcmpl-1",
         "object": "chat.completion",

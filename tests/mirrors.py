@@ -31,12 +31,12 @@ description: Shows what a good skill looks like. Use in tests.
 
 Do the thing, then say that it is done.
 """
-#: What follows the address of a registry of ours, for each kind of mirror.
+#: The path that follows the URL of our registry, for each kind of mirror.
 _SCOPES = {MirrorKind.VSKILL: "", MirrorKind.DISCOVERY: "/n/@acme", MirrorKind.CLAWHUB: "/clawhub"}
 
 
 class Upstream:
-    """A registry of ours that another one mirrors."""
+    """A registry that another one mirrors."""
 
     def __init__(self, registry: Registry, url: str, folder: Path) -> None:
         self.registry = registry

@@ -120,7 +120,7 @@ class OwnServer:
             standby.end()
 
     def stop_following(self) -> None:
-        """Let a standby get no further commits, without anybody noticing."""
+        """Stop sending commits to a standby, without an error."""
         self.sql("ALTER SYSTEM SET primary_conninfo = ''")
         self.sql("SELECT pg_reload_conf()")
         self._wait_until(lambda: not self.sql("SELECT pid FROM pg_stat_wal_receiver").strip())

@@ -78,6 +78,17 @@ REJECTED_PHRASES = (
     "lets through",
     "keeper",
     "shelf",
+    "everybody",
+    "anybody",
+    "somebody",
+    "in force",
+    "hears of",
+    "told apart",
+    "is said",
+    "are said",
+    "hands out",
+    "handed out",
+    "stands beside",
 )
 _REJECTED = re.compile(rf"\b(?:{'|'.join(REJECTED_PHRASES)})\b", re.IGNORECASE)
 #: Everything that a user reads: documents, pages, their scripts, emails, reports, and commands.
@@ -229,6 +240,22 @@ def test_no_rule_uses_the_old_words() -> None:
     ]
 
     assert [text for text in texts if _REJECTED.search(text)] == []
+
+
+def test_no_docstring_or_test_name_speaks_of_telling_and_hearing() -> None:
+    """Functions return, report and notify; only texts tell an agent what to do."""
+    tells = re.compile(r"^(?:Tell (?:whether|if|how|which|where|when|that)|Hear|Say)\b")
+    named = re.compile(r"_(?:told|hears?|heard|said|given_up|whoever|anew)(?:_|$)")
+    found = []
+    for file in [*SOURCES, *(ROOT / "tests").rglob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+                name = getattr(node, "name", "")
+                is_odd = name.startswith("test_") and named.search(name)
+                if is_odd or tells.search(ast.get_docstring(node) or ""):
+                    found.append(f"{file.name} {name}")
+
+    assert found == []
 
 
 @all_cases("document", DOCUMENTS, ids=lambda path: path.name)

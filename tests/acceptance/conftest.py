@@ -9,7 +9,7 @@ import pytest
 from tests.acceptance.program import Platform
 
 # Who starts the tests in the background of a shell makes them, and all that they start, deaf to
-# Ctrl-C. A handler of our own is not inherited, so the programs hear it as on a terminal.
+# Ctrl-C. Our handlers are not inherited, so the programs get it as on a terminal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -79,7 +79,7 @@ class LoadedProgram:
             return Finished(code, out.read(), err.read())
 
     def start(self, order: Order, stderr: int | None = None) -> "Forked":
-        """Start a command that goes on beside the test; *stderr* is its standard error."""
+        """Start a command that runs in the background; *stderr* is its standard error."""
         if stderr is None:
             reader, writer = os.pipe()
             with closing(os.fdopen(writer, "wb")):

@@ -34,7 +34,7 @@ class Process(Protocol):
 
 
 class Running:
-    """A process that goes on beside the test."""
+    """A process that runs in the background."""
 
     def __init__(self, process: Process) -> None:
         self._process = process

@@ -120,7 +120,7 @@ class Platform:
         return sleeper
 
     def start(self, *arguments: str | Path, **settings: str) -> Running:
-        """Start a command that goes on beside the test."""
+        """Start a command that runs in the background."""
         return self._follow(loaded_program().start(self._order(arguments, settings)))
 
     def start_anew(

@@ -43,7 +43,7 @@ async def submit_folders(
 
 
 async def strand_folders(platform: Platform, *folders: Path, clock: Clock) -> list[str]:
-    """Submit folders and lose their messages, as no crash of ours does but a mistake might."""
+    """Submit folders and lose their messages, as only a bug could."""
     submission_ids = await submit_folders(platform, *folders, clock=clock)
     await platform.inside(lose_messages, clock=clock)
     return submission_ids

@@ -31,7 +31,7 @@ def strike(number: str, moment: str, place: str, seconds_ago: str) -> None:
 
 
 def replace(place: str, make: Callable[[Function], Function]) -> None:
-    """Put what *make* makes of a function in its place."""
+    """Replace a function by what *make* returns for it."""
     module, _, path = place.partition(":")
     *owners, name = path.split(".")
     owner = functools.reduce(getattr, owners, importlib.import_module(module))

@@ -22,7 +22,7 @@ class Served(msgspec.Struct, frozen=True):
     url: str
     #: Of somebody who may do everything.
     token: str
-    #: What is there, for each part of a path that names something.
+    #: An existing value for each parameter of a path.
     known: dict[str, str]
 
 

@@ -81,7 +81,7 @@ def acting(finished: Finished) -> set[str]:
 
 @pytest.fixture
 def hostile(platform: Platform, skill: Path) -> Platform:
-    """Have records in which strangers wrote whatever they could."""
+    """Create records with untrusted text in every field."""
     submission_id = platform.submit(skill)
     assert platform.run("withdraw", submission_id, "--reason", HOSTILE).code == 0
     assert platform.run("pause", "--for", "1h", "--reason", HOSTILE).code == 0

@@ -107,7 +107,7 @@ def _sign_in(browser: httpx.Client) -> int:
 
 
 def _sign_in_program(browser: httpx.Client, port: int) -> str:
-    """Ask for a code, approve it as the one who is signed in, and redeem it."""
+    """Request a code, approve it as the signed-in user, and redeem it."""
     with _browser(port) as program:
         codes = program.post("/api/cli/device/code", data={"scope": "read"}).json()
     page = browser.get("/device", params={"user_code": codes["user_code"]})

@@ -21,7 +21,7 @@ from vskill_platform.scan.scan_skill import scan_skill
 
 
 def a_bad_skill(parent: Path, name: str = "bad-notes") -> Path:
-    """Write what one of our own rules calls bad enough to block."""
+    """Write a skill that one of our rules blocks."""
     folder = a_skill_folder(parent, name)
     good = (folder / "SKILL.md").read_text()
     for rule in load_rules():

@@ -62,7 +62,7 @@ class Pages:
         page.unroute_all()
         page.set_viewport_size(_WINDOW)
         page.context.clear_cookies()
-        page.goto("/robots.txt")  # ends whatever the page before was doing
+        page.goto("/robots.txt")  # cancels what the previous page was doing
         page.evaluate("localStorage.clear(); sessionStorage.clear()")
         complaints.clear()
         return page, complaints
@@ -154,7 +154,7 @@ def _a_database(engine: str) -> Iterator[dict[str, str]]:
 def registry(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Registry]:
-    """The whole platform, beside a git server that it may ask."""
+    """The whole platform, with a git server that it may use."""
     folder = tmp_path_factory.mktemp("registry")
     port = free_port()
     with a_git_server(folder / "repos") as git, _a_database(request.param) as database:

@@ -24,7 +24,7 @@ def apm(home: Home, *arguments: str, **env: str) -> Finished:
 
 
 def use_registry(home: Home, url: str, *dependencies: str) -> None:
-    """Write the project file of somebody whose default registry is ours."""
+    """Write the project file of a user whose default registry is this one."""
     listed = "".join(f"    - {text}\n" for text in dependencies)
     (home.project / "apm.yml").write_text(
         f"name: project\nversion: 1.0.0\ntargets: [claude]\n"

@@ -45,7 +45,7 @@ class RecordsModel:
         return record.revision if record else ABSENT
 
     def would_apply(self, operations: Sequence[Put | Delete], now: datetime) -> bool:
-        """Say whether every expectation holds when its turn comes."""
+        """Return whether every expectation holds when its turn comes."""
         trial = RecordsModel(dict(self.records))
         for operation in operations:
             if operation.expected not in {None, trial.revision_of(operation.key, now)}:

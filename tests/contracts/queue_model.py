@@ -15,9 +15,9 @@ class Message:
     key: str | None
     ready_at: datetime
     group: str = ""
-    #: Its place in line; None while a delay or a lease keeps it out.
+    #: Its rank; None while it is delayed or leased.
     rank: int | None = None
-    #: The place it had when it was handed out.
+    #: Its rank when it was delivered.
     last_rank: int = 0
     is_retry: bool = False
     attempts: int = 0
@@ -42,7 +42,7 @@ class QueueModel:
     dead: dict[int, Grave] = field(default_factory=dict)
     paused_until: datetime | None = None
     delivered_at: list[datetime] = field(default_factory=list)
-    #: The highest rank handed out, and the last one given in each lane.
+    #: The highest rank delivered, and the last one assigned in each lane.
     virtual_time: int = 0
     lanes: dict[tuple[str, bool], int] = field(default_factory=dict)
 
@@ -56,7 +56,7 @@ class QueueModel:
             self._put_due_in_line(now)
 
     def choose(self, limit: int, now: datetime) -> list[Message]:
-        """Return what a receive hands out now: by rank, and of equal ranks the first sent."""
+        """Return what a receive delivers now: by rank, and of equal ranks the first sent."""
         if self.pause(now):
             return []
         self._put_due_in_line(now)

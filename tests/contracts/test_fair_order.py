@@ -243,7 +243,7 @@ async def test_places_are_counted_up_to_a_bound(engine: Engine) -> None:
 
 
 async def receive_all(sent: Sequence[str]) -> list[str]:
-    """Send one message for each name, of the group with that name; return who is served when."""
+    """Send one message for each name, in the group of that name; return the order of delivery."""
     with tempfile.TemporaryDirectory() as folder:
         engine = await open_engine(f"sqlite:///{folder}/skills.db")
         await engine.commit([Send(group.encode(), group=group) for group in sent])

@@ -209,7 +209,7 @@ async def test_offline_only_what_is_here_is_served(
 async def test_the_age_of_a_version_counts_from_the_first_sight_of_it(
     bound: WorkerEnv, upstream: Upstream, clock: ManualClock, kind: MirrorKind
 ) -> None:
-    """Whatever date the other registry names: it could name any."""
+    """The date that the other registry names can be any date."""
     await upstream.publish(at=clock.now() - timedelta(days=30))
     env = mirroring(bound, upstream.mirror(kind, min_age=timedelta(days=3)))
     with pytest.raises(MirrorRefused, match=r"is too new: .* waits 3d .* 2026-03-17 12:00"):

@@ -35,7 +35,7 @@ from vskill_platform.runtime.env import WorkerEnv
 CLAWHUB = {"User-Agent": "node"}
 NO_SIGNATURE = "0" * 64
 GIT_REFS = "info/refs?service=git-upload-pack"
-#: What a stranger asks for by name: `SLUG` stands for the slug, `NAME` for the name.
+#: Requests of a visitor without access: `SLUG` stands for the slug, `NAME` for the name.
 READS = [
     "/s/SLUG/.well-known/agent-skills/index.json",
     "/s/SLUG@1.0.0/.well-known/agent-skills/index.json",
@@ -112,7 +112,7 @@ def probe(bound: WorkerEnv) -> ProbingEngine:
 
 @pytest.fixture
 async def hidden(process: Process, tmp_path: Path) -> Journey:
-    """One skill that is private, beside one that is not."""
+    """One private skill and one public skill."""
     await published(process, a_skill_folder(tmp_path, OPEN), is_private=False)
     return await published(process, a_skill_folder(tmp_path, HIDDEN), is_private=True)
 

@@ -26,7 +26,7 @@ HIDDEN, OPEN, ABSENT = "hushed-notes", "plainly-told", "absent-notes"
 #: What is there, and what is not, in the same number of letters.
 SLUG, NO_SLUG = f"@ada/{HIDDEN}", f"@ada/{ABSENT}"
 NO_SUBMISSION = "sub_00000000000" + "0" * 16
-#: What a stranger asks for by name, whatever it is: `X` stands for the slug.
+#: Requests of a visitor without access; `X` stands for the slug.
 PLACES = [
     "/skills/X", "/skills/X/files", "/skills/X/files/SKILL.md", "/skills/X/raw/SKILL.md",
     "/skills/X/versions", "/skills/X/diff", "/skills/X/download", "/skills/X/security",
@@ -67,7 +67,7 @@ async def published(process: Process, folder: Path, *, is_private: bool) -> Jour
 
 @pytest.fixture
 async def hidden(process: Process, tmp_path: Path) -> Journey:
-    """One skill that is private, beside one that is not."""
+    """One private skill and one public skill."""
     await published(process, a_skill_folder(tmp_path, OPEN), is_private=False)
     return await published(process, a_skill_folder(tmp_path, HIDDEN), is_private=True)
 

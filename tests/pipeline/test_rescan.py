@@ -359,7 +359,7 @@ async def test_of_two_operators_at_once_one_does_it(bound: WorkerEnv, published:
 
 
 async def said_of(submission_id: str, reason: str) -> ReviewDecision:
-    """Say what Cyd decides about the content that waits."""
+    """Return Cyd's decision about the content that needs review."""
     stored = await get_submission(submission_id)
     assert stored
     return ReviewDecision(

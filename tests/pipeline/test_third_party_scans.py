@@ -68,7 +68,7 @@ CLEAN, FOUND = sarif(), sarif(a_result())
 
 
 class Registry:
-    """A registry whose messages the test hands out, and whose address scanners call."""
+    """A registry whose messages the test delivers, and whose URL scanners call back."""
 
     def __init__(self, env: WorkerEnv, clock: ManualClock) -> None:
         self.env, self.clock = env, clock

@@ -62,7 +62,7 @@ async def _read(nodes: Nodes, load: Load, dice: Random) -> None:
 
 
 async def _send_rubbish(nodes: Nodes, load: Load, dice: Random) -> None:
-    """Upload archives that are cut off: each is refused, whatever else happens."""
+    """Upload truncated archives; each must be refused."""
     while True:
         await asyncio.sleep(dice.uniform(0, 10 * _LONGEST_PAUSE_SECONDS))
         rubbish = b"\x1f\x8b\x08\0" + dice.randbytes(dice.randint(1, 400))

@@ -73,7 +73,7 @@ class Node:
 
 
 class Load(msgspec.Struct):
-    """What users were told, and how often the platform could not answer."""
+    """The responses that users got, and how often there was none."""
 
     ids: dict[str, str] = msgspec.field(default_factory=dict)
     answers: Counter[str] = msgspec.field(default_factory=Counter)

@@ -26,7 +26,7 @@ async def postgres_url() -> AsyncIterator[str]:
 
 @pytest.fixture
 def env(request: pytest.FixtureRequest, env: WorkerEnv, tmp_path: Path) -> WorkerEnv:
-    """Keep caches in the folder of the test, also if there is no database file beside them."""
+    """Keep caches in the folder of the test, also without a database file."""
     if not _is_on_postgres(request):
         return env
     cache_dir = str(tmp_path / "cache")
@@ -35,7 +35,7 @@ def env(request: pytest.FixtureRequest, env: WorkerEnv, tmp_path: Path) -> Worke
 
 @pytest.fixture
 def database_file(request: pytest.FixtureRequest) -> None:
-    """Skip a test that is about files beside the database."""
+    """Skip a test about files next to the database."""
     if _is_on_postgres(request):
         pytest.skip("PostgreSQL has no database file")
 

@@ -1,7 +1,7 @@
 """Resource limits of processes, never above those that the operator or the system has set.
 
 Only root may raise a hard limit, so nothing here tries to. A limit that is already lower than ours
-(`ulimit -v`, `LimitAS=` of systemd, `prlimit`) stays in force.
+(`ulimit -v`, `LimitAS=` of systemd, `prlimit`) is kept.
 """
 
 import resource

@@ -54,7 +54,7 @@ def is_loopback(host: str) -> bool:
 
 
 def leads_inside(source: str, target: str) -> bool:
-    """Tell whether a host outside of your network names one inside, however it is written.
+    """Return whether a host outside of your network names one inside, however it is written.
 
     A name that cannot be resolved is outside: only a proxy knows it.
     """

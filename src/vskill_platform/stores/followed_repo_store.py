@@ -146,7 +146,7 @@ def write_followed_repo(
 
 
 def expect_not_followed(name: str) -> Operation:
-    """Make a commit fail if somebody follows it meanwhile."""
+    """Make a commit fail if someone follows it in the meantime."""
     return Expect(_FOLLOWED + name, ABSENT)
 
 

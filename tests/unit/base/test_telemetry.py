@@ -19,7 +19,7 @@ FOR_TERMINALS = structlog.dev.ConsoleRenderer(
 
 @pytest.fixture
 def lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Lines]:
-    """What was written to stderr since the last look; the configuration is put back afterwards."""
+    """What was written to stderr since the last call; the configuration is restored afterwards."""
     before = structlog.get_config()
     handlers, level = logging.root.handlers[:], logging.root.level
 

@@ -55,7 +55,7 @@ def file_of(env: WorkerEnv, number: int = 0) -> Path:
 
 
 def overwrite(file: Path) -> None:
-    """Fill a file, and the log beside it, with noise; they stay as large as they are."""
+    """Overwrite a file and its log with random bytes of the same size."""
     for path in (file, Path(f"{file}-wal")):
         with path.open("r+b") as broken:
             broken.write(os.urandom(path.stat().st_size))

@@ -146,7 +146,7 @@ async def test_a_process_killed_while_it_fills_leaves_nothing_wrong(
         await bound.engine.commit([Put(f"skill:{skill.slug}", encode(skill)) for skill in skills])
     async with another_process(bound) as other:
         assert await other.hear() == "started"
-        # Somewhere between the first write and being done.
+        # At a moment between the first write and the end.
         ready = asyncio.create_task(other.hear())
         await asyncio.wait([ready], timeout=random.Random(seed).uniform(0.02, 0.7))
         other.process.kill()

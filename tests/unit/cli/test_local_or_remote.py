@@ -29,7 +29,7 @@ URL, OTHER = "https://skills.example", "https://other.example"
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, and somebody who is signed in nowhere."""
+    """An empty folder, and a user who is not signed in anywhere."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")

@@ -22,7 +22,7 @@ def names_in(folder: Path) -> list[str]:
 
 @contextmanager
 def stopped_by_permissions(path: Path, folder_mode: int, file_mode: int) -> Iterator[None]:
-    """Be somebody whom permissions stop: root gives up its powers for a while."""
+    """Drop root's privileges temporarily, so that file permissions apply."""
     is_root = os.geteuid() == 0
     if is_root:
         os.chown(path, NOBODY, NOBODY)

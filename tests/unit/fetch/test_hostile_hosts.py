@@ -29,7 +29,7 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env, worker_env_storage
 
 LOOPBACK = ipaddress.ip_address("127.0.0.1")
-#: What is said of a name that does not exist, and of one that only our own network knows.
+#: The error for a name that does not exist, and for one of a private network.
 UNKNOWN_HOST = "no public host git.example can be found"
 
 
@@ -81,7 +81,7 @@ def begin(request: BaseHTTPRequestHandler, kind: str) -> None:
 
 
 def stall(request: BaseHTTPRequestHandler) -> None:
-    """Begin to answer, and never go on."""
+    """Start a response and never finish it."""
     begin(request, "result")
     request.wfile.write(b"0")
     cast("GitServer", request.server).ended.wait()

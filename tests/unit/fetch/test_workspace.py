@@ -35,7 +35,7 @@ def memory(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
-    """What stands for the place in memory, with room for whatever comes."""
+    """A replacement for the folder in memory, with enough space."""
     place = tmp_path_factory.mktemp("memory")
     monkeypatch.setattr(private_folder, "IN_MEMORY", place)
     monkeypatch.setattr(private_folder, "ROOM_BYTES", 0)

@@ -15,7 +15,7 @@ from vskill_platform.model.lookalike import (
 )
 
 SLIP, HOMOGLYPH = NameSimilarity.SLIP, NameSimilarity.HOMOGLYPH
-#: Six different letters or more, none of which looks like another, alone or beside its neighbour.
+#: Six different letters or more, none of which looks like another, alone or in a pair.
 plain_words = st.permutations("abcdeghjkopqstuxyz").flatmap(
     lambda letters: st.integers(6, 12).map(lambda size: "".join(letters[:size]))
 )

@@ -21,7 +21,7 @@ from vskill_platform.stores.db import get_kv
 
 
 class Context(Protocol):
-    """What the probe needs: the old shape and ours both have it."""
+    """What the probe needs; the original design and ours both have it."""
 
     def get(self) -> WorkerEnv | None: ...
 

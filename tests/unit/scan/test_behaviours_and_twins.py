@@ -292,7 +292,7 @@ POWER = [
     ),
 ]  # fmt: skip
 
-#: What tools for operators may do, if the description speaks of it.
+#: What tools for operators may do, if the description mentions it.
 DESTRUCTIVE = [
     ("terraform destroy -auto-approve", "Creates and tears down a Terraform stack."),
     ('psql "$DATABASE_URL" -c "DROP SCHEMA public CASCADE"', "Resets the local database."),

@@ -24,7 +24,7 @@ def targets_in(parent: Path, *names: str) -> list[ScanTarget]:
 
 
 def scan_with_traps(folder: Path, folder_name: str | None) -> ScanResult:
-    """Stand in for a scanner that a file makes hang or die."""
+    """A scanner that a file makes hang or crash."""
     if (folder / "hang").exists():
         time.sleep(600)
     if (folder / "die").exists():

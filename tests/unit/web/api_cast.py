@@ -176,7 +176,7 @@ async def put_review(
 
 
 async def bury_one(env: WorkerEnv) -> int:
-    """Give up the next message of the queue; return the id of the dead letter."""
+    """Turn the next message into a dead letter; return its id."""
     (delivery,) = await env.engine.queue.receive(1, lease=env.settings.lease)
     assert await env.engine.commit([Bury(delivery, "no net")])
     return delivery.message_id

@@ -69,7 +69,7 @@ async def credentials_of(who: str, user: User | None) -> dict[str, str]:
 
 
 async def is_refused(app: Any, route: str, headers: dict[str, str]) -> bool:
-    """Send a request as far as the head of its answer, which may go on for ever."""
+    """Send a request and read the head of its response, whose body may never end."""
     method, _, path = route.partition(" ")
     path = _PARAMETER.sub(lambda found: _EXAMPLES.get(found.group(1), "x"), path)
     heard: asyncio.Queue[Any] = asyncio.Queue()
@@ -138,7 +138,7 @@ def test_only_these_routes_accept_data_without_a_right() -> None:
         "/sign-in/passkey-options",  # gives a challenge
         "/sign-out",
         "/welcome",  # needs the key of an invitation
-        "/forgot-password",  # tells nothing, and mails only to confirmed addresses
+        "/forgot-password",  # reveals nothing, and emails only confirmed addresses
         "/confirm-address",  # needs the key in a mail
         "/api/cli/device/code",  # gives nothing that a user has not approved
         "/api/cli/device/token",  # needs a code that a user has approved

@@ -148,7 +148,7 @@ def _trimmed(code: str) -> str:
 
 
 def is_disguised(text: str) -> bool:
-    """Say quickly whether a text could hold a command whose name is hidden."""
+    """Return quickly whether a text could contain a command whose name is hidden."""
     return _DISGUISED.search(text.encode(errors="replace")) is not None
 
 

@@ -79,7 +79,7 @@ def find_directed(text: str) -> Iterator[Directed]:
 
 
 def names_used_address(passage: str) -> bool:
-    """Tell whether a passage names an address otherwise than as a reference."""
+    """Return whether a passage names an address otherwise than as a reference."""
     lexicon = _lexicon()
     return any(
         not _is_reference(lexicon, passage[slice(_sentence(passage, start, end)[0], start)])
@@ -122,7 +122,7 @@ def _is_told_in_other_language(lexicon: "_Lexicon", around: str) -> bool:
 
 
 def _is_reference(lexicon: "_Lexicon", before: str) -> bool:
-    """Tell whether an address belongs to a title or a label: "Docs: …", "Style guide (…"."""
+    """Return whether an address belongs to a title or a label: "Docs: …", "Style guide (…"."""
     label = _LABEL.search(before)
     if label is None or _BEYOND_ASCII.search(label["words"]):
         return False

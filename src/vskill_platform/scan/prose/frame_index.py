@@ -108,7 +108,7 @@ class FrameIndex:
         return met
 
     def is_known(self, met: int) -> bool:
-        """Tell whether a text has any word of the frames, and not just an address."""
+        """Return whether a text has any word of the frames, and not just an address."""
         return met & self._is_known != 0
 
     def is_empty(self, met: int) -> bool:

@@ -157,12 +157,12 @@ def sentence(text: str, limit: int = 1000) -> Markup:
 
 
 def lowered_words(why: str) -> str:
-    """Say why a finding counts less: scans record the role of the place, or a whole sentence."""
+    """Return why a finding counts less: scans record the role of the place, or a whole sentence."""
     return _ROLES.get(why.removeprefix("role="), why)
 
 
 def decision_words(clause: str) -> str:
-    """Say the thresholds in a recorded decision in words: visitors do not know their names."""
+    """Describe the thresholds in a recorded decision: visitors do not know their names."""
     return _THRESHOLD.sub(lambda found: f"{found[2]}, the level for {_FOR[found[1]]}", clause)
 
 

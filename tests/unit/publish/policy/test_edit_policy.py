@@ -58,7 +58,7 @@ async def test_a_saved_policy_applies_to_work_that_begins_afterwards(bound: Work
     assert after.policy.thresholds.review_at is Level.LOW
     assert again.policy is after.policy  # it is parsed once
     assert (saved.number, saved.author, saved.reason) == (1, "cyd", "agreed in May")
-    assert bound.policy == Policy()  # work that had begun goes on with its own
+    assert bound.policy == Policy()  # work that has started continues with its policy
 
 
 async def test_every_node_applies_it_without_a_restart(bound: WorkerEnv) -> None:

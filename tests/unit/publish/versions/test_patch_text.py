@@ -15,7 +15,7 @@ from vskill_platform.stores.version_store import get_versions
 pytestmark = pytest.mark.usefixtures("one_loop")
 SLUG = "@local/tidy-notes"
 
-#: What is there before and after; None for nothing.
+#: The files before and after; None for no file.
 CASES: dict[str, tuple[bytes | None, bytes | None]] = {
     "new": (None, b"new\n"),
     "new of three": (None, b"a\n\nb\n"),

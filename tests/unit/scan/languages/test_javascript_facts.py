@@ -1,5 +1,5 @@
 """What the reader of JavaScript says a program does; every sample is made up and inert."""
-# ruff: noqa: E501 - a sample stands on one line
+# ruff: noqa: E501 - a sample is on one line
 
 import base64
 from contextlib import suppress

@@ -1,5 +1,5 @@
 """What the reader of Python says a program does; every sample is made up and inert."""
-# ruff: noqa: E501 - a sample stands on one line
+# ruff: noqa: E501 - a sample is on one line
 
 import base64
 import bz2

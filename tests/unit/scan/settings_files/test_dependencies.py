@@ -1,5 +1,5 @@
 """Package manifests in a skill: what they download and run, and imitated package names."""
-# ruff: noqa: E501 - a sample stands on one line
+# ruff: noqa: E501 - a sample is on one line
 
 from pathlib import Path
 

@@ -54,7 +54,7 @@ _QUERIES = {
 
 
 class Breakable:
-    """The real engine, or what stands in its place, until the test breaks it."""
+    """The real engine, or a wrapper around it, until the test breaks it."""
 
     def __init__(self, part: Any, breakdown: list[EngineError]) -> None:
         self._part, self._breakdown = part, breakdown
@@ -83,7 +83,7 @@ async def registry(bound: WorkerEnv, tmp_path: Path) -> AsyncIterator[Registry]:
 
 
 def readable() -> list[str]:
-    """Return the paths that anybody may read, with a skill that is there."""
+    """Return the paths that anyone may read, with an existing skill."""
     paths = [path for path, item in describe_api()["paths"].items() if "get" in item]
     of_staff = ("{submission_id}", "{number}", "{webhook_id}", "{appeal_id}")
     open_to_all = [path for path in paths if not any(part in path for part in of_staff)]

@@ -26,7 +26,7 @@ FORM = {"github_token": "gho_ada", "password": PASSWORD}
 
 
 async def github(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Say of every token that it is Ada's and of our application."""
+    """Report every token as Ada's and issued to our application."""
     line = await reader.readline()
     while (await reader.readline()).strip():
         pass

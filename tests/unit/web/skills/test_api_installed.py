@@ -37,7 +37,7 @@ async def registry(bound: WorkerEnv, tmp_path: Path) -> AsyncIterator[Registry]:
         yield opened
 
 
-async def test_clients_hear_of_newer_versions(registry: Registry) -> None:
+async def test_clients_learn_of_newer_versions(registry: Registry) -> None:
     latest = (await registry.json(f"/skills/{SLUG}"))["skill"]
     installed = [
         {"name": SLUG, "currentVersion": "1.0.0"},

@@ -64,7 +64,7 @@ async def test_the_dashboard_counts_everything_and_is_calm_when_all_is_well(
     assert "not due yet" in page
     assert ": 1 needs review, 1 failed or rejected</title>" in page  # the private one
     assert "<b>1</b><span>completed in 24 h</span>" in page  # a person has not decided yet
-    assert "/admin/people" not in page  # no door that would not open
+    assert "/admin/people" not in page  # no link that the role does not allow
 
 
 async def test_the_dashboard_lists_all_nodes_and_warns_if_they_differ(
