@@ -87,13 +87,17 @@ class Markdown:
         """Read the words of all regions."""
         self._words = read_prose(self._prose)
         if self._wordy:
-            # An address in what a program prints is nothing that the agent is told to use.
-            words = read_prose(self._fenced)
-            self._words_of_fences = [fact for fact in words if fact.act is not Act.TOLD_ADDRESS]
+            self._words_of_fences = [
+                fact for fact in read_prose(self._fenced) if not self._is_printed(fact)
+            ]
         code = [region for region in self._fences() if region.language not in _WORDY]
         if code:
             # Code contains words, too: comments, docstrings, strings.
             self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))
+
+    def _is_printed(self, fact: Fact) -> bool:
+        """Tell whether an address is in what a program prints, so nobody is told to use it."""
+        return fact.act is Act.TOLD_ADDRESS and not self._region_at(fact.line).language
 
     def facts(self) -> list[LocatedFact]:
         """Return everything that the text does and says."""

@@ -207,11 +207,12 @@ def _acts_in_sentences(part: Paragraphs, places: list[tuple[Act, int, int]]) -> 
             line = part.line_at(view, start)
             found = _fact(act, line, host, lines, is_mentioned=is_doubtful)
             facts.setdefault((act, line), found)
-    for one in find_directed(part.plain.text):
-        lines = part.lines_between(part.plain, one.start, one.end)
-        line = part.line_at(part.plain, one.start)
-        found = _fact(Act.TOLD_ADDRESS, line, one.host, lines, is_mentioned=one.is_doubtful)
-        facts.setdefault((Act.TOLD_ADDRESS, line), found)
+    for view, _ in views:
+        for one in find_directed(view.text):
+            lines = part.lines_between(view, one.start, one.end)
+            line = part.line_at(view, one.start)
+            found = _fact(Act.TOLD_ADDRESS, line, one.host, lines, is_mentioned=one.is_doubtful)
+            facts.setdefault((Act.TOLD_ADDRESS, line), found)
     return list(facts.values())
 
 
