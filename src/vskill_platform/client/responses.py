@@ -128,7 +128,7 @@ def in_words(where: str, status: int, problem: dict[str, Any]) -> str:
     if not title and not detail:
         return f"{where} answered with status {status}."
     text = ": ".join(part for part in (title, detail) if part)
-    if problem.get("code") in _HINTS_FOR_PROGRAMS:
+    if str(problem.get("code")) in _HINTS_FOR_PROGRAMS:
         hint = ""
     return " ".join(
         part if part.endswith((".", "!", "?")) else f"{part}." for part in (text, hint) if part

@@ -326,6 +326,7 @@ def test_a_response_that_is_not_an_object_is_refused(server: ScriptedServer, bod
     "reply",
     [
         Reply(404, b"[" * 100_000),
+        Reply(404, b'{"title": {"a": 1}, "detail": ["b"], "hint": 1e308, "code": ["c"]}'),
         Reply(429, b"{}", {"Retry-After": "9" * 5000}),
         Reply(429, b"{}", {"Retry-After": "Mon, 01 Jan 99999999999 00:00:00 GMT"}),
         Reply(200, b'{"name": "\\ud800"}'),
