@@ -9,8 +9,8 @@ import click
 
 from vskill_platform.cli.local_or_remote import find_registry, json_option, registry_option
 from vskill_platform.cli.output.tables import show_table
-from vskill_platform.cli.output.terminal import Console, echo, escape, print_json
-from vskill_platform.client.addresses import is_confidential
+from vskill_platform.cli.output.terminal import Console, echo, escape, print_json, wrong_usage
+from vskill_platform.client.addresses import checked_url, is_confidential
 from vskill_platform.client.credentials import (
     checked_name,
     forget_registry,
@@ -62,13 +62,12 @@ def login(
     It prints a code, which you approve in a browser. The token is kept in the system's keyring, or
     in a file that only you can read.
     """
-    with Registry(url) as anonymous:
-        address = anonymous.url
-        if not is_confidential(address):
-            raise InvalidInput(
-                f"{address} is not encrypted, so others could read the token; use https"
-            )
+    with wrong_usage():
+        address = checked_url(url)
         chosen = checked_name(name) if name else name_for(address)
+    if not is_confidential(address):
+        raise InvalidInput(f"{address} is not encrypted, so others could read the token; use https")
+    with Registry(address) as anonymous:
         text = _given(token) or _ask_in_browser(anonymous, scopes or DEFAULT_SCOPES, no_browser)
     with Registry(address, text) as registry:
         who: Account = registry.get_json(_ACCOUNT, Account)

@@ -51,7 +51,7 @@ def publish(*, registry: str | None, **given: Any) -> None:
     """
     options = PublishOptions(**given)
     if not options.path.exists():
-        raise NotFound(f"{options.path} does not exist")
+        raise click.UsageError(f"{options.path} does not exist")
     if options.dry_run:
         _show_only(options)
         return

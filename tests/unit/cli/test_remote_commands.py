@@ -244,6 +244,43 @@ def test_members_are_added_and_removed_in_the_namespace_that_is_named(
     assert done.output == "git.example/a: owned by ada; members: none.\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (("search", "--can", "fly"), "unknown capability 'fly'"),
+        (("search", "--cannot", "network,fly"), "unknown capability 'fly'"),
+        (("search", "--tier", "T9"), "unknown tier 'T9'; use some of T0, T1, T2, T3, T4"),
+        (("publish", "no/such/folder"), "no/such/folder does not exist"),
+        (("webhooks", "replay", "ep_1"), "name one delivery, or use --failed"),
+        (("webhooks", "change", "ep_1"), "say what to change"),
+    ],
+)
+def test_wrong_usage_has_an_exit_code_of_its_own_and_sends_nothing(
+    server: ScriptedServer, command: tuple[str, ...], problem: str
+) -> None:
+    count = len(server.seen)
+
+    done = run(server, command, answer={})
+
+    assert done.exit_code == 2, done.output
+    assert problem in done.stderr
+    assert len(server.seen) == count
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["login", "http://[/", "--token", "vsk_1"],
+        ["login", "skills.example", "--name", "A B", "--token", "vsk_1"],
+        ["admin", "audit", "--from", "yesterday"],
+    ],
+)
+def test_an_address_a_name_or_a_date_that_is_none_is_wrong_usage(command: list[str]) -> None:
+    done = CliRunner().invoke(cli, command)
+
+    assert done.exit_code == 2, done.output
+
+
 def test_a_search_sends_its_filters_with_the_names_of_the_api(server: ScriptedServer) -> None:
     found = {"skills": [], "pagination": {"total": 0}}
     options = ("--can", "shell", "--cannot", "network", "--cannot", "secrets", "--tier", "T2",

@@ -6,7 +6,7 @@ import click
 from rich.table import Column, Table
 
 from vskill_platform.cli.local_or_remote import json_option
-from vskill_platform.cli.output.terminal import Console, echo, escape, print_json
+from vskill_platform.cli.output.terminal import Console, echo, escape, print_json, wrong_usage
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.stores.audit_store import AuditPage, AuditRecord, list_audit, read_audit_query
 
@@ -30,9 +30,11 @@ _FILTERS = {"actor": "actor", "action": "action", "target": "target", "start": "
 @json_option
 def audit(*, limit: int, after: str | None, as_json: bool, **filters: str) -> None:
     """List the actions of operators and reviewers, newest first."""
+    with wrong_usage():
+        query = read_audit_query(**filters)
 
     async def work() -> AuditPage:
-        return await list_audit(after=after, limit=limit, query=read_audit_query(**filters))
+        return await list_audit(after=after, limit=limit, query=query)
 
     page = run_command(work, read_only=True)
     if as_json:

@@ -8,9 +8,9 @@ from vskill_platform.base.settle import settle
 from vskill_platform.cli.output.tables import show_table
 from vskill_platform.cli.output.terminal import echo, print_json
 from vskill_platform.cli.run_command import run_command
-from vskill_platform.cli.search_filters import FilterValue, check_search
+from vskill_platform.cli.search_filters import FilterValue, check_search, split_values
 from vskill_platform.model.namespace import namespace_of_skill
-from vskill_platform.model.skill import CAPABILITY_KINDS, PublishedSkill, capability_names
+from vskill_platform.model.skill import PublishedSkill, capability_names
 from vskill_platform.stores.skill_store import get_latest_version, list_skills
 
 
@@ -20,7 +20,7 @@ def search(*, words: tuple[str, ...], limit: int, as_json: bool, **filters: Filt
     query = check_search(words, filters)
     if "tier" in query:
         raise click.UsageError("--tier needs the search index: name a registry with --registry")
-    can, cannot = _read(query, "can"), _read(query, "cannot")
+    can, cannot = (split_values(query.get(name, "")) for name in ("can", "cannot"))
 
     async def work() -> list[PublishedSkill]:
         found = [one for one in await list_skills() if not one.down and _matches(one, query)]
@@ -70,12 +70,3 @@ async def _able(
         if can <= able and not cannot & able:
             found.append(skill)
     return found
-
-
-def _read(query: Mapping[str, str], name: str) -> frozenset[str]:
-    names = frozenset(part.strip() for part in query.get(name, "").split(",") if part.strip())
-    if unknown := names - set(CAPABILITY_KINDS):
-        raise click.UsageError(
-            f"unknown capability {min(unknown)!r}; use some of {', '.join(CAPABILITY_KINDS)}"
-        )
-    return names

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import click
+
 from vskill_platform.cli.output.tables import show_table
 from vskill_platform.cli.output.terminal import echo, print_json
 from vskill_platform.client.addresses import segment
@@ -14,7 +16,6 @@ from vskill_platform.client.shapes import (
     Webhooks,
     WebhookSecret,
 )
-from vskill_platform.errors import InvalidInput
 
 _WEBHOOKS = "/api/v1/webhooks"
 
@@ -72,7 +73,7 @@ def chosen_changes(**options: Any) -> dict[str, Any]:
     }
     wanted = {name: value for name, value in body.items() if value is not None}
     if not wanted:
-        raise InvalidInput("say what to change: --url, --type, --shape, --label, --on or --off")
+        raise click.UsageError("say what to change: --url, --type, --shape, --label, --on or --off")
     return wanted
 
 
@@ -129,7 +130,7 @@ def replay(
 
 def check_replayed(delivery: str | None, *, failed: bool) -> None:
     if bool(delivery) == failed:
-        raise InvalidInput("name one delivery, or use --failed")
+        raise click.UsageError("name one delivery, or use --failed")
 
 
 def remove(registry: Registry, *, webhook_id: str) -> None:

@@ -156,4 +156,4 @@ def test_errors_have_a_clear_message(arguments: tuple[str, ...], problem: str) -
     result = admin(*arguments)
 
     assert result.exit_code != 0
-    assert problem in str(result.exception)
+    assert problem in f"{result.exception}{result.output}"
