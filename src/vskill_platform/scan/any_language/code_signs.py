@@ -235,7 +235,7 @@ def _search_set(patterns: Iterable[str]) -> Any:
     return together
 
 
-#: Tells in one pass which signs a text may have.
+#: Finds in one pass which signs a text may have.
 _HINTED = _search_set(_HINTS)
 #: The same without word boundaries: where a part of a text has a sign, the text matches this.
 _MAY_ANYWHERE = re2.compile("|".join(dict.fromkeys(_HINTS)).replace(r"\b", ""))

@@ -33,7 +33,7 @@ _USES = re2.compile(
     rb"|\bsmtp\b|\bimap\b|https?://api\.|/api/|/v\d+/|\.env\b|\bpsql\b|\bmysql\b|keychain|vault\b"
     rb"|\bauth(?:enticat\w*)?\b"
 )
-#: The same in the line of the demand itself, which speaks of tokens anyway.
+#: The same in the line of the demand itself, which mentions tokens anyway.
 _USES_AT_ONCE = re2.compile(
     rb"[A-Z0-9]+_(?:KEY|TOKEN|SECRET|PASS\w*|PAT|PWD)\b| --\w|\blogin\b|https?://"
 )
@@ -168,7 +168,7 @@ def _undeclared(files: list[ScanFile], done_facts: list[LocatedFact]) -> Iterato
 
 
 def _words_of(destroyed: Fact) -> str:
-    """Return what a description has to speak of if a skill runs a program that destroys."""
+    """Return what a description has to mention if a skill runs a program that destroys data."""
     program = destroyed.detail.split()[0]
     words = (words for names, words in _DECLARED_BY_PROGRAM.items() if program in names.split("|"))
     return _DESTROYED + next(words, _DECLARED_BY_PROGRAM[""])
@@ -182,7 +182,7 @@ def _head(manifest: str) -> str:
 
 
 def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[LocatedFact]:
-    """Yield each package whose name is not that of the package the words above it speak of."""
+    """Yield each package whose name differs from the one that the text above it mentions."""
     lines = {file.path: file.text.split("\n") for file in files if file.kind is FileType.TEXT}
     installs = [located for located in facts if located.fact.act is Act.INSTALL]
     installed = {name for located in installs for name, _ in package_names(located.fact)}
@@ -216,7 +216,7 @@ class _TextAbove:
         self._is_told: dict[str, bool] = {}
 
     def promises(self, name: str, registry: str) -> str | None:
-        """Return the package that the words speak of, where a name only resembles it."""
+        """Return the package that the text mentions, if a name only resembles it."""
         parts = name.split("-")
         alike = {
             other for part in parts for other in one_typo_from(part, registry) if other != part

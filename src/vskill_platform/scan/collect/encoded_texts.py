@@ -94,7 +94,7 @@ def _is_readable(plain: str) -> bool:
 
 
 def _is_in_plain_words(text: str) -> bool:
-    """Look for the words as a reader sees them; slow and seldom needed."""
+    """Search the text as a reader sees it; slow, and rarely needed."""
     bare = text.encode(errors="replace").translate(None, _MARKS)
     may_be_told = _BARE_HINT.search(bare) or _CUT_WORD.search(bare)
     return may_be_told is not None and _HINT.search(Paragraphs(text, 1).plain.text) is not None

@@ -88,7 +88,7 @@ def _secrets_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
 
 
 def _instructions_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
-    """Yield a secret that one instruction file speaks of once more where another one sends."""
+    """Yield a secret that one instruction file mentions, again where another file sends data."""
     told = [one for one in known if one.role is PartRole.INSTRUCTION]
     sends = [one for one in told if one.fact.act is Act.TELL_SEND and _is_doubtful(one)]
     if not sends:

@@ -70,5 +70,5 @@ def role_of_words(file: ScanFile) -> PartRole:
 
 
 def _lower_role(fact: Fact, role: PartRole) -> PartRole:
-    """Count mentioned words as quoted, wherever they are."""
+    """Count mentioned words as quoted."""
     return PartRole.QUOTED if fact.is_mention and role is not PartRole.SAMPLE else role

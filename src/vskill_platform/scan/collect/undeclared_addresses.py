@@ -55,7 +55,7 @@ def _is_in(head: str, located: LocatedFact) -> bool:
 
 
 def _is_declared(domain: str, head: str, texts: list[str], *, orders: int) -> bool:
-    """Tell whether the name, description or title, or other texts have to do with a domain.
+    """Return whether the name, description or title, or other texts have to do with a domain.
 
     *orders* is how many sentences of the description themselves tell to use it.
     """

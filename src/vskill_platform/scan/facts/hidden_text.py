@@ -58,7 +58,7 @@ _ANY = re.compile(f"[\x1b{_HIDING}](?:(?<=[{_HIDING}])|(?<=\x1b)\\[[0-9;]*[A-Za-
 #: Removed after the others, so that none of them between two joiners keeps those.
 _JOINED_LETTERS = re.compile(f"[{_JOINERS}](?<=[A-Za-z][{_JOINERS}])[{_JOINERS}]*(?=[A-Za-z])")
 #: Matches wherever the pattern below may match. Most texts with invisible characters have them in
-#: emoji only, and this tells so in a fraction of the time.
+#: emoji only, and this decides it in a fraction of the time.
 _MAY_CUT = re2.compile(f"[A-Za-z][{_UNSEEN}{_JOINERS}]")
 _CUT_WORD = re.compile(f"[A-Za-z][{_UNSEEN}{_JOINERS}]+[A-Za-z]")
 #: Consecutive variation selectors: each encodes a byte of a hidden text.

@@ -100,7 +100,7 @@ def one_typo_from(name: str, registry: str) -> set[str]:
 
 
 def _with_one_left_out(name: str) -> list[str]:
-    """Return a name, and it without each of its letters: names one slip apart share a form."""
+    """Return a name and its forms with one letter removed: names one typo apart share a form."""
     return [name, *(name[:at] + name[at + 1 :] for at in range(len(name)))]
 
 

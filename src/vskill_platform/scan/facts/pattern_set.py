@@ -159,7 +159,7 @@ def without_lookaround(pattern: str) -> str:
 
 
 class Precheck:
-    """Tells in one pass which patterns of `re` cannot match a text and need not be tried."""
+    """Finds in one pass which patterns of `re` cannot match a text and need not be tried."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._filter = re2.Filter()

@@ -25,11 +25,11 @@ _STORED = "required_words.json"
 _MAX_NEEDS = 3
 #: Strings of literals are multiplied out up to this number, and classes of characters.
 _MAX_STRINGS, _MAX_CLASS, _MAX_OPTIONAL = 32, 6, 8
-#: The largest group of alternatives that is taken apart together with what surrounds it.
+#: The largest group of alternatives that is expanded together with its context.
 _MAX_APART = 24
 _LETTERS = re.compile(r"\[\\pL\\pN_\]")
 _CODE_POINT = re.compile(r"\\x\{([0-9A-Fa-f]+)\}")
-#: Too frequent to tell texts apart.
+#: Too frequent to distinguish texts.
 _FREQUENT_WORDS = """
     a after all also an and any are as at be before by call can code cre cri das data del der des
     die do each ein every file for form from get has have he her his host how http http:// https
@@ -120,7 +120,7 @@ def _rarity_of(word: str) -> int:
 
 
 def _apart(sequence: list[Any]) -> Iterator[list[Any]]:
-    """Take a pattern apart into its alternatives."""
+    """Split a pattern into its alternatives."""
     for place, part in enumerate(sequence):
         branches = _branches(part)
         is_all = len(sequence) == 1

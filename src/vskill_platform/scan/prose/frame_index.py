@@ -1,4 +1,4 @@
-"""Tell from the words of a text which frames it may express, before they are read in order.
+"""Find by the words of a text which frames it may express, before they are read in order.
 
 Of ten thousand sentences of harmless skills, a few have all the words and phrases that a frame
 needs somewhere. Only these are worth reading.
@@ -115,7 +115,7 @@ class FrameIndex:
         return met | self._is_negated == self._nothing | self._is_negated
 
     def possible(self, met: int) -> int:
-        """Return the frames all of whose needs are met, in whatever order, as bits."""
+        """Return the frames whose needs are all met, in any order, as bits."""
         if met & self._is_negated:
             met |= met >> self._size
         possible = met

@@ -65,7 +65,7 @@ class Lexicon(NamedTuple):
     phrases: dict[str, dict[str, list[Phrase]]]
     #: The classes of phrases by their first word.
     starts: dict[str, int]
-    #: Tells which frames are possible.
+    #: Finds which frames are possible.
     frame_index: FrameIndex
     frames: list[CompiledFrame]
     #: Which frames are about passages, as bits.

@@ -1,4 +1,4 @@
-"""Find orders against the user by what a sentence is about, whatever its words and their order.
+"""Find instructions against the user by the meaning of a sentence, in any words and order.
 
 A frame names the classes of words that must be close together: a verb of sending, something
 private, a recipient outside. A class holds the common vocabulary of one meaning in all its

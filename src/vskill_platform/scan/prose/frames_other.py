@@ -174,7 +174,7 @@ class _Sentence:
         return self._found[name]
 
     def _counts(self, name: str, start: int, end: int) -> bool:
-        """Return whether a word is no verb whose opposite is told."""
+        """Return whether a word is not a negated verb."""
         if name == "no_consent" and _WITHOUT.search(self._text[start:end]):
             clause = _CLAUSE.split(self._text[:start])[-1]
             if _NEVER.search(clause):

@@ -34,7 +34,7 @@ _IS_LEET = re.compile(
 #: A digit may stand for two letters.
 _LETTERS = (str.maketrans(_DIGITS, "oieastbgsa"), str.maketrans(_DIGITS, "oleastbgsa"))
 _MIN_LEET = 3
-#: Each tells quickly whether a text may contain such a spelling.
+#: Each decides quickly whether a text may contain such a spelling.
 _MAY_HAVE_SYMBOLS = re2.compile(f"[A-Za-z]{_SYMBOL}{{1,3}}[A-Za-z]{_SYMBOL}{{1,3}}[A-Za-z]")
 _MAY_BE_APART = re2.compile(r"(?:\b[A-Za-z][.\-_*·•~| ]){3}[A-Za-z]\b")
 _MAY_BE_BROKEN = re2.compile(r"[a-z]-\r?\n")

@@ -1,4 +1,4 @@
-"""Find instructions by the words that occur together in one sentence, in whatever order.
+"""Find instructions by the words that occur together in one sentence, in any order.
 
 A pattern of prose.toml knows one order of words. Here each act has an anchor, a rare word or a URL,
 and kinds of words that must be in the same sentence. Only sentences with an anchor are examined.

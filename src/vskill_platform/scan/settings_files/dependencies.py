@@ -143,7 +143,7 @@ def _installs(manager: str, package: str, line: int) -> Iterator[Fact]:
 
 
 def _quoted(package: str) -> str:
-    """Quote an entry, so that a shell reads no more in it than its package manager does."""
+    """Quote an entry: a shell must read no more in it than its package manager does."""
     return " ".join("'" + word.replace("'", "") + "'" for word in package.split())
 
 

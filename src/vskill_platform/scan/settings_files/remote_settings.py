@@ -148,7 +148,7 @@ _KNOWN_OWNERS = frozenset(
         "slsa-framework", "snyk", "supabase", "trufflesecurity", "vercel",
     }
 )  # fmt: skip
-#: One search tells that a file is of none of these kinds.
+#: One search decides that a file is of none of these kinds.
 _ANY_SOURCE = re2.compile(
     "|".join(dict.fromkeys([*(source.path for source in _SOURCES), _WORKFLOW.pattern])).encode()
 )
@@ -182,7 +182,7 @@ def remote_settings(files: list[ScanFile]) -> list[LocatedFact]:
 
 
 def _role(file: ScanFile) -> PartRole:
-    """Return a role that says that tools act on the file, whatever its suffix."""
+    """Return the role of a file that tools act on, independent of its suffix."""
     return file.role if file.role is PartRole.SAMPLE else PartRole.SCRIPT
 
 

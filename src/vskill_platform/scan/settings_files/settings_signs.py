@@ -1,4 +1,4 @@
-"""Recognise settings that give away a machine, a cluster or its secrets, by keys found together.
+"""Recognise settings that give up control of a machine, a cluster or its secrets.
 
 They are in YAML, JSON and TOML, so keys may be in quotes, and a table on one line or on many.
 """
@@ -73,7 +73,7 @@ _MAY_HAVE = re2.compile(
 
 
 def settings_signs(text: str) -> Iterator[Fact]:
-    """Yield what settings as a whole give away."""
+    """Yield what settings, taken together, give access to."""
     if not _MAY_HAVE.search(text.encode(errors="replace")):
         return
     for act, detail, parts in _PATTERNS:

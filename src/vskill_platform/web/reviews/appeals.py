@@ -103,7 +103,7 @@ async def list_over_api(
 
 @operation(status=HTTP_201_CREATED, also=(404, 409, 429))
 async def open_over_api(request: WebRequest, data: JSONBody[NewAppeal]) -> AppealItem:
-    """Appeal the verdict about a submission or a version of yours."""
+    """Appeal the verdict about one of your submissions or versions."""
     return _item(await open_appeal(_signed_in(request), data.subject, text=data.text))
 
 

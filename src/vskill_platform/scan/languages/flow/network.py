@@ -50,7 +50,7 @@ _LIKE_A_CLIENT = re.compile(
 
 
 class LibraryRequest(msgspec.Struct):
-    """One request, whatever library it was made with."""
+    """One request, made with any library."""
 
     line: int
     url: Value

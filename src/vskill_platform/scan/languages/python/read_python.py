@@ -28,7 +28,7 @@ _WORDS = AnyWord(
     # Not in execute, evaluate, pipeline and empty, which are common.
     patterns=("exec(?:[^u]|$)", "eval(?:[^u]|$)", "pip(?:[^e]|$)", r"\bpty", r"\bos\b"),
 )  # fmt: skip
-#: The interpreter's path, which tells nothing about the code.
+#: The interpreter's path, which says nothing about the code.
 _SHEBANG = re.compile(r"#![^\r\n\f]*")
 
 _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

@@ -209,7 +209,7 @@ def run_cd(state: State, command: Command) -> str:
 
 
 def run_compiler(state: State, command: Command) -> str:
-    """What is compiled is from where its source is from."""
+    """A compiled file has the origin of its source."""
     options = read_options(command.args, "oxIlLD")
     sources = [state.content(path) for path in options.rest[:20] if _is_file(state, path)]
     made = state.derive(command.stdin, *sources)

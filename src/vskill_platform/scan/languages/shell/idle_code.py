@@ -44,7 +44,7 @@ def is_bare(code: str) -> bool:
 
 
 def is_idle(code: str) -> bool:
-    """Return whether code with quotes, brackets and the like starts no known program either."""
+    """Return whether code with quotes and brackets starts no known program either."""
     if len(code) > _MAX_CHARACTERS:
         return False
     if any(sign in code for sign in _MAKERS) or _FUNCTION.search(code):

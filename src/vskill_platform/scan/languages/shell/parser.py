@@ -1,4 +1,4 @@
-"""Parse tokens into pipelines and groups, whatever is missing or left over."""
+"""Parse tokens into pipelines and groups; incomplete code is parsed as far as possible."""
 
 import msgspec
 

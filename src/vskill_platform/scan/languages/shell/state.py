@@ -70,7 +70,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     secrets: frozenset[str] = frozenset()
     #: Names of variables that hold a key or a password.
     names: frozenset[str] = frozenset()
-    #: What some services are rightly given, but no stranger.
+    #: Secrets that belong to some services, and to no other host.
     private: frozenset[str] = frozenset()
     is_decoded: bool = False
     #: Its text, if it could be computed.

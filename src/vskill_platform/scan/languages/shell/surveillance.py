@@ -16,7 +16,7 @@ _PAYS = {
     "bitcoin-cli": ("sendtoaddress", "sendmany"), "monero-wallet-cli": ("transfer",),
     "near": ("send", "send-near"), "sui": ("transfer", "pay"), "aptos": ("transfer",),
 }  # fmt: skip
-#: Programs that mine, wherever they are.
+#: Programs that mine, in any folder.
 MINERS = (
     "xmrig",
     "minerd",

@@ -55,7 +55,7 @@ _CHMOD_OPEN = re.compile(r"^0?777$|^a\+rwx$|^o\+w$")
 #: Nobody may read or write any longer.
 _CHMOD_NONE = re.compile(r"^0{1,4}$|^[augo]*-\w*[rwx]")
 _ALL = re.compile(r"(?:/|~|\$HOME|\$\{HOME\}|/home|/Users|/etc|/usr|/var)/?\*?$")
-#: Whoever may write to these files is root.
+#: Users who can write to these files can become root.
 _CHMOD_ACCOUNTS = re.compile(r"^0?[0-7]{2}[2367]$|^[augo]*[oa]\+\w*w|^\+\w*w")
 _ACCOUNTS_FILE = re.compile(r"/etc/(?:shadow|passwd|sudoers|gshadow)\b")
 #: A target of chmod that holds more than one file.
@@ -244,7 +244,7 @@ def run_make(state: State, command: Command) -> str:
 
 
 def run_noted(state: State, command: Command) -> str:
-    """Programs that are recorded wherever they occur."""
+    """Programs that are recorded at every occurrence."""
     state.emit(Act.RUN, command.name)
     return state.mark(Origin())
 
