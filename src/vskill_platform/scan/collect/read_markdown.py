@@ -96,7 +96,7 @@ class Markdown:
             self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))
 
     def _is_printed(self, fact: Fact) -> bool:
-        """Tell whether an address is in what a program prints, so nobody is told to use it."""
+        """Return whether an address is in what a program prints, so nobody is told to use it."""
         return fact.act is Act.TOLD_ADDRESS and not self._region_at(fact.line).language
 
     def facts(self) -> list[LocatedFact]:
