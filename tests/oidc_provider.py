@@ -77,17 +77,17 @@ class OidcProvider:
 
     def id_token(self, subject: str, nonce: str) -> str:
         claims = {**self._standard_claims(), "sub": subject, "nonce": nonce, **self.people[subject]}
-        return self.sign(self._with_lies(claims))
+        return self.sign(self._with_false_claims(claims))
 
     def logout_token(self, **claims: Any) -> str:
         standard = {**self._standard_claims(), "jti": secrets.token_hex(8), "events": {EVENT: {}}}
-        return self.sign(self._with_lies({**standard, **claims}))
+        return self.sign(self._with_false_claims({**standard, **claims}))
 
     def _standard_claims(self) -> dict[str, Any]:
         now = int(self.now().timestamp())
         return {"iss": self.url, "aud": CLIENT_ID, "iat": now, "exp": now + 300}
 
-    def _with_lies(self, claims: dict[str, Any]) -> dict[str, Any]:
+    def _with_false_claims(self, claims: dict[str, Any]) -> dict[str, Any]:
         told = {**claims, **self.lies}
         return {name: value for name, value in told.items() if value is not None}
 

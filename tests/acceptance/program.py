@@ -65,7 +65,7 @@ class Platform:
         """Run one command to its end."""
         return self._run(arguments, settings)
 
-    def run_as_stranger(self, *arguments: str | Path, prefix: Sequence[str] = ()) -> Finished:
+    def run_unprivileged(self, *arguments: str | Path, prefix: Sequence[str] = ()) -> Finished:
         """Run one command as somebody for whom, unlike for root, permissions and limits count.
 
         *prefix* is a program that starts it, such as `prlimit --as=…`.

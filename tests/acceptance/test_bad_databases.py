@@ -39,10 +39,10 @@ async def test_a_read_only_file_is_explained_and_works_once_it_can_be_written(
     platform: Platform, skill: Path
 ) -> None:
     platform.database.chmod(0o444)
-    refused = platform.run_as_stranger("submit", skill)
+    refused = platform.run_unprivileged("submit", skill)
     for file in platform.folder.glob("skills.db*"):
         file.chmod(0o644)
-    accepted = platform.run_as_stranger("submit", skill)
+    accepted = platform.run_unprivileged("submit", skill)
 
     _assert_explained(
         refused, str(platform.database), "the file cannot be written; check its owner"
@@ -56,7 +56,7 @@ async def test_a_read_only_file_is_explained_and_works_once_it_can_be_written(
 def test_a_read_only_folder_is_explained(platform: Platform, tmp_path: Path) -> None:
     skill = a_skill_folder(tmp_path)
     tmp_path.chmod(0o555)
-    refused = platform.run_as_stranger("submit", skill)
+    refused = platform.run_unprivileged("submit", skill)
     tmp_path.chmod(0o755)
 
     _assert_explained(refused, "cannot be opened; check that its folder exists and is writable")

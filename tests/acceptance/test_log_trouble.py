@@ -106,7 +106,7 @@ def test_output_to_a_full_disk_is_one_sentence_and_a_failure(
     platform.submit(a_skill_folder(platform.folder, "skill"))
     to_full_disk = ("sh", "-c", 'exec "$@" >/dev/full', "sh")
 
-    failed = platform.run_as_stranger(*arguments.split(), prefix=to_full_disk)
+    failed = platform.run_unprivileged(*arguments.split(), prefix=to_full_disk)
 
     assert failed == Finished(
         code, "", "vskill-platform: the output could not be written: No space left on device\n"

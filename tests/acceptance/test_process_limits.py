@@ -20,10 +20,10 @@ def test_a_good_skill_passes_below_a_hard_memory_limit(platform: Platform) -> No
     submission_id = platform.submit(skill)
     limit = 4000 * MIB
 
-    worked = platform.run_as_stranger(
+    worked = platform.run_unprivileged(
         "work", "--drain", prefix=["prlimit", f"--as={limit}:{limit}"]
     )
-    scanned = platform.run_as_stranger("scan", skill, prefix=["prlimit", f"--as={limit}:{limit}"])
+    scanned = platform.run_unprivileged("scan", skill, prefix=["prlimit", f"--as={limit}:{limit}"])
 
     assert (worked.code, scanned.code) == (0, 0)
     assert platform.status(submission_id).submission.state == "PUBLISHED"
@@ -35,8 +35,8 @@ def test_a_memory_limit_that_fails_every_check_stops_the_start(platform: Platfor
     submission_id = platform.submit(skill)
     little = ["prlimit", f"--as={200 * MIB}:{200 * MIB}"]
 
-    worked = platform.run_as_stranger("work", "--drain", prefix=little)
-    scanned = platform.run_as_stranger("scan", skill, prefix=little)
+    worked = platform.run_unprivileged("work", "--drain", prefix=little)
+    scanned = platform.run_unprivileged("scan", skill, prefix=little)
 
     assert (worked.code, scanned.code) == (1, 3)
     assert "raise it to at least 256 MiB" in worked.err

@@ -45,7 +45,7 @@ def nothing_writable(folder: Path) -> Iterator[None]:
 
 
 def look(platform: Platform, *command: str) -> Finished:
-    return platform.run_as_stranger(*command)
+    return platform.run_unprivileged(*command)
 
 
 @pytest.mark.slow

@@ -133,7 +133,7 @@ def test_a_folder_that_may_not_be_entered_is_named(platform: Platform, tmp_path:
     a_skill_folder(tmp_path / "tree/locked", "bee")
     (tmp_path / "tree/locked").chmod(0)
 
-    done = platform.run_as_stranger("scan", "-r", "tree", "--format", "jsonl")
+    done = platform.run_unprivileged("scan", "-r", "tree", "--format", "jsonl")
     (tmp_path / "tree/locked").chmod(0o755)
 
     assert done.code == 3

@@ -39,7 +39,7 @@ some_time = st.integers(1, 8).map(lambda seconds: timedelta(seconds=seconds))
 
 class QueueMachine(EngineMachine):
     deliveries: Bundle[Delivery] = Bundle("deliveries")
-    graves: Bundle[int] = Bundle("graves")
+    dead_letter_ids: Bundle[int] = Bundle("dead_letter_ids")
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class QueueMachine(EngineMachine):
             message.ready_at = self.now + lease
             message.last_rank, message.rank = message.rank or message.last_rank, None
 
-    @rule(target=graves, delivery=deliveries)
+    @rule(target=dead_letter_ids, delivery=deliveries)
     def bury(self, delivery: Delivery) -> int:
         message = self.model.answerable(delivery)
         assert self._commit(Bury(delivery, "broken")) == (message is not None)
@@ -116,17 +116,17 @@ class QueueMachine(EngineMachine):
             self.model.send(body, key, self.now, self.now, "")
             self.model.acknowledge(message)
 
-    @rule(message_id=graves)
+    @rule(message_id=dead_letter_ids)
     def revive(self, message_id: int) -> None:
-        grave = self.model.dead.pop(message_id, None)
-        assert self._commit(Requeue(message_id)) == (grave is not None)
-        if grave:
-            self.model.send(grave.body, grave.key, self.now, self.now, grave.group)
+        letter = self.model.dead.pop(message_id, None)
+        assert self._commit(Requeue(message_id)) == (letter is not None)
+        if letter:
+            self.model.send(letter.body, letter.key, self.now, self.now, letter.group)
 
-    @rule(message_id=graves)
+    @rule(message_id=dead_letter_ids)
     def drop(self, message_id: int) -> None:
-        grave = self.model.dead.pop(message_id, None)
-        assert self._commit(Drop(message_id)) == (grave is not None)
+        letter = self.model.dead.pop(message_id, None)
+        assert self._commit(Drop(message_id)) == (letter is not None)
 
     @rule(duration=some_time)
     def pause(self, duration: timedelta) -> None:
@@ -164,9 +164,14 @@ class QueueMachine(EngineMachine):
     def the_dead_letters_are_those_of_the_model(self) -> None:
         assert self.run(self.engine.queue.dead_letters()) == [
             DeadLetter(
-                message_id, grave.body, grave.key, grave.attempts, grave.reason, grave.buried_at
+                message_id,
+                letter.body,
+                letter.key,
+                letter.attempts,
+                letter.reason,
+                letter.buried_at,
             )
-            for message_id, grave in sorted(self.model.dead.items())
+            for message_id, letter in sorted(self.model.dead.items())
         ]
 
     def _commit(self, *operations: Operation) -> bool:

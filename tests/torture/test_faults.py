@@ -98,7 +98,7 @@ async def test_the_network_to_postgresql_is_cut_for_half_a_minute(
             else:
                 network.cut()
             await asyncio.sleep(_CUT_SECONDS)
-            network.mend()
+            network.repair()
         await nodes.settled()
 
         if how != "stall":  # requests that were under way go on when packets arrive again
@@ -288,7 +288,7 @@ async def test_the_blob_store_is_down_or_slow(
             getattr(network, how)()
             while not load.answers["503"]:
                 await asyncio.sleep(0.1)
-            network.mend()
+            network.repair()
         await nodes.settled()
 
         assert await find_mistakes(nodes, _SKILLS, load) == []

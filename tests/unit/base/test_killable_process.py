@@ -76,7 +76,7 @@ def too_deep() -> None:
     too_deep()
 
 
-def eat_memory() -> int:
+def exhaust_memory() -> int:
     return len(bytearray(2 * killable_process.MAX_MEMORY_BYTES))
 
 
@@ -131,7 +131,7 @@ async def test_an_unforeseen_error_says_where_it_happened() -> None:
 
 @pytest.mark.parametrize(
     ("work", "error"),
-    [(die, ProcessDied), (eat_memory, MemoryError), (too_deep, RecursionError)],
+    [(die, ProcessDied), (exhaust_memory, MemoryError), (too_deep, RecursionError)],
 )
 async def test_work_that_breaks_its_process_is_reported_and_spoils_no_other(
     work: object, error: type[Exception]
@@ -142,7 +142,7 @@ async def test_work_that_breaks_its_process_is_reported_and_spoils_no_other(
     assert await run_in_process(an_answer) == 42
 
 
-@pytest.mark.parametrize("work", [wrong_type, eat_memory, too_deep])
+@pytest.mark.parametrize("work", [wrong_type, exhaust_memory, too_deep])
 async def test_a_process_that_broke_down_or_answered_wrongly_is_not_used_again(
     work: object,
 ) -> None:

@@ -45,7 +45,7 @@ def leave() -> bytes:
     os._exit(7)
 
 
-def eat_memory() -> bytes:
+def exhaust_memory() -> bytes:
     return bytes(2 * SHORT.memory_bytes)
 
 
@@ -83,7 +83,7 @@ def test_no_items_start_no_process() -> None:
         (spin, "it took longer than 1 seconds"),
         (die, "the process ended with SIGKILL"),
         (leave, "the process ended with 7"),
-        (eat_memory, "it failed: MemoryError()"),
+        (exhaust_memory, "it failed: MemoryError()"),
     ],
 )
 def test_a_task_that_breaks_its_worker_affects_no_other_task(
@@ -140,7 +140,7 @@ def test_a_worker_that_was_taken_over_cannot_hold_us_up(
 ) -> None:
     say = worker_pool._send
 
-    def say_something_else(end: int, message: bytes) -> None:
+    def send_something_else(end: int, message: bytes) -> None:
         if not message.endswith(MANY[7].encode()):
             say(end, message)
         elif answer:
@@ -149,7 +149,7 @@ def test_a_worker_that_was_taken_over_cannot_hold_us_up(
         else:
             die()
 
-    monkeypatch.setattr(worker_pool, "_send", say_something_else)
+    monkeypatch.setattr(worker_pool, "_send", send_something_else)
 
     outcomes = run(str.encode, MANY)
 
@@ -162,11 +162,11 @@ def test_a_worker_that_answers_what_nobody_asked_is_replaced(
 ) -> None:
     say = worker_pool._send
 
-    def say_too_much(end: int, message: bytes) -> None:
+    def send_too_much(end: int, message: bytes) -> None:
         for _ in range(9):
             say(end, message)
 
-    monkeypatch.setattr(worker_pool, "_send", say_too_much)
+    monkeypatch.setattr(worker_pool, "_send", send_too_much)
 
     assert len(run(str.encode, MANY)) == len(MANY)
 

@@ -85,7 +85,7 @@ def test_an_index_that_nobody_has_used_for_a_week_is_removed(tmp_path: Path) -> 
 class Other(msgspec.Struct, frozen=True):
     process: Popen[str]
 
-    async def hear(self) -> str:
+    async def next_line(self) -> str:
         assert self.process.stdout
         return (await asyncio.to_thread(self.process.stdout.readline)).strip()
 
@@ -94,7 +94,7 @@ class Other(msgspec.Struct, frozen=True):
         assert self.process.stdin
         self.process.stdin.write(f"{revision} {text}\n")
         self.process.stdin.flush()
-        answer: list[object] = json.loads(await self.hear())
+        answer: list[object] = json.loads(await self.next_line())
         return answer
 
 
@@ -114,7 +114,7 @@ async def another_process(env: WorkerEnv) -> AsyncIterator[Other]:
 async def test_one_process_finds_what_another_wrote_within_a_second(bound: WorkerEnv) -> None:
     await published("ada/r/one")
     async with another_process(bound) as other, open_catalogue(bound) as ours:
-        assert [await other.hear(), await other.hear()] == ["started", "ready"]
+        assert [await other.next_line(), await other.next_line()] == ["started", "ready"]
         await ours.wait_until_ready()
 
         revision = await published("ada/r/two")
@@ -145,9 +145,9 @@ async def test_a_process_killed_while_it_fills_leaves_nothing_wrong(
         skills = [a_published_skill(f"a/r/skill-{n:05}") for n in range(start, start + 1_000)]
         await bound.engine.commit([Put(f"skill:{skill.slug}", encode(skill)) for skill in skills])
     async with another_process(bound) as other:
-        assert await other.hear() == "started"
+        assert await other.next_line() == "started"
         # At a moment between the first write and the end.
-        ready = asyncio.create_task(other.hear())
+        ready = asyncio.create_task(other.next_line())
         await asyncio.wait([ready], timeout=random.Random(seed).uniform(0.02, 0.7))
         other.process.kill()
         other.process.wait()
@@ -166,13 +166,13 @@ async def test_a_process_killed_while_it_follows_reads_on_in_its_next_life(
     bound: WorkerEnv,
 ) -> None:
     async with another_process(bound) as other:
-        assert [await other.hear(), await other.hear()] == ["started", "ready"]
+        assert [await other.next_line(), await other.next_line()] == ["started", "ready"]
         revision = await published("ada/r/one")
         assert await other.ask(revision, "one") == [True, "ada/r/one"]
     await published("ada/r/two")
 
     async with another_process(bound) as other:
-        assert [await other.hear(), await other.hear()] == ["started", "ready"]
+        assert [await other.next_line(), await other.next_line()] == ["started", "ready"]
         revision = await published("ada/r/three")
         assert (await other.ask(revision, ""))[0] is True
         assert len(await other.ask(revision, "")) == 4

@@ -65,7 +65,7 @@ class Wire:
         """Let nobody reach the registry from now on."""
         self._transport.outage = httpx2.ConnectError("connection refused")
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         self._transport.outage = None
 
 

@@ -280,12 +280,12 @@ def test_a_second_run_waits_for_the_first(scope: InstallScope) -> None:
     told: list[str] = []
     waits = threading.Event()
 
-    def say_that_it_waits() -> None:
+    def report_waiting() -> None:
         told.append("waits")
         waits.set()
 
     def run_second() -> None:
-        with exclusive(scope, on_wait=say_that_it_waits):
+        with exclusive(scope, on_wait=report_waiting):
             told.append("runs")
 
     second = threading.Thread(target=run_second)

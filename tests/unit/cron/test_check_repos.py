@@ -59,7 +59,7 @@ async def look(slug: str = "ada/notes/tidy-notes") -> RepoHealth:
     return await get_repo_health(slug)
 
 
-async def look_again_and_again(
+async def check_repeatedly(
     clock: ManualClock, times: int, slug: str = "ada/notes/tidy-notes", *, hours: float = 21
 ) -> list[RepoHealth]:
     seen = []
@@ -162,7 +162,7 @@ async def test_a_repo_is_gone_after_several_missing_results_over_days(
     git_server.answers["/ada/notes"] = answering(status)
     await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
 
-    seen = await look_again_and_again(clock, 4)
+    seen = await check_repeatedly(clock, 4)
 
     assert [health.status for health in seen] == [UNKNOWN, UNKNOWN, UNKNOWN, GONE]
     assert [health.misses for health in seen] == [1, 2, 3, 4]
@@ -176,7 +176,7 @@ async def test_many_answers_on_one_day_are_not_enough(
     git_server.answers["/ada/notes"] = answering(404)
     await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
 
-    *_, health = await look_again_and_again(clock, 5, hours=9)
+    *_, health = await check_repeatedly(clock, 5, hours=9)
 
     assert health.misses > MISSES_UNTIL_GONE
     assert health.status is UNKNOWN
@@ -206,7 +206,7 @@ async def test_an_outage_is_never_gone_however_long_it_lasts(
     git_server.answers["/ada/notes"] = outage
     await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
 
-    *_, health = await look_again_and_again(clock, MISSES_UNTIL_GONE + 1)
+    *_, health = await check_repeatedly(clock, MISSES_UNTIL_GONE + 1)
 
     assert (health.status, health.misses) == (UNKNOWN, 0)
     assert health.note
@@ -225,7 +225,7 @@ async def test_a_host_that_cannot_be_found_or_reached_is_never_gone(
     worker_env_storage.set(replace(known, settings=settings))
     await published("ada/notes/tidy-notes", git_source(url))
 
-    *_, health = await look_again_and_again(clock, MISSES_UNTIL_GONE + 1)
+    *_, health = await check_repeatedly(clock, MISSES_UNTIL_GONE + 1)
 
     assert (health.status, health.misses) == (UNKNOWN, 0)
 
@@ -254,7 +254,7 @@ async def test_an_outage_says_nothing_against_what_was_seen_before(
 ) -> None:
     git_server.answers["/ada/notes"] = answering(404)
     await published("ada/notes/tidy-notes", git_source(f"{git_server.url}/ada/notes"))
-    await look_again_and_again(clock, 2)
+    await check_repeatedly(clock, 2)
     git_server.answers["/ada/notes"] = answering(503)
     during = await look()
     clock.advance(**NEXT_DAY)
@@ -338,7 +338,7 @@ async def test_a_repo_of_this_machine_that_is_not_there_may_be_unplugged(
 ) -> None:
     await published("x/y/z", git_source(f"file://{tmp_path}/ada/notes"))
 
-    *_, health = await look_again_and_again(clock, MISSES_UNTIL_GONE + 1, "x/y/z")
+    *_, health = await check_repeatedly(clock, MISSES_UNTIL_GONE + 1, "x/y/z")
 
     assert (health.status, health.misses) == (UNKNOWN, 0)
 

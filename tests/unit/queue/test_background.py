@@ -342,7 +342,7 @@ async def test_submissions_come_first_and_rescans_use_half_of_the_slots(
     running = most = 0
     two, gate, submitted = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def wait_at_the_gate(_: str) -> list[Operation]:
+    async def wait_for_release(_: str) -> list[Operation]:
         nonlocal running, most
         running += 1
         most = max(most, running)
@@ -356,7 +356,7 @@ async def test_submissions_come_first_and_rescans_use_half_of_the_slots(
         await process_submission(delivery)
         submitted.set()
 
-    monkeypatch.setattr(background, "plan_rescan", wait_at_the_gate)
+    monkeypatch.setattr(background, "plan_rescan", wait_for_release)
     monkeypatch.setattr(consumer, "process_submission", note)
     await send_rescans()
     stop = asyncio.Event()

@@ -48,11 +48,11 @@ def hanging(tmp_path: Path, called: Semaphore) -> Iterator[GitServer]:
     """A host that takes every call and never says a word."""
     with a_git_server(tmp_path / "hanging") as running:
 
-        def say_nothing(_: BaseHTTPRequestHandler) -> None:
+        def never_respond(_: BaseHTTPRequestHandler) -> None:
             called.release()
             running.ended.wait()
 
-        running.answers["/"] = say_nothing
+        running.answers["/"] = never_respond
         yield running
 
 

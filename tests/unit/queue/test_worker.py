@@ -47,7 +47,7 @@ async def test_batches_and_messages_in_flight_keep_their_bounds(
     running, gate = 0, asyncio.Event()
     full = asyncio.Event()
 
-    async def wait_at_the_gate(_: Delivery) -> None:
+    async def wait_for_release(_: Delivery) -> None:
         nonlocal running
         running += 1
         if running == 30:
@@ -55,7 +55,7 @@ async def test_batches_and_messages_in_flight_keep_their_bounds(
         await gate.wait()
         running -= 1
 
-    monkeypatch.setattr(consumer, "process_submission", wait_at_the_gate)
+    monkeypatch.setattr(consumer, "process_submission", wait_for_release)
     stop = asyncio.Event()
     run = asyncio.create_task(Worker(roomy).run(stop))
     await full.wait()

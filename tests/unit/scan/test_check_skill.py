@@ -23,7 +23,7 @@ def die(_folder: Path, _name: str | None) -> ScanResult:
     os._exit(1)
 
 
-def eat_memory(_folder: Path, _name: str | None) -> ScanResult:
+def exhaust_memory(_folder: Path, _name: str | None) -> ScanResult:
     raise AssertionError(len(bytearray(2 * MAX_MEMORY_BYTES)))
 
 
@@ -43,7 +43,7 @@ async def test_a_good_skill_passes(tmp_path: Path) -> None:
     assert result.manifest.name == "tidy-notes"
 
 
-@pytest.mark.parametrize("breaking", [die, eat_memory])
+@pytest.mark.parametrize("breaking", [die, exhaust_memory])
 async def test_a_checker_that_breaks_is_no_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, breaking: object
 ) -> None:

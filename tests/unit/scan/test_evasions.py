@@ -47,7 +47,7 @@ def test_every_known_miss_names_a_wrapping_or_a_place() -> None:
     assert too_broad == []
 
 
-def told_in_the_manual(*, behaviour: str = "", wrapping: str = "") -> list[Variant]:
+def in_the_manual(*, behaviour: str = "", wrapping: str = "") -> list[Variant]:
     return [
         variant
         for variant in some_variants()
@@ -58,16 +58,14 @@ def told_in_the_manual(*, behaviour: str = "", wrapping: str = "") -> list[Varia
     ]
 
 
-@all_cases(
-    "variant", lambda: told_in_the_manual(wrapping="plain"), ids=lambda variant: variant.name
-)
+@all_cases("variant", lambda: in_the_manual(wrapping="plain"), ids=lambda variant: variant.name)
 def test_every_behaviour_is_flagged_in_plain_instructions(variant: Variant) -> None:
     assert scan_variant(variant).is_flagged
 
 
 @all_cases(
     "variant",
-    lambda: told_in_the_manual(behaviour="credential-theft"),
+    lambda: in_the_manual(behaviour="credential-theft"),
     ids=lambda variant: variant.name,
 )
 def test_no_wrapping_hides_the_theft_of_credentials(variant: Variant) -> None:

@@ -111,14 +111,14 @@ async def open_registry(env: WorkerEnv) -> AsyncIterator[Registry]:
 
 async def token_of(role: Role, *scopes: Scope, name: str = "") -> dict[str, str]:
     """Return the headers of a program of somebody who has this role."""
-    user = await _somebody(role, name)
+    user = await _user(role, name)
     made = await add_token(user.name, "test", scopes or _SCOPES[role], actor="test")
     return {"Authorization": f"Bearer {made.text}"}
 
 
 async def browser_of(role: Role, *, name: str = "") -> dict[str, str]:
     """Return the headers of a browser in which somebody of this role has signed in."""
-    opened = await begin_session(await _somebody(role, name))
+    opened = await begin_session(await _user(role, name))
     return {
         "Accept": "text/html",
         "Cookie": f"{SESSION_COOKIE}={opened.secret}",
@@ -126,7 +126,7 @@ async def browser_of(role: Role, *, name: str = "") -> dict[str, str]:
     }
 
 
-def a_stranger() -> dict[str, str]:
+def anonymous_browser() -> dict[str, str]:
     """Return the headers of a browser in which nobody has signed in, and that was shown a form."""
     secret = new_secret()
     return {
@@ -196,7 +196,7 @@ async def all_audited() -> list[AuditRecord]:
     return (await list_audit(limit=100)).records
 
 
-async def _somebody(role: Role, name: str) -> User:
+async def _user(role: Role, name: str) -> User:
     try:
         return await find_user(name or NAMES[role])
     except NotFound:

@@ -39,7 +39,7 @@ class Network:
         """Let nothing pass, in either direction, and break no connection: packets are lost."""
         self._flows.clear()
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         self.is_cut = False
         self._flows.set()
 

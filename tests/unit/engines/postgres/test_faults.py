@@ -96,7 +96,7 @@ async def test_a_commit_that_was_never_sent_has_a_known_outcome(
     assert not isinstance(caught.value, OutcomeUnknown)
     with pytest.raises(EngineError, match="does not answer"):
         await engine.check_writable()
-    network.mend()
+    network.repair()
     await engine.close()
 
 
@@ -109,7 +109,7 @@ async def test_a_commit_waits_for_a_server_that_restarts(network: Network) -> No
     committing = asyncio.create_task(engine.commit([Put("sub:1", b"one"), Send(b"job")]))
     await network.refused.wait()
 
-    network.mend()
+    network.repair()
 
     assert await committing
     assert await value_of(engine, "sub:1") == b"one"
@@ -157,7 +157,7 @@ async def test_a_listening_connection_that_nobody_answers_is_replaced(
     network.stall()
     while engine._notifications._connection is before:  # type: ignore[attr-defined]  # a private part of this engine
         await asyncio.sleep(0.01)
-    network.mend()
+    network.repair()
     while not engine._notifications._connection:  # type: ignore[attr-defined]  # a private part of this engine
         await asyncio.sleep(0.01)
 
@@ -171,7 +171,7 @@ async def test_a_node_that_starts_before_the_server_waits_for_it(network: Networ
     opening = asyncio.create_task(open_engine(network.url, options=options))
     await network.refused.wait()
 
-    network.mend()
+    network.repair()
     engine = await opening
 
     assert await engine.revision() == 0

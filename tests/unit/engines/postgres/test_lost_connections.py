@@ -37,7 +37,7 @@ async def test_a_commit_that_never_arrived_is_repeated(network: Network) -> None
     def lose(piece: bytes) -> bool:
         if cut(piece):
             network.cut()
-            network.mend()
+            network.repair()
         return False
 
     network.loses_answer_to = lose
@@ -95,7 +95,7 @@ async def test_an_outcome_that_cannot_be_read_is_unknown(
         await engine.commit([Put("sub:1", b"one")])
 
     await network.lost.wait()  # the server begins after the client has given up
-    network.mend()
+    network.repair()
     assert await value_of(engine, "sub:1") == b"one"
     await engine.close()
 
@@ -116,7 +116,7 @@ async def test_a_server_that_is_gone_is_an_error_and_comes_back_by_itself(
     with pytest.raises(EngineError):
         await engine.kv.list_keys("sub:")
 
-    network.mend()
+    network.repair()
     assert await value_of(engine, "sub:1") == b"one"
     assert await engine.commit([Put("sub:2", b"two")])
     await engine.close()
@@ -130,7 +130,7 @@ async def test_a_waiting_worker_is_woken_after_the_network_was_cut(
 
     network.cut()
     await other.commit([Send(b"from afar")])
-    network.mend()
+    network.repair()
 
     async with asyncio.timeout(GUARD_SECONDS):
         assert await waiting == [b"from afar"]

@@ -11,7 +11,13 @@ from httpx import AsyncClient, Response
 from litestar import Litestar, Request, post
 
 from tests.apps import an_app
-from tests.unit.web.api_cast import Registry, a_stranger, browser_of, open_registry, token_of
+from tests.unit.web.api_cast import (
+    Registry,
+    anonymous_browser,
+    browser_of,
+    open_registry,
+    token_of,
+)
 from vskill_platform.model.rights import Right
 from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
@@ -81,8 +87,8 @@ async def test_files_may_be_large_where_files_are_taken_and_nowhere_else(
     files = {"files": ("notes.txt", b"x" * 2 * MAX_BODY_BYTES)}
 
     upload = await registry.post("/api/v1/submissions/upload", files=files)
-    form = await registry.post("/submit", files=files, headers=a_stranger())
-    elsewhere = await registry.post("/sign-in", files=files, headers=a_stranger())
+    form = await registry.post("/submit", files=files, headers=anonymous_browser())
+    elsewhere = await registry.post("/sign-in", files=files, headers=anonymous_browser())
 
     assert (upload.status_code, form.status_code) == (422, 422)  # taken, and no skill in it
     assert elsewhere.status_code == 413
@@ -97,7 +103,9 @@ async def test_one_visitor_sends_so_many_large_bodies_at_once(registry: Registry
         await stop.wait()
 
     async def send(path: str) -> Response:
-        return await registry.post(path, content=never_ending(), headers=a_stranger() | boundary)
+        return await registry.post(
+            path, content=never_ending(), headers=anonymous_browser() | boundary
+        )
 
     slow = [asyncio.create_task(send(path)) for path in ("/api/v1/submissions/upload", "/submit")]
     while LARGE_BODIES.count < LARGE_BODIES.each:

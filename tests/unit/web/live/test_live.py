@@ -49,7 +49,7 @@ class Stream:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             return await self.sent.get()
 
-    async def hear(self) -> str:
+    async def next_event(self) -> str:
         """Return the next event; empty at the end."""
         async with asyncio.timeout(_PATIENCE_SECONDS):
             message = await self.sent.get()
@@ -94,13 +94,13 @@ async def test_a_page_receives_hello_changes_and_the_end(
 
     async with listening(registry, f"/live/submissions/{submission.id}") as page:
         head = await page.head()
-        hello = await page.hear()
+        hello = await page.next_event()
         await sent_in("another")  # the queue has moved, so its place may have
-        changed = await page.hear()
+        changed = await page.next_event()
         await withdraw(submission.id, actor="ada", reason="wrong")
-        while (end := await page.hear()) == changed:  # the feed may be behind
+        while (end := await page.next_event()) == changed:  # the feed may be behind
             pass
-        closed = await page.hear()
+        closed = await page.next_event()
 
     headers = dict(head["headers"])
     assert head["status"] == 200
@@ -119,7 +119,7 @@ async def test_the_page_of_a_final_submission_gets_the_end_at_once(registry: Reg
 
     async with listening(registry, f"/live/submissions/{submission.id}") as page:
         await page.head()
-        heard = [await page.hear() for _ in range(3)]
+        heard = [await page.next_event() for _ in range(3)]
 
     assert heard == [_HELLO, "event: end\r\ndata: \r\n\r\n", ""]
 
@@ -132,22 +132,22 @@ async def test_the_queue_page_is_notified_of_changes_that_its_visitor_can_see(
     rae = await browser_of(Role.REVIEWER)
     await add_owner("ada", "ada", actor="test")
 
-    async def hears(headers: dict[str, str], *, is_private: bool) -> str:
+    async def event_for(headers: dict[str, str], *, is_private: bool) -> str:
         async with listening(registry, "/live/queue", headers) as page:
             await page.head()
-            await page.hear()
+            await page.next_event()
             await put_submission(registry.env, SubmissionState.REJECTED, is_private=is_private)
-            heard = await page.hear()
+            heard = await page.next_event()
             await registry.catalogue.wait_until(
                 await registry.env.engine.revision(), within=timedelta(minutes=1)
             )
             return heard
 
     changed = "event: changed\r\ndata: \r\n\r\n"
-    assert [await hears(who, is_private=False) for who in ({}, ben, ada, rae)] == [changed] * 4
-    assert [await hears(who, is_private=True) for who in (ada, rae)] == [changed] * 2
+    assert [await event_for(who, is_private=False) for who in ({}, ben, ada, rae)] == [changed] * 4
+    assert [await event_for(who, is_private=True) for who in (ada, rae)] == [changed] * 2
     monkeypatch.setattr(events, "KEEPALIVE_SECONDS", 0.5)
-    assert changed not in [await hears(who, is_private=True) for who in ({}, ben)]
+    assert changed not in [await event_for(who, is_private=True) for who in ({}, ben)]
 
 
 async def test_a_page_is_notified_of_a_change_when_the_lists_show_it(
@@ -157,10 +157,10 @@ async def test_a_page_is_notified_of_a_change_when_the_lists_show_it(
 
     async with listening(registry, "/live/queue") as page:
         await page.head()
-        await page.hear()
+        await page.next_event()
         await put_submission(registry.env, SubmissionState.REJECTED)
         committed = await registry.env.engine.revision()
-        changed = await page.hear()
+        changed = await page.next_event()
         indexed = registry.catalogue.revision
 
     assert changed == "event: changed\r\ndata: \r\n\r\n"
@@ -176,10 +176,10 @@ async def test_a_page_is_notified_again_of_a_change_that_the_lists_did_not_show(
 
     async with listening(registry, "/live/queue") as page:
         await page.head()
-        await page.hear()
+        await page.next_event()
         await put_submission(registry.env, SubmissionState.REJECTED)
         committed = await registry.env.engine.revision()
-        while (heard := await page.hear()) and registry.catalogue.revision < committed:
+        while (heard := await page.next_event()) and registry.catalogue.revision < committed:
             pass
 
     assert heard == "event: changed\r\ndata: \r\n\r\n"
@@ -196,11 +196,11 @@ async def test_a_page_ends_when_it_is_no_longer_for_its_visitor(
 
     async with listening(registry, f"/live/submissions/{hidden.submission.id}", ada) as page:
         await page.head()
-        hello = await page.hear()
+        hello = await page.next_event()
         await disable_user("ada", actor="test")
         await sent_in("another")
         await withdraw(hidden.submission.id, actor="ada", reason="wrong")
-        closed = await page.hear()
+        closed = await page.next_event()
 
     assert (hello, closed) == (_HELLO, "")
 
@@ -212,8 +212,8 @@ async def test_a_quiet_page_receives_heartbeats(
 
     async with listening(registry, "/live/queue") as page:
         await page.head()
-        await page.hear()
-        signs = [await page.hear() for _ in range(2)]
+        await page.next_event()
+        signs = [await page.next_event() for _ in range(2)]
 
     assert signs == [": still here\r\n\r\n"] * 2
 
@@ -221,7 +221,7 @@ async def test_a_quiet_page_receives_heartbeats(
 async def test_a_page_that_left_is_forgotten(registry: Registry) -> None:
     async with listening(registry, "/live/queue") as page:
         await page.head()
-        await page.hear()
+        await page.next_event()
         assert registry.broadcast.count == 1
 
     assert registry.broadcast.count == 0
@@ -230,11 +230,11 @@ async def test_a_page_that_left_is_forgotten(registry: Registry) -> None:
 async def test_a_server_that_stops_ends_every_page(registry: Registry) -> None:
     async with listening(registry, "/live/queue") as page:
         await page.head()
-        await page.hear()
+        await page.next_event()
 
         registry.broadcast.close()
 
-        assert await page.hear() == ""
+        assert await page.next_event() == ""
 
 
 async def test_a_missing_or_hidden_submission_has_no_live_updates(registry: Registry) -> None:

@@ -382,7 +382,7 @@ def signed_with_the_public_key(claims: dict[str, Any]) -> str:
     return f"{signed.decode()}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
 
 
-def signed_by_a_stranger(claims: dict[str, Any]) -> str:
+def signed_with_another_key(claims: dict[str, Any]) -> str:
     return jwt.encode({"alg": "RS256", "kid": KEY.kid}, claims, OTHER_KEY)
 
 
@@ -400,7 +400,7 @@ async def test_a_token_with_a_wrong_signature_is_refused(sign_on: SignOn) -> Non
     forgers = (
         unsigned,
         signed_with_the_public_key,
-        signed_by_a_stranger,
+        signed_with_another_key,
         signed_with_an_unknown_key,
         signed_with_a_key_of_its_own,
         lambda _: "not.a.token",

@@ -7,7 +7,13 @@ import msgspec
 import pytest
 
 from tests.clocks import NOON, ManualClock
-from tests.unit.web.api_cast import Registry, a_stranger, audited, browser_of, open_registry
+from tests.unit.web.api_cast import (
+    Registry,
+    anonymous_browser,
+    audited,
+    browser_of,
+    open_registry,
+)
 from tests.unit.web.pages_cast import a_finding, put_submission
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.engines.operations import ABSENT
@@ -157,7 +163,7 @@ async def test_it_is_withdrawn_and_retried_by_users_with_the_right(registry: Reg
     not_theirs = await registry.post(f"{path}/withdraw", data={"reason": "x"}, headers=ben)
     unsaid = await registry.post(f"{path}/withdraw", data={"reason": ""}, headers=ada)
     done = await registry.post(f"{path}/withdraw", data={"reason": "wrong"}, headers=ada)
-    retried = await registry.post(f"{path}/retry", headers=a_stranger())
+    retried = await registry.post(f"{path}/retry", headers=anonymous_browser())
     again = await registry.post(f"{path}/retry", headers=ben)
 
     assert "Withdraw" in offered.text
@@ -359,8 +365,8 @@ async def test_files_that_failed_checks_are_fixed_and_uploaded_again(registry: R
     )
     assert await registry.env.engine.commit(write_submission(upload, [], expected=ABSENT))
 
-    of_git = (await registry.get(f"/submissions/{stopped.id}", headers=a_stranger())).text
-    of_files = (await registry.get("/submissions/sub_upload", headers=a_stranger())).text
+    of_git = (await registry.get(f"/submissions/{stopped.id}", headers=anonymous_browser())).text
+    of_files = (await registry.get("/submissions/sub_upload", headers=anonymous_browser())).text
 
     assert "Fix the findings below and retry" in of_git
     assert "Upload new files" not in of_git

@@ -15,7 +15,7 @@ from tests.casts import GOOD_MANIFEST, a_skill_folder
 from tests.git_server import GitServer
 from tests.unit.web.api_cast import (
     Registry,
-    a_stranger,
+    anonymous_browser,
     browser_of,
     delay_index,
     open_registry,
@@ -69,7 +69,7 @@ async def test_the_form_shows_what_a_visitor_may(registry: Registry) -> None:
 async def test_a_repo_with_one_skill_is_followed_and_one_with_several_is_chosen_from(
     registry: Registry, git_server: GitServer, tmp_path: Path
 ) -> None:
-    stranger = a_stranger()
+    stranger = anonymous_browser()
     one = git_server.serve_repo(a_skill_folder(tmp_path / "one", "tidy-notes").parent, "ada/one")
     for name in ("a", "b", "c"):
         a_skill_folder(tmp_path / "many", f"{name}-notes")
@@ -104,7 +104,7 @@ async def test_a_set_shows_also_what_had_come_in_before_it(
 ) -> None:
     repo = f"{git_server.url}/ada/many"
     await submit(git_source(repo, "a-notes"), submitter="ada")
-    stranger = a_stranger()
+    stranger = anonymous_browser()
 
     chosen = await registry.post(
         "/submit/chosen", data={"source": repo, "paths": ["a-notes", "b-notes"]}, headers=stranger
@@ -119,7 +119,7 @@ async def test_the_list_after_a_submission_contains_it(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delay_index(registry, monkeypatch)
-    stranger = a_stranger()
+    stranger = anonymous_browser()
     twins = [("files", (f"all/{name}/SKILL.md", MANIFEST)) for name in ("a", "b")]
 
     sent = await send(registry, stranger, files=twins)
@@ -158,7 +158,7 @@ async def test_files_are_accepted_and_ignored_ones_are_listed(
 async def test_an_error_is_shown_in_the_form_with_the_typed_values(
     registry: Registry, git_server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stranger = a_stranger()
+    stranger = anonymous_browser()
     (tmp_path / "none").mkdir()
     (tmp_path / "none" / "README.md").write_text("nothing")
     empty = git_server.serve_repo(tmp_path / "none", "ada/none")
@@ -184,7 +184,7 @@ async def test_an_error_is_shown_in_the_form_with_the_typed_values(
 
 
 async def test_a_folder_and_its_manifest_are_the_same_place(registry: Registry) -> None:
-    stranger = a_stranger()
+    stranger = anonymous_browser()
 
     by_folder = await send(registry, stranger, data={"source": "ada/x", "path": "skills/tidy"})
     by_file = await send(
@@ -202,10 +202,10 @@ async def test_anonymous_visitors_are_asked_to_sign_in_before_they_submit(
     registry: Registry,
 ) -> None:
     await browser_of(Role.PUBLISHER)
-    open_to_all = await registry.get("/submit", headers=a_stranger())
+    open_to_all = await registry.get("/submit", headers=anonymous_browser())
 
     await add_owner("@local", "ada", actor="test")
-    owned = await registry.get("/submit", headers=a_stranger())
+    owned = await registry.get("/submit", headers=anonymous_browser())
     owners = await registry.get("/submit", headers=await browser_of(Role.PUBLISHER))
 
     assert "data-upload" in open_to_all.text
@@ -220,7 +220,7 @@ async def test_the_result_of_a_set_is_shown_on_the_next_page(
 ) -> None:
     repo = f"{git_server.url}/ada/many"
     await submit(git_source(repo, "a-notes"), submitter="ada")
-    stranger = a_stranger()
+    stranger = anonymous_browser()
 
     async def choose(*paths: str) -> str:
         chosen = await registry.post(
