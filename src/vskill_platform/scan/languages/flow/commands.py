@@ -134,6 +134,7 @@ def _read_by_shell(flow: Flow, call: Call, text: str, taints: Taints, line: int)
     words = text.split()
     if words and prints_token(words[0].rpartition("/")[2], words[1:]):
         found.add(Taint(TaintSource.SECRET, SecretKind.TOKENS))
+        flow.printed_tokens = line
     is_open = _runs_its_input(Value(items=tuple(Value(text=word) for word in words[:4])))
     name = INTERPRETER if is_open else "child process"
     if is_open and words[0].rpartition("/")[2] in _SHELLS:

@@ -71,6 +71,9 @@ def call(flow: Flow, node: ast.Call) -> Value:
         else:
             named.update(value.fields or {"**": value})
     made = Call(node, callee.name, method, receiver, args, named)
+    for value in args[:2]:
+        if value.text is not None and "://" in value.text[:16]:
+            flow.note_contact(value.text, node.lineno)
     if flow.has_copied:
         _excuse_copies(flow, made)
     if isinstance(callee.function, Function):

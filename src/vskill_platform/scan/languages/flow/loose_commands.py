@@ -40,21 +40,28 @@ def loose_commands(flow: Flow, body: list[ast.stmt]) -> list[Fact]:
     if not is_open or not _MAY_BE_COMMAND.search(flow.code.encode(errors="replace")):
         return []
     known = {(fact.act, fact.host) for fact in flow.facts.values()}
-    texts = islice(_texts(body), _MAX_TEXTS)
+    commands = ((line, text) for line, text in _texts_of(body) if _is_command(text))
+    texts = islice(commands, _MAX_TEXTS)
     found = (fact for line, text in texts for fact in _read(line, text))
     return [fact for fact in found if (fact.act, fact.host) not in known]
 
 
-def _texts(body: Iterable[ast.stmt]) -> Iterator[tuple[int, str]]:
+def _is_command(text: str) -> bool:
+    return " " in text.strip() and _STARTS.match(text) is not None
+
+
+def _texts_of(body: Iterable[ast.stmt]) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a program with their lines, without those that document it."""
     nodes: list[ast.AST] = [*body]
     for _ in range(_MAX_NODES):
         if not nodes:
             return
         node = nodes.pop()
         if isinstance(node, ast.Constant):
-            text = node.value[:_MAX_LENGTH] if isinstance(node.value, str) else ""
-            if " " in text.strip() and _STARTS.match(text):
-                yield getattr(node, "lineno", 1), text
+            if isinstance(node.value, str):
+                yield getattr(node, "lineno", 1), node.value[:_MAX_LENGTH]
+            continue
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
         for part in vars(node).values():  # also what `ast.walk` does not see, as in a closure
             if isinstance(part, ast.AST):

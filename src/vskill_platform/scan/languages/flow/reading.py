@@ -9,6 +9,7 @@ import msgspec
 
 from vskill_platform.scan.facts.facts import Act, Fact
 from vskill_platform.scan.languages.flow.loose_commands import loose_commands
+from vskill_platform.scan.languages.flow.loose_secrets import loose_secrets
 from vskill_platform.scan.languages.flow.state import Flow, Language, OutOfSteps
 from vskill_platform.scan.languages.unparsed import Unparsed
 
@@ -58,7 +59,7 @@ def _read(program: Program, code: str) -> list[Fact]:
         if not is_for_process:
             flow.add(Act.READ_ALL_ENV, line)
     _find_escaped(flow, code)
-    facts = _settle([*flow.facts.values(), *loose_commands(flow, body)])
+    facts = _settle([*flow.facts.values(), *loose_commands(flow, body), *loose_secrets(flow)])
     is_too_much |= flow.is_cut
     if is_too_much or (not is_whole and _nesting.get() == 1):
         raise Unparsed("not all of the code could be parsed", facts, is_too_much=is_too_much)

@@ -27,8 +27,21 @@ _MAX_ROUNDS = 3
 _MAX_CALLS_DEEP = 8
 _MAX_RUNS = 2
 _MAX_FACTS = 2000
+_MAX_CONTACTS, _MAX_ADDRESS = 100, 300
 #: Statements that are hoisted: known before they are reached.
 DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef})
+
+
+class Reached(ast.stmt):
+    """A definition where the program reaches it, and evaluates its defaults and decorators."""
+
+    _fields = ()
+
+    def __init__(self, definition: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        super().__init__(lineno=definition.lineno)
+        self.definition = definition
+
+
 _NO_VALUES = (ast.expr_context, ast.operator, ast.cmpop)
 
 
@@ -165,6 +178,8 @@ class Flow:
         self.missed: set[str] = set()  #: attributes that were read before they were set
         self.files: dict[str, Taints] = {}  #: what was written to which path
         self.copies: dict[int, bool] = {}  #: copies of the environment: line, only for a process
+        self.contacts: dict[str, int] = {}  #: addresses that calls are given, with their lines
+        self.printed_tokens = 0  #: the line of a command that prints a token that a program keeps
         self.has_copied = False  #: whether there was one in any round
         self.returned: list[Value] = []
         self.pending: list[Function] = []
@@ -201,8 +216,10 @@ class Flow:
             if node.__class__ in DEFINITIONS:
                 self.statements[node.__class__](self, node)
         for node in body:
-            if node.__class__ not in DEFINITIONS:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._run_one(node)
+            elif node.decorator_list or node.args.defaults or node.args.kw_defaults:
+                self._run_one(Reached(node))
 
     def _run_one(self, node: ast.stmt) -> None:
         self.steps -= 1
@@ -298,13 +315,17 @@ class Flow:
         key = (act, line, detail, host)
         if key in self.facts or not self._has_room(act):
             return
-        text = text or self._line(line)
+        text = text or self.line_at(line)
         self.facts[key] = Fact(
             act=act, line=line, text=shorten(text[:2000]), detail=shorten(detail[:2000]), host=host,
             host_class=classify_host(host) if host else None,
         )  # fmt: skip
 
-    def _line(self, number: int) -> str:
+    def note_contact(self, address: str, line: int) -> None:
+        if len(self.contacts) < _MAX_CONTACTS:
+            self.contacts.setdefault(address[:_MAX_ADDRESS], line)
+
+    def line_at(self, number: int) -> str:
         if self._lines is None:
             self._lines = self.code.splitlines()
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""

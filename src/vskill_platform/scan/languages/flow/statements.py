@@ -9,7 +9,13 @@ from vskill_platform.scan.languages.flow.expressions import function_of
 from vskill_platform.scan.languages.flow.indirect import call_known, call_returned
 from vskill_platform.scan.languages.flow.operators import note_alias
 from vskill_platform.scan.languages.flow.secrets import copy_variables
-from vskill_platform.scan.languages.flow.state import DEFINITIONS, Call, Flow, LexicalScope
+from vskill_platform.scan.languages.flow.state import (
+    DEFINITIONS,
+    Call,
+    Flow,
+    LexicalScope,
+    Reached,
+)
 from vskill_platform.scan.languages.flow.values import UNKNOWN, Value, concatenate, with_name
 
 _ENVIRONMENT = frozenset({"os.environ", "process.env"})
@@ -127,23 +133,30 @@ def context(flow: Flow, node: ast.With) -> None:
 
 
 def define(flow: Flow, node: ast.FunctionDef) -> None:
-    for part in node.args.kw_defaults:
-        if part is not None:
-            flow.evaluate(part)
     given = node.args
     params = [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-    function = function_of(flow, node, params, node.body)
+    flow.bind(node.name, Value(function=function_of(flow, node, params, node.body)))
+
+
+def reach(flow: Flow, reached: Reached) -> None:
+    """Evaluate the defaults and decorators of a function, which is known since its scope began."""
+    node, given = reached.definition, reached.definition.args
+    function = flow.functions[id(node)]
+    for part in given.kw_defaults:
+        if part is not None:
+            flow.evaluate(part)
     with_default = given.args[len(given.args) - len(given.defaults) :]
     for arg, default in zip(with_default, given.defaults, strict=False):
         value = flow.evaluate(default)
         if value.text or value.name:
             function.give(arg.arg, value)
-    flow.bind(node.name, Value(function=function))
     if node.decorator_list:
         _decorate(flow, node, Value(function=function))
 
 
-def _decorate(flow: Flow, node: ast.FunctionDef | ast.ClassDef, decorated: Value) -> None:
+def _decorate(
+    flow: Flow, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, decorated: Value
+) -> None:
     """Call decorators that are known functions: `@exec` runs what the one below it returns."""
     for part in reversed(node.decorator_list):
         decorator = flow.evaluate(part)
@@ -222,6 +235,7 @@ STATEMENTS: dict[type[ast.AST], Callable[[Flow, Any], None]] = {
     ast.Match: choose,
     ast.With: context,
     ast.AsyncWith: context,
+    Reached: reach,
     ast.FunctionDef: define,
     ast.AsyncFunctionDef: define,
     ast.ClassDef: define_class,

@@ -40,6 +40,7 @@ OUTPUT = re.compile(
     r"(?:-OutFile|-Destination\w{0,8}|-o|--output|-FilePath|Out-File|Set-Content(?:\s+-Path)?)\s+['\"]?([^\s'\"|;)]{1,300})"
     r"|\.DownloadFile\(\s?['\"]?[^,]{1,2000},\s?['\"]?([^'\")]{1,300})"
     r"|^set\s?>\s?['\"]?([^\s'\"|;)]{1,300})"
+    r"|Compress-Archive\s+(?:-\w*Path\s+)?\S{3,300}\s+['\"]?([\w.$%:\\/~-]{1,300}\.zip)"
     r"|Start-BitsTransfer\s+(?:-Source\s+)?\S{4,600}\s+['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})"
     r"|(?:-urlcache|/transfer)\b.{0,600}?\s['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})['\"]?"
     r"\s{0,4}(?:\d?>\s?\S{1,40}\s{0,4})?$", _I,
@@ -78,9 +79,25 @@ REVERSE = re.compile(r"Sockets\.TCPClient\(\s?['\"]?([^'\",)]{1,253})", _I)
 REVERSE_RUNS = re.compile(r"\biex\b|Invoke-Expression|cmd\.exe|StandardInput|powershell", _I)
 REMOTE_HOSTS = re.compile(
     r"\b(?P<name>mshta|regsvr32|rundll32|wscript|cscript|msiexec|installutil"
-    r"|odbcconf|GetObject)(?:\.exe)?\b[^\n]{0,300}?(?:https?|ftp)://",
+    r"|odbcconf|cmstp|GetObject)(?:\.exe)?\b[^\n]{0,300}?(?:https?|ftp)://",
     _I,
 )
+#: A program on a share of another machine.
+REMOTE_SHARE = re.compile(
+    r"(?:^|\b(?:pcalua|rundll32|regsvr32|start|wmic|mshta|msiexec|forfiles|odbcconf|control|call|cmd"
+    r"|wscript|cscript|powershell|Start-Process|schtasks|sc)(?:\.exe)?\b[^\n]{0,200}?[\s\"'=])"
+    r"\\\\((?:[\w-]+\.)+[a-z]{2,20}|\d{1,3}(?:\.\d{1,3}){3})(?:@\w{1,9})?\\[^\s\"']{1,200}",
+    _I,
+)
+#: A program whose output is run line by line, or given to a shell.
+OUTPUT_IS_RUN = re.compile(
+    r"^for\s+/f\b[^\n(]{0,80}\(\s?['`\"](?P<lines>[^\n)]{4,400})['`\"]\s?\)\s?do\s+\(?@?"
+    r"(?:call\s+|start\s+|cmd(?:\.exe)?\s+/c\s+)?[\"']?%%?~?\w\b"
+    r"|(?P<piped>[^|\n]{4,400})\|\s?(?:cmd|powershell|pwsh)(?:\.exe)?(?:\s+-(?:c(?:ommand)?|nop\w*)?\s?-?)?\s{0,4}$",
+    _I,
+)
+#: A request with a protocol that few expect.
+ASKS = re.compile(r"\b(?:finger(?:\.exe)?\s+\S{0,60}@|nslookup\b[^\n]{0,80}\s)([\w.-]{4,200})", _I)
 SHELL_TOOLS = re.compile(
     r"^(?:npm|npx|pnpm|yarn|bun|pip3?|pipx|uvx?|git|winget|choco|scoop|cargo|gem|go|dotnet|ssh"
     r"|scp|node|python3?|py|docker|clawhub)\s",

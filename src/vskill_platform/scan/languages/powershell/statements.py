@@ -239,7 +239,20 @@ def _is_source(statement: str) -> bool:
     return is_copy and sensitive_place_in(words[-1]) is None and "-Dest" not in statement
 
 
+def _read_output(state: _State, statement: str) -> None:
+    """Record programs on another machine, and commands that another machine answers with."""
+    if found := rules.REMOTE_SHARE.search(statement):
+        state.emit_all(Act.RUN_REMOTE, tuple(hosts_in(f"tcp://{found[1]}/")), "a share")
+    if found := rules.OUTPUT_IS_RUN.search(statement):
+        asked = found["lines"] or found["piped"]
+        name = rules.ASKS.search(asked)
+        if name or rules.FETCH.search(asked):
+            hosts = hosts_in(f"tcp://{name[1]}" if name else asked)
+            state.emit_all(Act.RUN_REMOTE, tuple(hosts[:4]), "output that is run")
+
+
 def _read_running(state: _State, statement: str, value: _Value) -> None:
+    _read_output(state, statement)
     if found := rules.REMOTE_HOSTS.search(statement):
         state.emit_all(Act.RUN_REMOTE, tuple(hosts_in(statement)[:4]), found["name"].lower())
     if found := rules.RUN.search(statement):

@@ -21,7 +21,7 @@ _DESTROYS = {
         r"(?:--quiet|-q)\b",
         "gh": r"repo delete .*--(?:yes|confirm)",
         "git": r"reflog expire .*--expire(?:-unreachable)?=(?:now|all)\b|filter-branch\b"
-        r"|push .*--mirror .*--force|update-ref -d\b",
+        r"|push (?=.*--force\b).*--(?:mirror|all)\b|update-ref -d\b",
         "gsutil": r"(?:-m )?(?:rb|rm -r) .*gs://[^/\s]+/?$",
         "heroku": r"(?:apps:destroy|pg:reset) .*--confirm",
         "kubectl": r"delete (?:ns|namespaces?|all|pvc?|deploy\w*|statefulsets?|secrets?)\b"

@@ -71,6 +71,36 @@ def run_recorder(state: State, command: Command) -> str:
     return recording
 
 
+def run_capture(state: State, command: Command) -> str:
+    """``tcpdump -w FILE`` and ``script FILE`` record; ``-w -`` prints the record."""
+    options = read_options(command.args, "wciGCWsBTIE")
+    kind = "the terminal" if command.name == "script" else "the traffic of the network"
+    paths = options.rest[:1] if command.name == "script" else options.values("w")
+    recording = state.mark(Origin(secrets=frozenset({kind})))
+    for path in paths:
+        state.remember(path, recording)
+    is_printed = command.name != "script" and (not paths or paths[0] == "-")
+    return recording if is_printed else ""
+
+
+def run_secret_finder(state: State, command: Command) -> str:
+    """Programs that search for keys print them, or write them to a report."""
+    found = state.mark(Origin(secrets=frozenset({"keys found on the machine"})))
+    options = read_options(command.args, "rof", frozenset({"report-path", "output", "report"}))
+    for path in options.values("r", "o", "report-path", "output", "report"):
+        state.remember(path, found)
+    return found
+
+
+def run_extractor(state: State, command: Command) -> str:
+    """``steghide extract`` writes what is hidden in an image."""
+    hidden = state.mark(Origin(is_decoded=True))
+    options = read_options([arg.replace("-xf", "-X") for arg in command.args], "spXe")
+    for path in (*options.values("X"), *options.rest[-1:]):
+        state.remember(path, hidden)
+    return hidden
+
+
 def run_payment(state: State, command: Command) -> str:
     """Record a payment to a hard-coded recipient, not one the user names."""
     has_word = any(word in command.args[:2] for word in _PAYS[command.name])
@@ -116,6 +146,9 @@ SURVEILLANCE = {
     **dict.fromkeys(_RECORDERS, run_recorder),
     **dict.fromkeys(_PAYS, run_payment),
     **dict.fromkeys(MINERS, run_miner),
+    **dict.fromkeys(("tcpdump", "tshark", "dumpcap", "ngrep", "script"), run_capture),
+    **dict.fromkeys(("trufflehog", "gitleaks", "noseyparker", "ggshield"), run_secret_finder),
+    **dict.fromkeys(("steghide", "outguess", "stegseek", "zsteg", "openstego"), run_extractor),
     "xinput": run_keys,
     "schtasks": run_schtasks,
     "cmd": run_cmd,
