@@ -28,6 +28,8 @@ _EXECUTES = re.compile(
     r"|(?:popen|spawn|Command(?:::new)?|Process(?:Builder)?(?:\.run)?|exec\w*|system)"
     rf"\s?[(\[ ]{{1,2}}\[?{_SHELL}"
     rf"(?:\s?[\])]|,\s?\[?[\"']-\w{{0,2}}c[\"']\s?,\s?[^\"'\s]|,\s?[^\"'\s\-\[])"
+    rf"|[\[({{,]\s?{_SHELL}\s?,\s?[\"']-\w{{0,2}}c[\"']\s?,\s?[^\"'\s]"
+    r"|(?i:\[scriptblock\]::Create\(\s?|\b(?:iex|Invoke-Expression)\s+\(?)\$\w"
     r"|launchPath = \"/bin/(?:ba|z)?sh\"|#\|\s?\"(?:ba|z)?sh\"|\^(?:ba|z)?sh\s"
     r"|(?i:chmod)\w{0,3}[( ][^\n]{0,40}[\"'](?:/tmp|/var/tmp|/dev/shm)/[^\"'\n]+"
     r"|\b(?:require|include)(?:_once)?\s?\(?\s?[\"'](?:/tmp|/var/tmp|/dev/shm)/"
@@ -39,7 +41,8 @@ _EXECUTES = re.compile(
 )
 _MAY_EXECUTE = re2.compile(
     rb"eval|EVAL|load|include|create_function|ExecuteGlobal|run script|dlopen|defineClass|"
-    rb"os[:.](?:cmd|execute)|cmd|powershell|sh[\"' ]|chmod|Chmod|require|plugin|"
+    rb"os[:.](?:cmd|execute)|(?i:scriptblock|iex\b|invoke-expr)|"
+    rb"cmd|powershell|sh[\"' ]|chmod|Chmod|require|plugin|"
     rb"#load|#r |\(\);|system"
 )
 _ASKS = re2.compile(rb"https?://|\bcurl\b|\bwget\b")

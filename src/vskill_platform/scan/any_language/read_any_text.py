@@ -126,7 +126,7 @@ _RUN_FETCHED = re.compile(
     r"[^\n]{0,80}https?://"
     r"|\b(?:include|require|source|source_url)(?:_once)?\s?\(?\s?(?:url\()?[\"']https?://"
     r"|\bfetch\s?\(\s?[\"'`]https?://[^\n]{0,200}\.then\(\s?(?:eval|Function)\b"
-    r"|\bexecute(?:global)?\s\(?\w{1,40}\.responsetext",
+    r"|(?:\bexecute(?:global)?|\.run|\.exec|\bshell)\s?\(?\w{1,40}\.response(?:text|body)",
     re.IGNORECASE,
 )
 _FETCHED_NAME = re.compile(
@@ -161,7 +161,7 @@ _SECRET_FOLDER = re.compile(
 _ANY_KEYS = "ssh keys or cloud credentials"
 _LISTS_FILES = re.compile(
     r"(?i)enumerate\w*files|get_?files|list_?files|read_?dir\w*|\bDir\W{1,3}(?:glob|children|entries"
-    r"|each)|scandir|\bglob\w*\s?\(|walk\w*\s?\(|opendir|list\.files|\bentries\b|\.iterator\("
+    r"|each)|scandir|\bglob\w*\s?\(|walk\w*\s?\(|opendir|list\.files|\bentries\b|contentsofdirectory|\.iterator\("
 )
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")

@@ -27,7 +27,7 @@ _SET = re.compile(r"\b(?:set|open\s?\(\s?(?:my)?)\s+((?:-\w+\s+){0,3}[$@]?\w{1,4
 _FETCHES = re.compile(
     r"(?i)\bget\w{0,12}\b|geturl|get_contents|url-retrieve|fetch|open\w{0,10}\s?\(|openstream"
     r"|download|request|\bread\w{0,10}\s?\(|"
-    r"readtext|contentsof|\bcopy\s?\(|\bcurl\b|\bwget\b|\.text\b|responsetext|httpc|url_?session|\bload\b|\bhttp\b"
+    r"readtext|contentsof|\bhttp\w{1,6}\b|\bcopy\s?\(|\bcurl\b|\bwget\b|\.text\b|responsetext|httpc|url_?session|\bload\b|\bhttp\b"
 )
 _EVALUATES = re.compile(
     r"(?i)(?:\beval\w*\b|\bload(?:string|file)?\b|\binclude(?:_once)?\b|\brequire(?:_once)?\b"
@@ -45,7 +45,8 @@ _EVALUATES_BUFFER = re.compile(r"\(eval-buffer\b|\(eval-region\b|\(load-file\b")
 #: What a pipe of awk gives to a shell line by line: `print line | "sh"`.
 _GIVEN_TO_SHELL = re.compile(r"\bprintf?\b[^\n|]{0,80}\|\s{0,4}[\"'](?:ba|z|da)?sh\b")
 _RUNS = re.compile(
-    r"(?i)\b(?:system|popen\w*|proc_open|shell_exec|passthru|spawn\w*|exec\w*|execute|start|run|"
+    r"(?i)\b(?:system|popen\w*|proc_open|shell_exec|passthru|spawn\w*|exec\w*|execute|start\w{0,9}|run\w{0,3}|"
+    r"callCommand|callProcess|readProcess|readCreateProcess|rawSystem|"
     r"do shell script|processbuilder|process\.\w{2,6}|command(?:::new)?|arguments|args)"
     r"(?=\s?[(\[{=]|\s{1,4}[$\"'])"
     r"|\^(?=\w)|\bKernel\.\w{4,6}"
@@ -62,11 +63,13 @@ _FILLERS = frozenset(
     {
         "new", "URL", "URI", "String", "string", "to_string", "fileURLWithPath", "parse", "text",
         "paste", "Path", "File", "arg", "args", "Command", "c", "i", "input", "stdin",
+        "ProcessStartInfo", "ProcessBuilder", "getResponseBody", "responseBody", "unpack", "B", "T",
+        "body", "mkString", "toString", "trim", "decode", "utf8", "decodeUtf8", "strip",
     }
 )  # fmt: skip
 _WRITES = re.compile(
     r"(?i)f?write\w*|append\w*|\bputs\b|\bprint\w*\b|put_contents|\bcopy\w*|\bcp\b|\brename\b|\bmove\w*|"
-    r"\bsave\w*|spew|\btee\b|open\s?file|>>|[\"'](?:>>?|[aw]b?\+?)[\"']|\bdump\b|\bdownload\w*|\bto_?file\b"
+    r"\bsave\w*|spew|\btee\b|open\s?file|>>|[\"'](?:>>?|[aw]b?\+?)[\"']|\bdump\b|\bdownload\w*|\bto_?file\b|set_?value\w*"
 )
 _READS = re.compile(
     r"(?i)\bfile\.read|read_?file|read_to_string|get_contents|read_?lines|read_?text|read_?all|contentsof|"

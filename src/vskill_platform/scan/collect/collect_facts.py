@@ -35,8 +35,8 @@ from vskill_platform.scan.prose.read_prose import read_prose, read_words_in_code
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_program, is_prose, name_of, suffix_of
 
-_RECIPES = frozenset({"makefile", "gnumakefile", "dockerfile", "containerfile", "justfile"})
-_IMAGES = frozenset({"dockerfile", "containerfile"})
+_IMAGES = frozenset({"dockerfile", "containerfile", "earthfile"})
+_RECIPES = _IMAGES | {"makefile", "gnumakefile", "justfile"}
 #: Docker downloads a URL that is added to an image.
 _ADDED = re.compile(r"(?m)^ADD[ \t]+(?:--\S+[ \t]+)*(https?://[^\s\"]{3,500})[ \t]+(\S{1,200})")
 _EXECUTED = re.compile(r"(?m)^RUN[ \t]+\[([^\]\n]{2,2000})\][ \t]*$")
@@ -60,7 +60,7 @@ _MAKE_ASSIGNED = re.compile(r"(?m)^[ ]{0,8}[\w.]{1,60}[ \t]{0,20}!=[ \t]{0,20}")
 #: Assignments in fish, of the output of a command and of one word.
 _FISH_OUTPUT = re.compile(r"(?m)^[ \t]*set[ ]+(?:-\w+[ ]+){0,3}(\w+)[ ]+\((.{1,2000})\)[ \t]*$")
 _FISH_SET = re.compile(r"(?m)^[ \t]*set[ ]+(?:-\w+[ ]+){0,3}(\w+)[ ]+(\S{1,500})[ \t]*$")
-_RECIPE = re.compile(r"^(?:\t[@+-]*|RUN\s+)", re.MULTILINE)
+_RECIPE = re.compile(r"^(?:\t[@+-]*|[ \t]*RUN\s+)", re.MULTILINE)
 #: The same in a justfile, which is indented in any way.
 _JUST_RECIPE = re.compile(r"^[ \t]+[@-]*", re.MULTILINE)
 

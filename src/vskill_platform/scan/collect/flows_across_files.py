@@ -7,13 +7,15 @@ sends, so that the rules about a single file match.
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import msgspec
 
 from vskill_platform.scan.facts.facts import Act, LocatedFact, PartRole
-from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass
-from vskill_platform.scan.facts.sensitive_paths import secret_in
-from vskill_platform.scan.read.skill_files import ScanFile
+from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass, classify_host, hosts_in
+from vskill_platform.scan.facts.sensitive_paths import may_name_secrets, secret_in
+from vskill_platform.scan.read.magic import FileType
+from vskill_platform.scan.read.skill_files import ScanFile, suffix_of
 
 _DONE = frozenset({PartRole.SCRIPT, PartRole.INSTRUCTION})
 _DOUBTFUL = ANONYMOUS | {HostClass.UNKNOWN, HostClass.FREE, HostClass.PLACEHOLDER}
@@ -26,6 +28,14 @@ _TAKE = re.compile(
     r"\b(?:read|open|take|copy|load|get|collect|note|store|keep|hold|remember|extract|print|cat)\b",
     re.IGNORECASE,
 )
+#: Files of values that programs read.
+_SETTINGS = frozenset(
+    {".json", ".jsonc", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".properties"}
+)
+_STRANGE = _DOUBTFUL - {HostClass.PLACEHOLDER}
+_ADDRESS_VALUE = re.compile(r"[\"'=:][ \t]{0,4}[\"'`]?((?:https?|wss?)://[\w.-]{4,200})")
+_PATH_VALUE = re.compile(r"[\"'=:\-,\[][ \t]{0,4}[\"']?((?:~|\$HOME|\.)[\w./~$-]{3,100})")
+_MAX_ADDRESSES = 50
 #: Secrets that no program needs for its own service.
 _FOREIGN = ("ssh", "cloud", "browser", "wallet", "password store", "history", "system")
 
@@ -37,6 +47,7 @@ def flows_across_files(
     known = [one for one in facts if one.role in _DONE]
     yield from _standing_orders_to_send(files, known)
     yield from _secrets_across_files(known)
+    yield from _secrets_and_addresses_apart(files, known)
 
 
 def _standing_orders_to_send(
@@ -85,6 +96,51 @@ def _secrets_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
             detail=f"{detail}, in another file",
         )
         yield LocatedFact(fact=fact, path=path, role=send.role, row=send.row)
+
+
+def _secrets_and_addresses_apart(
+    files: Iterable[ScanFile], known: list[LocatedFact]
+) -> Iterator[LocatedFact]:
+    """Yield a secret again where a script sends to an address that another file holds."""
+    sends = [one for one in known if one.fact.act is Act.SEND and one.fact.host is None]
+    if not sends or any(one.fact.act is Act.LEAK for one in known):
+        return
+    texts = [file for file in files if file.kind is FileType.TEXT and _holds_values(file)]
+    if not any(map(_names_stranger, texts)):
+        return
+    for send in sends[:_MAX_ORDERS]:
+        reads = [one for one in known if one.fact.act in _READS and _is_foreign(one)]
+        kept = next((one for file in texts if (one := _kept_path(file)) is not None), None)
+        secret = f"{reads[0].path}: {reads[0].fact.text}" if reads else kept
+        if secret:
+            fact = msgspec.structs.replace(
+                send.fact, act=Act.READ_SECRET, text=secret, detail="a secret, in another file"
+            )
+            yield LocatedFact(fact=fact, path=send.path, role=send.role, row=send.row)
+            return
+
+
+def _holds_values(file: ScanFile) -> bool:
+    return file.role is PartRole.SCRIPT or suffix_of(file.path) in _SETTINGS
+
+
+def _names_stranger(file: ScanFile) -> bool:
+    """Tell whether a file has an address of a host that nobody vouches for as a value."""
+    if "://" not in file.text:
+        return False
+    found = islice(_ADDRESS_VALUE.finditer(file.text), _MAX_ADDRESSES)
+    return any(classify_host(host) in _STRANGE for one in found for host in hosts_in(one[1])[:1])
+
+
+def _kept_path(file: ScanFile) -> str | None:
+    """Return the path of a secret that is a value in a settings file."""
+    if suffix_of(file.path) not in _SETTINGS or not may_name_secrets(file.text):
+        return None
+    for found in islice(_PATH_VALUE.finditer(file.text), _MAX_ADDRESSES):
+        kind = secret_in(found[1])
+        if kind is not None and any(word in kind.lower() for word in (*_FOREIGN, "tokens")):
+            return f"{file.path}: {found[1]}"
+    return None
 
 
 def _instructions_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:

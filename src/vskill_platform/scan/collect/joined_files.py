@@ -7,6 +7,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from itertools import islice
 
 import msgspec
@@ -28,8 +29,14 @@ _CAT = re.compile(
     r"|\|[ \t]*(?:sudo[ \t]+)?(?:ba|z|da)?sh\b)"
 )
 _SOURCE = re.compile(rf"(?m)^[ \t]*(?:\.|source)[ \t]+({_PATH})[ \t]*$")
+_SOURCE_LOOP = re.compile(
+    r"\bfor[ \t]+(\w+)[ \t]+in[ \t]+([\w./${}\"'-]*\*[\w.\"']*)[ \t]*;?\s*do\s+"
+    r"(?:\[[^\n]{1,60}&&[ \t]*)?(?:\.|source)[ \t]+\"?\$\{?\1\b[^\n]*"
+)
 #: What pieces are put together for.
-_JOINS = re2.compile(rb"(?m)\bcat(?:[ \t]+\S+){2,}[ \t]*[>|]|\beval\b")
+_JOINS = re2.compile(
+    rb"(?m)\bcat(?:[ \t]+\S+){2,}[ \t]*[>|]|\beval\b|(?:^|\bdo|;)[ \t]*(?:\.|source)[ \t]"
+)
 _SERIOUS = frozenset({Act.RUN_REMOTE, Act.LEAK, Act.REVERSE_SHELL, Act.RUN_DECODED})
 #: Commands in strings of programs that hand them to something that runs commands.
 _COMMAND_STRING = re2.compile(
@@ -168,10 +175,15 @@ def _joined(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[tuple[int,
         if is_run and all(parts):
             whole = "".join(part.text for part in parts if part)
             yield text.count("\n", 0, found.start()) + 1, whole
-    if file.language == "shell" and "eval" in text and _SOURCE.search(text):
+    if file.language == "shell" and _SOURCE.search(text):
         whole = _SOURCE.sub(lambda found: _text_of(by_name, found), text, count=_MAX_PIECES)
         if whole != text:
-            yield text.count("\n", 0, text.find("eval")) + 1, whole
+            yield text.count("\n", 0, max(text.find("eval"), 0)) + 1, whole
+    for found in islice(_SOURCE_LOOP.finditer(text), 2) if file.language == "shell" else ():
+        pattern = found[2].rpartition("/")[2].strip("\"'").lower()
+        sourced = [other.text for name, other in by_name.items() if fnmatchcase(name, pattern)]
+        whole = "\n".join([*sourced[:_MAX_PIECES], text[found.end() :]])
+        yield text.count("\n", 0, found.start()) + 1, whole
 
 
 def _count_joins(text: str) -> int:

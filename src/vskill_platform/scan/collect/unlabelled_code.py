@@ -5,6 +5,7 @@ An agent that is told to save and run a block of code recognises its language by
 
 import html
 import re
+import textwrap
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -93,6 +94,16 @@ _QUOTE_MARK = re.compile(r"(?m)^[ \t]*>[ \t]?")
 _QUOTED_FENCE = re.compile(
     r"(?m)^[ \t]*>[ \t]*(?:```|~~~)[^\n]{0,80}\n"
     r"((?:[ \t]*>(?![ \t]*(?:```|~~~))[^\n]{0,2000}\n?){1,400})"
+)
+#: Blocks of code in reStructuredText, AsciiDoc and Org.
+_OTHER_BLOCK = re.compile(
+    r"(?m)^\.\. (?:code-block|code|sourcecode|prompt)::[^\n]{0,80}\n(?:[ \t]+:[^\n]{0,80}\n){0,9}"
+    r"(?:[ \t]*\n){0,3}((?:[ \t]+[^\n]{0,2000}\n?){1,400})"
+    r"|^\[source[^\]\n]{0,80}\]\n-{4,80}\n((?:(?!----)[^\n]{0,2000}\n){1,400})----"
+    r"|^[ \t]*#\+(?:begin_src|BEGIN_SRC)[^\n]{0,80}\n((?:(?![ \t]*#\+)[^\n]{0,2000}\n){1,400})"
+)
+_MAY_BE_OTHER_BLOCK = re2.compile(
+    rb"(?m)^\.\. (?:code|source|prompt)|^\[source|#\+(?:begin|BEGIN)_"
 )
 _ELEMENT = re.compile(
     r"<(?:pre|code)\b[^>\n]{0,80}>\s{0,9}(?:<code[^>\n]{0,80}>)?([^<]{4,8000})</(?:pre|code)"
@@ -227,6 +238,11 @@ def code_blocks(text: str) -> Iterator[CodeBlock]:
     if _MAY_BE_QUOTED.search(raw):
         for line, code in _found(_QUOTED_FENCE, text):
             yield CodeBlock(line, _QUOTE_MARK.sub("", code))
+    if _MAY_BE_OTHER_BLOCK.search(raw):
+        for found in _OTHER_BLOCK.finditer(text):
+            code = next(part for part in found.groups() if part is not None)
+            line = text.count("\n", 0, found.start(found.lastindex or 0)) + 1
+            yield CodeBlock(line, textwrap.dedent(code))
     yield from elements(text)
 
 

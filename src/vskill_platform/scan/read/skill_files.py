@@ -85,6 +85,7 @@ _NAMES = {
     ".profile": "shell",
     "justfile": "shell",
     "dockerfile": "shell",
+    "earthfile": "shell",
     "containerfile": "shell",
     "bashrc": "shell",
     "zshrc": "shell",

@@ -128,6 +128,9 @@ _SOURCES = (
     _Source(r"\.x?html?$", _RUN, "page",
             rf"(?i)(?:\bimport[ \t]*\(?[ \t]*|\bfrom[ \t]+|\.src[ \t]*=[ \t]*|"
             rf"<link\b[^>]*\brel=[\"']?import[\"']?[^>]*href=|<object\b[^>]*\bdata=)[\"'`]({_URL})"),
+    _Source(r"\.claude/settings[^/]*\.json$|(?:^|/)settings(?:\.local)?\.json$", _RUN,
+            "the agent's model",
+            rf"\"(?:ANTHROPIC|OPENAI)_(?:BASE_URL|API_BASE)\"[ \t]*:[ \t]*\"({_URL})"),
     _Source(r"\.(?:css|scss|less|x?html?|svg)$", Act.LEAK, "what the user types",
             r"\[[ \t]*value[ \t]*[\^$*~|]?=[^\]\n]{1,60}\][^{}]{0,120}"
             rf"\{{[^}}]{{0,200}}url\([ \t]*[\"']?({_URL})"),

@@ -24,6 +24,11 @@ _MAY_BE_COMMAND = re2.compile(
     rb"\b(?:curl|wget|nc|ncat|socat|base64|bash|sh|rm|crontab|dig|tar|zip|scp|rsync|ssh|git|sudo"
     rb"|powershell|security|gh|cat|env|printenv|python3?|docker|pip3?|npm|echo|printf|dd|find) "
 )
+#: An argument or a setting of a library that runs it.
+_NAMED_COMMAND = re2.compile(
+    rb"\b(?:bash_command|shell_command|ssh_command|startup_script|init_script|user_data|cmd|command)"
+    rb"\s?[=:]\s?[rf]?[\"'`]"
+)
 #: A command starts with the name of a program, an assignment or the syntax of a shell.
 _STARTS = re.compile(
     r"\s{0,9}(?:[({]\s?|(?:for|while|if|case) |\w{1,40}=\S{1,200}[ ;\n]|set -"
@@ -36,8 +41,9 @@ _STARTS = re.compile(
 
 def loose_commands(flow: Flow, body: list[ast.stmt]) -> list[Fact]:
     """Return what the commands in the texts of a program do, if it runs one of its values."""
+    raw = flow.code.encode(errors="replace")
     is_open = any(fact.act is Act.RUN_DYNAMIC for fact in flow.facts.values())
-    if not is_open or not _MAY_BE_COMMAND.search(flow.code.encode(errors="replace")):
+    if not (is_open or _NAMED_COMMAND.search(raw)) or not _MAY_BE_COMMAND.search(raw):
         return []
     known = {(fact.act, fact.host) for fact in flow.facts.values()}
     commands = ((line, text) for line, text in _texts_of(body) if _is_command(text))

@@ -23,6 +23,7 @@ _WORDS = AnyWord(
     ".cursor", "\n!", "\n%", "MEMORY.md",
     "read_pickle", "xmlrpc", "__reduce", "dictConfig", "memfd_create", "distutils", "shell=True",
     "torch", "trust_remote", "wasm", "webbrowser", "fsspec", "smart_open", "load_model", "doctest",
+    "curl ", "open_connection", "pycurl", "bash_command", "shell_command",
     "ProxyCommand", "get_ipython", ".system(", "__globals__",
     "SOUL.md", "wget", "/usr/", "/bin/", "Login Data", "history", "HTTPServer", "websocket",
     # Not in execute, evaluate, pipeline and empty, which are common.

@@ -13,6 +13,7 @@ from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import (
     DOWNLOADED,
     MAX_TREES,
+    OWN_TEXT,
     SOURCE_CODE,
     Command,
     FetchedFolder,
@@ -56,7 +57,8 @@ def _is_file(state: State, arg: str) -> bool:
     if len(arg) > _MAX_NAME or "\n" in arg:
         return False
     known = state.recall(arg) is not None or state.is_mark(arg)
-    return known or secret_at(arg) is not None or arg == "/proc/self/environ"
+    is_special = arg == "/proc/self/environ" or arg in OWN_TEXT
+    return known or is_special or secret_at(arg) is not None
 
 
 def filter_text(state: State, command: Command) -> str:

@@ -31,6 +31,8 @@ MAX_NESTING = 8
 MAX_DEPTH = 80
 
 ALL_VARIABLES = "all variables"
+#: The script that is running: a part of it that is extracted and run is hidden in it.
+OWN_TEXT = frozenset({"$0", "${0}", "$BASH_SOURCE", "${BASH_SOURCE[0]}", "${BASH_SOURCE}"})
 _FIRST_MARK, _LAST_MARK = chr(FIRST_MARK + 1), chr(FIRST_MARK + MAX_FLOWS + 1)
 _MARK = re.compile(f"[{_FIRST_MARK}-{_LAST_MARK}]")
 #: Folders that are secret as a whole, if they are packed or copied.
@@ -301,6 +303,8 @@ class State(msgspec.Struct):
         known = self.recall(path)
         if known is not None:
             return known
+        if path in OWN_TEXT:
+            return self.mark(Origin(is_decoded=True))
         secret = secret_at(path)
         if secret is not None:
             self.emit(Act.READ_SECRET, secret)

@@ -4,6 +4,7 @@ import re
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.sensitive_paths import Sensitive
+from vskill_platform.scan.languages.shell.given_code import run_nested
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.run import execute
 from vskill_platform.scan.languages.shell.state import Command, Origin, State
@@ -73,6 +74,7 @@ def run_recorder(state: State, command: Command) -> str:
 
 def run_capture(state: State, command: Command) -> str:
     """``tcpdump -w FILE`` and ``script FILE`` record; ``-w -`` prints the record."""
+    run_nested(state, command)
     options = read_options(command.args, "wciGCWsBTIE")
     kind = "the terminal" if command.name == "script" else "the traffic of the network"
     paths = options.rest[:1] if command.name == "script" else options.values("w")

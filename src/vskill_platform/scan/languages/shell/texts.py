@@ -1,8 +1,11 @@
 """Commands that print, encode and decode text."""
 
 import codecs
+import json
 import re
 from base64 import b64decode
+from collections.abc import Iterator
+from itertools import islice
 
 from vskill_platform.scan.facts.decode_text import decode_literal
 from vskill_platform.scan.facts.facts import Act
@@ -18,6 +21,11 @@ _SUBSTITUTE = re.compile(r"s([/|#,@])([^\[\].*+?\\^$/|#,@]{1,40})\1([^/|#,@&\\]{
 #: This many replaced letters are a cipher, not a separator.
 _ALPHABET = 10
 _READ_LINE = re.compile(r"\|\s{0,9}getline\s+(\w{1,40})")
+#: Keys in a query, and how many values of a text are looked at.
+_KEY_OF_QUERY = re.compile(r"\.\[?[\"']?([A-Za-z_][\w-]{0,60})")
+_MAX_VALUES, _MAX_TEXTS = 2_000, 50
+#: A character written as its number, which is computed.
+_COMPUTED_CHARACTER = re.compile(r"printf\s+[\"']?\\{1,2}(?:x|0)?\$\(\s?(?:printf|echo)\b")
 _RANGE = re.compile(r"([a-zA-Z0-9])-([a-zA-Z0-9])")
 
 
@@ -39,6 +47,8 @@ def run_printf(state: State, command: Command) -> str:
     if not args:
         return ""
     form, rest = args[0], list(args[1:])
+    if _COMPUTED_CHARACTER.search(state.source):
+        return state.mark(Origin(is_decoded=True))
     hides = spells_letters(form) or any("%b" in form and spells_letters(arg) for arg in rest)
     text = unescape(form) if state.plain(form) == form else form
     pieces = re.split(r"%[-0-9.]{0,6}([sbdqx])", text)
@@ -181,8 +191,14 @@ def run_read(state: State, command: Command) -> str:
     if "-u" in command.args[:-1]:
         descriptor = command.args[command.args.index("-u") + 1]
         command.stdin = state.inputs.get(descriptor, command.stdin)
-    for name in names:
-        state.variables[name] = command.stdin or state.mark(Origin())
+    values = [command.stdin] * len(names)
+    if len(names) > 1 and command.stdin and not state.has_mark(command.stdin):
+        line = command.stdin.strip("\n")
+        cut = state.variables.get("IFS", "")[:1]
+        parts = line.split(cut, len(names) - 1) if cut else line.split(None, len(names) - 1)
+        values = [*parts, *[""] * (len(names) - len(parts))]
+    for name, value in zip(names, values, strict=True):
+        state.variables[name] = value or state.mark(Origin())
     return ""
 
 
@@ -198,7 +214,39 @@ def run_awk(state: State, command: Command) -> str:
     return filter_text(state, command)
 
 
+def run_query(state: State, command: Command) -> str:
+    """``jq -r .a.b`` and ``yq .a.b``: one value of a known text, or else all its texts."""
+    text = input_of(state, command)
+    path = next((arg for arg in command.args if arg.startswith(".")), "")
+    if not text or state.has_mark(text) or not path:
+        return filter_text(state, command)
+    keys = _KEY_OF_QUERY.findall(path)
+    if command.name == "yq" and keys:
+        return "\n".join(re.findall(rf"(?m)^[ \t-]*{keys[-1]}[ \t]*:[ \t]*(\S[^\n]*)$", text))
+    return "\n".join(islice(_texts_at(text, keys), _MAX_TEXTS))
+
+
+def _texts_at(text: str, keys: list[str]) -> Iterator[str]:
+    """Yield the texts in JSON below the last of some keys, or all if there is none."""
+    try:
+        values = [json.loads(text[:MAX_VALUE])]
+    except (ValueError, RecursionError):
+        return
+    seen = 0
+    while values and seen < _MAX_VALUES:
+        seen += 1
+        value = values.pop(0)
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            values += value
+        elif isinstance(value, dict):
+            named = [value[key] for key in keys if key in value]
+            values += named or value.values()
+
+
 TEXTS = {
+    "jq": run_query, "yq": run_query,
     **dict.fromkeys(("awk", "gawk", "mawk"), run_awk),
     "echo": run_echo, "printf": run_printf, "base64": run_base64, "base32": run_base64,
     "openssl": run_openssl, "rev": run_rev,

@@ -155,7 +155,7 @@ def _expand(state: State, expression: str, *, is_quoted: bool) -> str:
         known = _element(state, name, index, known)
     if is_quoted and (index == "[*]" or name == "*"):
         known = known.replace(CUT, state.variables.get("IFS", " ")[:1])
-    value = known if index or not is_quoted else known.replace(CUT, " ")
+    value = known if index or not is_quoted or name == "@" else known.replace(CUT, " ")
     return _apply(value, rest)
 
 
@@ -175,7 +175,10 @@ def _element(state: State, name: str, index: str, known: str) -> str:
 def _expand_unknown(state: State, name: str, rest: str, expression: str) -> str:
     for operator in (":-", ":=", "-", "="):
         if rest.startswith(operator):
-            return fold_string(state, rest[len(operator) :])
+            value = fold_string(state, rest[len(operator) :])
+            if "=" in operator:
+                state.variables[name] = value
+            return value
     if rest.startswith((":?", "?")):  # the shell stops if it is empty
         return f"${name}"
     if _KEY_NAME.search(name):

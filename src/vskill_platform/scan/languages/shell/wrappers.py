@@ -1,6 +1,7 @@
 """Commands that run another command: sudo, env, timeout, xargs, find -exec, ssh."""
 
 import re
+import shlex
 
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.names import SHELLS, program_name
@@ -78,9 +79,10 @@ def run_su(state: State, command: Command) -> str:
 def run_env(state: State, command: Command) -> str:
     """``env`` alone prints all variables; with a command it runs that."""
     if "-S" in command.args or "--split-string" in command.args:
-        return execute(
-            state, " ".join(a for a in command.args if not a.startswith("-")), "env", command.stdin
-        )
+        at = next(n for n, arg in enumerate(command.args) if arg in {"-S", "--split-string"})
+        first, *rest = command.args[at + 1 :] or [""]
+        text = " ".join([first, *map(shlex.quote, rest)])
+        return execute(state, text, "env", command.stdin)
     for arg in command.args:
         name, equals, value = arg.partition("=")
         if equals and name.isidentifier():
@@ -154,6 +156,12 @@ def run_xargs(state: State, command: Command) -> str:
     if "-I" in command.args[:-1]:
         hole = command.args[command.args.index("-I") + 1]
     inner = first_command(command.args, valued)
+    if ":::" in inner:  # the arguments of parallel, which are commands if there is no other
+        at = inner.index(":::")
+        inner, given = inner[:at], inner[at + 1 :]
+        command.stdin = "\n".join(given)
+        if not inner:
+            return execute(state, command.stdin, command.name)
     if not inner:
         return command.stdin
     if not hole and inner[-1] == "-c" and program_name(inner[0]) in SHELLS:
