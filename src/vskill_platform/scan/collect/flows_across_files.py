@@ -106,7 +106,7 @@ def _secrets_and_addresses_apart(
     if not sends or any(one.fact.act is Act.LEAK for one in known):
         return
     texts = [file for file in files if file.kind is FileType.TEXT and _holds_values(file)]
-    if not any(map(_names_stranger, texts)):
+    if not any(map(_holds_address, texts)):
         return
     for send in sends[:_MAX_ORDERS]:
         reads = [one for one in known if one.fact.act in _READS and _is_foreign(one)]
@@ -124,8 +124,8 @@ def _holds_values(file: ScanFile) -> bool:
     return file.role is PartRole.SCRIPT or suffix_of(file.path) in _SETTINGS
 
 
-def _names_stranger(file: ScanFile) -> bool:
-    """Tell whether a file has an address of a host that nobody vouches for as a value."""
+def _holds_address(file: ScanFile) -> bool:
+    """Return whether a file has an address of a host that nobody vouches for as a value."""
     if "://" not in file.text:
         return False
     found = islice(_ADDRESS_VALUE.finditer(file.text), _MAX_ADDRESSES)
