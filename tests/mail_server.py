@@ -12,7 +12,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 
 class Mailbox:
-    """Accepts mails, unless the test says otherwise; aiosmtpd calls the `handle_` methods."""
+    """Accepts emails, unless the test says otherwise; aiosmtpd calls the `handle_` methods."""
 
     def __init__(self) -> None:
         self.port = 0

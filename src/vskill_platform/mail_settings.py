@@ -31,7 +31,7 @@ class MailFields(msgspec.Struct, frozen=True, kw_only=True):
     smtp_url: str = ""
     smtp_user: str = ""
     smtp_password: Secret = msgspec.field(default_factory=Secret)
-    #: The sender of all mails, such as `Skills <skills@example.org>`.
+    #: The sender of all emails, such as `Skills <skills@example.org>`.
     mail_from: str = ""
     #: Hosts of webhooks that are allowed although their addresses are private.
     webhook_private_hosts: str = ""

@@ -43,7 +43,7 @@ _GONE = "This link was already used or is older than 24 hours. Set the address a
 
 
 class MailTopic(StrEnum):
-    """What a user can choose to get mails about; mails about the account itself are always sent."""
+    """Topics that a user can choose for emails; those about the account itself are always sent."""
 
     VERDICTS = "verdicts"
     REVIEWS = "reviews"
@@ -143,7 +143,7 @@ async def choose_topics(name: str, wanted: set[MailTopic]) -> MailAddress:
 
 
 async def make_address_link(user_name: str, address: str) -> str | None:
-    """Create the link in a mail, when it is sent; None if it is no longer needed."""
+    """Create the link in an email, when it is sent; None if it is no longer needed."""
     stored = await get_mail_address(user_name)
     if stored is None or stored.record.address != address or stored.record.is_confirmed:
         return None

@@ -83,7 +83,7 @@ async def prepare_mailed_link(user: User, address: str, *, actor: str) -> list[O
 
 
 async def make_mailed_link(user_name: str, address: str, *, by: str) -> str:
-    """Create the link in a mail, when it is sent; it revokes none, because mails may be resent."""
+    """Create the link in an email, when it is sent; it revokes none, as an email may be resent."""
     link = OneTimeLink(user=user_name, expires_at=_end(), by=by, mailed_to=address)
     return await _make(link, [])
 

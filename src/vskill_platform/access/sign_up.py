@@ -58,7 +58,7 @@ async def request_account(text: str) -> None:
 
 
 async def make_sign_up_link(address: str) -> str | None:
-    """Create the link in a mail, when it is sent; None if it is no longer wanted."""
+    """Create the link in an email, when it is sent; None if it is no longer wanted."""
     if not _is_allowed(address) or await _has_account(address):
         return None
     key = new_secret()
@@ -73,7 +73,7 @@ async def read_sign_up_link(key: str) -> SignUpLink:
 
 
 async def sign_up(key: str, *, name: str, password: str) -> User:
-    """Use a link: create a reader with a confirmed mail address, in one commit."""
+    """Use a link: create a reader with a confirmed email address, in one commit."""
     stored, checked = await _find(key), checked_user_name(name)
     mark = await get_sign_up_mark(stored.record.address)
     await _find(key)  # again, after the mark: another link may have been used in between

@@ -50,7 +50,7 @@ class _Collectors(msgspec.Struct, frozen=True):
 
 
 class _Outgoing(msgspec.Struct, frozen=True):
-    """Counters of mails, webhooks and requests to other registries."""
+    """Counters of emails, webhooks and requests to other registries."""
 
     mails: "Counter"
     deliveries: "Counter"

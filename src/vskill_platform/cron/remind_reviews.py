@@ -60,7 +60,7 @@ async def remind_reviews() -> str:
 
 
 async def _mails(late: list[Review]) -> list[Operation]:
-    """Return a mail for each reviewer with a confirmed address who wants to be reminded."""
+    """Return an email for each reviewer with a confirmed address who wants to be reminded."""
     if not is_mail_on():
         return []
     reviewers = [

@@ -1,4 +1,4 @@
-"""Fan out what happened: deliveries to endpoints, and mails to submitters, with the cursor.
+"""Fan out what happened: deliveries to endpoints, and emails to submitters, with the cursor.
 
 One commit writes all of them and moves the cursor, so a crash neither loses nor doubles an event.
 """
@@ -126,7 +126,7 @@ async def owner_may(endpoint: WebhookEndpoint) -> bool:
 
 
 async def _verdict_mails(events: list[Event]) -> list[Operation]:
-    """Return the mails about verdicts, one for each submitter."""
+    """Return the emails about verdicts, one for each submitter."""
     if not is_mail_on():
         return []
     lines: dict[str, list[str]] = {}

@@ -40,7 +40,7 @@ _MAKERS: dict[str, _Maker] = {
 
 
 async def make_links(mail: Mail) -> dict[str, str] | None:
-    """Create the links of a mail; None if it is no longer wanted.
+    """Create the links of an email; None if it is no longer wanted.
 
     Each attempt creates its own. An attempt may have reached the mailbox although it looked failed,
     so the links of earlier attempts stay valid until they expire or one of them is used.

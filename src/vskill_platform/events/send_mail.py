@@ -1,6 +1,6 @@
 """Send the emails that are due: each is tried for two days, then it is a dead letter.
 
-A mail may be sent twice if a node is killed at the wrong moment; its Message-ID stays the same.
+An email may be sent twice if a node is killed at the wrong moment; its Message-ID stays the same.
 """
 
 import random
@@ -32,13 +32,13 @@ from vskill_platform.stores.records import Stored
 
 log = get_logger(__name__)
 
-#: Waits before the next attempt; after the last, a mail is a dead letter. 46 hours together.
+#: Waits before the next attempt; after the last, an email is a dead letter. 46 hours together.
 _WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 720, 720))
-#: A random part of the wait is added, so that mails that failed together do not stay together.
+#: A random part of the wait is added, so that emails that failed together do not stay together.
 _JITTER = 0.2
-#: While a node sends a mail, no other node does. Longer than a connection with a message takes.
+#: While a node sends an email, no other node does. Longer than a connection with a message takes.
 _LEASE = timedelta(minutes=5)
-#: Mails that one connection sends.
+#: Emails that one connection sends.
 _AT_ONCE = 20
 
 
@@ -155,7 +155,7 @@ async def retry_mail(mail_id: str) -> Mail:
 
 
 async def send_test_mail(address: str) -> str:
-    """Send a mail at once, without the outbox; return the server's answer."""
+    """Send an email at once, without the outbox; return the server's answer."""
     server = mail_server(get_settings())
     if server is None:
         raise MailFailed("email is off: set VSKILL_SMTP_URL and VSKILL_MAIL_FROM")

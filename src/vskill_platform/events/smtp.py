@@ -38,7 +38,7 @@ class MailConnection:
         except aiosmtplib.SMTPRecipientsRefused as error:
             refused = error.recipients[0]
             raise _failure(refused.code, refused.message) from error
-        except aiosmtplib.SMTPSenderRefused as error:  # of all mails, until the settings change
+        except aiosmtplib.SMTPSenderRefused as error:  # of all emails, until the settings change
             raise MailFailed(
                 f"{self._server.shown} refused the sender in VSKILL_MAIL_FROM: "
                 f"{error.code} {error.message[:_MAX_ANSWER]}"

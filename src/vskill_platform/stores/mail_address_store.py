@@ -28,7 +28,7 @@ class MailAddress(Record, frozen=True, kw_only=True):
 
 
 class AddressLink(Record, frozen=True, kw_only=True):
-    """Confirms that a user can read the mails to an address."""
+    """Confirms that a user can read the emails to an address."""
 
     user: str
     address: str

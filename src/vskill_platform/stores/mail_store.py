@@ -43,7 +43,7 @@ class Mail(Record, frozen=True, kw_only=True):
     #: Why the last attempt failed.
     problem: str = ""
     dead_at: datetime | None = None
-    #: Under this, a mail that is not sent yet is found, so that more can be added to it.
+    #: Under this, an email that is not sent yet is found, so that more can be added to it.
     topic: str = ""
 
 
@@ -70,7 +70,7 @@ def new_mail(
 
 
 def write_mail(mail: Mail, *, expected: int = ABSENT) -> Operation:
-    """Return the operation that stores a mail until it is sent, for the commit of its cause."""
+    """Return the operation that stores an email until it is sent, for the commit of its cause."""
     is_untried = mail.topic and not mail.attempts
     marks = (_TOPIC + mail.topic,) if is_untried else ()
     return Put(_WAITING + mail.id, encode(mail), expected=expected, due=mail.due_at, marks=marks)
@@ -81,7 +81,7 @@ def delete_mail(stored: Stored[Mail]) -> Operation:
 
 
 def bury_mail(mail: Mail, *, expected: int) -> list[Operation]:
-    """Return the operations that keep a mail as failed: it is not tried again by itself."""
+    """Return the operations that keep an email as failed: it is not tried again by itself."""
     kept = get_settings().keep_dead_letters
     dead = msgspec.structs.replace(mail, dead_at=get_now())
     return [
@@ -109,7 +109,7 @@ async def get_mail(mail_id: str) -> Stored[Mail] | None:
 
 
 async def find_unsent_mail(topic: str) -> Stored[Mail] | None:
-    """Return a mail on this topic that no node has tried to send yet."""
+    """Return an email on this topic that no node has tried to send yet."""
     (keys,) = await get_kv().find_marked([_TOPIC + topic], limit=1)
     stored = await get_record(keys[0], Mail) if keys else None
     return stored if stored and not stored.record.attempts else None
@@ -120,13 +120,13 @@ async def get_dead_mail(mail_id: str) -> Stored[Mail] | None:
 
 
 async def list_due_mails(*, limit: int) -> list[str]:
-    """Return the ids of mails that are due, the most overdue first."""
+    """Return the ids of emails that are due, the most overdue first."""
     page = await get_kv().list_keys(_WAITING, due_before=get_now(), limit=limit)
     return [key.removeprefix(_WAITING) for key in page.keys]
 
 
 async def measure_mails() -> Backlog:
-    """Return how many mails wait and failed, counted to MAX_COUNTED, and since when the first."""
+    """Return how many emails wait and failed, counted to MAX_COUNTED, and since when the first."""
     waiting = (await get_kv().list_keys(_WAITING, limit=MAX_COUNTED)).keys
     failed = (await get_kv().list_keys(_DEAD, limit=MAX_COUNTED)).keys
     oldest = moment_in_id(waiting[0].removeprefix(_WAITING)) if waiting else None
@@ -134,7 +134,7 @@ async def measure_mails() -> Backlog:
 
 
 async def list_mails(*, dead: bool, after: str | None = None, limit: int = 100) -> MailPage:
-    """Return a page of waiting or failed mails, newest first."""
+    """Return a page of waiting or failed emails, newest first."""
     prefix = _DEAD if dead else _WAITING
     page = await get_kv().list_keys(prefix, after=after, limit=limit, newest_first=True)
     return MailPage(

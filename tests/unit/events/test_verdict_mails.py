@@ -26,7 +26,7 @@ _S = SubmissionState
 
 
 async def reachable(role: Role = Role.PUBLISHER, name: str = "") -> str:
-    """Add a user with a confirmed mail address; return the address."""
+    """Add a user with a confirmed email address; return the address."""
     user = await a_user(role, name)
     address = f"{user.name}@example.org"
     await set_mail_address(user.name, address, actor=user.name)

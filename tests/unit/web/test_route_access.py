@@ -133,13 +133,13 @@ def test_only_these_routes_accept_data_without_a_right() -> None:
         "/sign-in",
         "/sign-in/second",  # needs the cookie of a sign-in whose password was right
         "/sign-in/passkey",  # needs a passkey
-        "/sign-up",  # mails a link
+        "/sign-up",  # emails a link
         "/sign-up/confirm",  # needs the key of that link
         "/sign-in/passkey-options",  # gives a challenge
         "/sign-out",
         "/welcome",  # needs the key of an invitation
         "/forgot-password",  # reveals nothing, and emails only confirmed addresses
-        "/confirm-address",  # needs the key in a mail
+        "/confirm-address",  # needs the key in an email
         "/api/cli/device/code",  # gives nothing that a user has not approved
         "/api/cli/device/token",  # needs a code that a user has approved
         "/api/oidc/back-channel-logout",  # needs a token that the provider has signed

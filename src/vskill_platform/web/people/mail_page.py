@@ -29,7 +29,7 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.people.account_page import Notes, show_account
 from vskill_platform.web.people.confirm_identity import count_attempt, signed_in_user
 
-#: Each sends a mail to an address that someone typed.
+#: Each sends an email to an address that someone typed.
 _PER_HOUR = RateQuota(5, timedelta(hours=1), "requests of this kind an hour")
 _MAX_TEXT = 254
 

@@ -22,7 +22,7 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import session_cookie, visitor_of
 from vskill_platform.web.people.confirm_identity import confirmed_password, count_attempt
 
-#: Each sends a mail to an address that someone typed.
+#: Each sends an email to an address that someone typed.
 _PER_HOUR = RateQuota(5, timedelta(hours=1), "requests of this kind an hour")
 _MAX_TEXT = 254
 

@@ -49,7 +49,7 @@ async def mailing(env: WorkerEnv) -> AsyncIterator[WorkerEnv]:
 
 
 async def a_visitor(role: Role, name: str = "") -> Visitor:
-    """Somebody in a browser, with a confirmed mail address."""
+    """Somebody in a browser, with a confirmed email address."""
     user = await a_user(role, name)
     address = MailAddress(
         user=user.name, address=f"{user.name}@example.org", is_confirmed=True, changed_at=get_now()
