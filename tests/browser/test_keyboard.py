@@ -153,3 +153,21 @@ def test_on_a_phone_the_header_is_one_row_and_its_menu_needs_no_scripts(plain_be
     assert plain_ben.locator("header.bar").evaluate("bar => bar.offsetHeight") < 64
     plain_ben.get_by_role("navigation", name="Main").get_by_role("link", name="Trust").click()
     expect(plain_ben).to_have_url(re.compile("/trust$"))
+
+
+@pytest.mark.slow
+def test_a_selected_row_keeps_the_focus_when_its_list_is_updated(
+    ben: Page, registry: Registry
+) -> None:
+    registry.publish(ben, "keep-the-focus")
+    ben.goto("/queue")
+    ben.keyboard.press("j")
+    row = ben.evaluate("document.activeElement.textContent")
+
+    ben.evaluate("""() => {
+        document.querySelector("#rows time").textContent = "long ago";
+        return swapFrom(location.href);
+    }""")
+
+    expect(ben.locator("#rows")).not_to_contain_text("long ago")
+    assert ben.evaluate("document.activeElement.textContent") == row

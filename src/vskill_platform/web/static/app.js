@@ -22,16 +22,25 @@ async function swapFrom(address) {
   for (const old of document.querySelectorAll("[data-swap]")) {
     const next = fresh.getElementById(old.id);
     if (!next || next.innerHTML === old.innerHTML || isBusy(old)) continue;
-    const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+    const focused = findFocused(old);
     const selected = old.querySelector("[data-selected]")?.id;
     const unfolded = [...old.querySelectorAll("details[id][open]")].map((details) => details.id);
     old.replaceChildren(...next.childNodes);
     for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    if (focused) document.querySelector(focused)?.focus({ preventScroll: true });
     if (selected) document.getElementById(selected)?.setAttribute("data-selected", "");
   }
   enhance();
   return true;
+}
+
+/** Return a selector of the focused element in a region: by its id, or as a link in a row with an id. */
+function findFocused(region) {
+  const active = document.activeElement;
+  if (!region.contains(active)) return "";
+  if (active.id) return `#${CSS.escape(active.id)}`;
+  const link = active.getAttribute("href");
+  return link ? `#${CSS.escape(active.closest("[id]").id)} a[href="${CSS.escape(link)}"]` : "";
 }
 
 /** Do not replace a region that the user is working in. */
