@@ -142,6 +142,8 @@ _MAY_RUN_FETCHED = re2.compile(f"(?i){_RUN_FETCHED.pattern}".encode())
 _MAY_NAME_FETCHED = re2.compile(
     rf"(?i)[A-Za-z_]\w*\s?:?=\s?[^|\n]*{_FETCH}[^\n]*https?://".encode()
 )
+#: One of these is in every text that runs what it fetches.
+_FETCH_SIGNS = (b"http", b"responsetext")
 _ALL_VARIABLES = re.compile(
     r"ENV\.to_h|ENV\.to_a|ENV\.each|ENV\.map|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b"
     r"|\$_SERVER\b|"
@@ -206,6 +208,9 @@ _LOOKED_UP = re.compile(
     r"(?:\}|[\"']\s?(?:\.|\+|\.\.)?\s?[\"']?|\+\s?[\"']|\.\s?[\"']"
     r"|%s)\.((?:[\w-]{1,63}\.){1,4}[a-z]{2,20})[\"']"
 )
+_MAY_LOOK_UP = re2.compile(
+    rb"Resolv\.|gethostbyname|dns_get_record|LookupHost|getaddrinfo|getByName|GetHost|dns\.toip"
+)
 
 
 def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
@@ -219,7 +224,8 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
         facts += _commands(program, _ANY_STRING if runs_others else _TRIGGER)
         if _MAY_RUN_DECODED.search(raw):
             facts += islice(_decoded_and_run(text), _MAX_LINES)
-    if _MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw)):
+    may_fetch = any(sign in raw.lower() for sign in _FETCH_SIGNS)
+    if may_fetch and (_MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw))):
         facts += islice(_fetched_and_run(text), _MAX_LINES)
     if is_code:
         facts += islice(_fetched_by_variable(text), 1) if _MAY_FETCH_AND_RUN.search(raw) else []
@@ -228,7 +234,7 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
         facts += _written_and_deleted(program) if _MAY_WRITE_OR_DELETE.search(raw) else ()
         facts += trace_program(program) if is_traced else ()
         facts += computed_execution(text, facts)
-        facts += _looked_up(text) if _ALL_VARIABLES.search(text) or secrets_in(text) else ()
+        facts += _looked_up(text) if _MAY_LOOK_UP.search(raw) else ()
     return list(dict.fromkeys(facts))
 
 
@@ -354,6 +360,8 @@ def _fact(act: Act, text: str, found: re.Match[str]) -> Fact:
 
 def _secret_and_address(text: str) -> list[Fact]:
     """Return a path of secrets and a URL of no known vendor, if a program names both."""
+    if "http" not in text:
+        return []
     text = _LISTED.sub("/", text)  # File.join(home, ".aws", "credentials")
     places = secrets_in(text) or [found.start() for found in islice(_listed_secrets(text), 1)]
     raw = text.encode(errors="replace")
@@ -377,7 +385,8 @@ def _secret_and_address(text: str) -> list[Fact]:
 
 def _listed_secrets(text: str) -> Iterator[re.Match[str]]:
     """Yield folders of secrets whose files a program lists, so that no path names one of them."""
-    return _SECRET_FOLDER.finditer(text) if _LISTS_FILES.search(text) else iter(())
+    is_listed = _SECRET_FOLDER.search(text) and _LISTS_FILES.search(text)
+    return _SECRET_FOLDER.finditer(text) if is_listed else iter(())
 
 
 def _shell_on_a_socket(text: str) -> list[Fact]:
@@ -401,6 +410,8 @@ def _written_and_deleted(text: str) -> Iterator[Fact]:
 
 def _looked_up(text: str) -> Iterator[Fact]:
     """Yield lookups of names that a program makes of its data: DNS carries it to the host."""
+    if not _ALL_VARIABLES.search(text) and not secrets_in(text):
+        return
     for found in _LOOKED_UP.finditer(text):
         host = found[1].lower()
         fact = _fact(Act.LEAK, text, found)
