@@ -5,7 +5,8 @@ needs somewhere. Only these are worth reading.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from string import ascii_lowercase, digits
 
@@ -29,6 +30,12 @@ def union_of(bits: Iterable[int]) -> int:
 def words_of(text: str) -> bytes:
     """Return a text whose words are separated by spaces, and its lines as before."""
     return text.lower().encode("ascii", "replace").translate(_SEPARATED)
+
+
+def _places(bits: int) -> Iterator[int]:
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1
 
 
 class FrameIndex:
@@ -63,25 +70,29 @@ class FrameIndex:
             for turn in range(self._turns)
         ]
         self._nothing = union_of(bit for bit, need in asked if not need)
+        by_class = [0] * width
+        for bit, need in asked:
+            for place in _places(need):
+                by_class[place % width] |= bit << self._size * (place // width)
 
+        @cache
         def met_by(its: int) -> int:
-            negated = union_of(bit for bit, need in asked if need >> width & its)
-            return union_of(bit for bit, need in asked if need & its) | negated << self._size
+            return union_of(by_class[place] for place in _places(its))
 
-        by_classes = {its: met_by(its) for its in {*classes.values(), address, mailbox}}
-        self._address, self._mailbox = by_classes[address], by_classes[mailbox] | self._is_known
+        self._address, self._mailbox = met_by(address), met_by(mailbox) | self._is_known
         #: What a word meets, and by their first two words, the phrases and what they meet.
         self._words: dict[bytes, int] = {}
         self._phrases: dict[tuple[bytes, ...], list[tuple[bytes, int]]] = {}
         known = set()
-        for form, its in classes.items():
-            first, *others = words_of(form).split()
-            if by_classes[its] and others:
+        forms = words_of("\n".join(classes)).split(b"\n")
+        for form, its in zip(forms, classes.values(), strict=True):
+            first, *others = form.split()
+            if met_by(its) and others:
                 known.add(max(first, *others, key=len))
-                phrase = b" %b " % b" ".join((first, *others)), by_classes[its]
+                phrase = b" %b " % b" ".join((first, *others)), met_by(its)
                 self._phrases.setdefault((first, others[0]), []).append(phrase)
-            elif by_classes[its]:
-                self._words[first] = self._words.get(first, 0) | by_classes[its]
+            elif met_by(its):
+                self._words[first] = self._words.get(first, 0) | met_by(its)
         self._known = frozenset({*known, *self._words})
         self._pairs, self._singles = frozenset(self._phrases), frozenset(self._words)
 
