@@ -117,6 +117,20 @@ def test_a_release_with_uncommitted_changes_or_a_used_version_is_refused(repo: P
     (repo / "stray").unlink()
 
 
+def test_pip_installs_exactly_the_locked_packages(repo: Path, tmp_path: Path) -> None:
+    run(tmp_path, sys.executable, "-m", "venv", "home")
+    pip, dist = tmp_path / "home/bin/pip", repo / "dist"
+    run(tmp_path, pip, "install", "--no-deps", "--require-hashes", "-r", dist / "runtime.lock")
+    wheel = dist / f"vskill_platform-{VERSION}-py3-none-any.whl"
+    run(tmp_path, pip, "install", "--no-deps", wheel)
+
+    run(tmp_path, pip, "check")
+    scanned = run(
+        tmp_path, "home/bin/vskill-platform", "scan", repo / "demo/csv-profile", PYTHONPATH=""
+    )
+    assert "PASS" in scanned
+
+
 def test_the_installed_program_scans_a_skill(repo: Path, home: Path) -> None:
     program = home / "bin/vskill-platform"
 
