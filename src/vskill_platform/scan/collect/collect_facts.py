@@ -24,7 +24,9 @@ from vskill_platform.scan.collect.unlabelled_code import (
     read_as_settings,
     read_here_documents,
     read_unlabelled,
+    without_page_scripts,
 )
+from vskill_platform.scan.facts.addresses import doubtful_addresses
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole
 from vskill_platform.scan.facts.hidden_text import visible, without_escapes, without_namespaces
 from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
@@ -134,7 +136,7 @@ class _AnyText:
         if self._file.is_obeyed or self._file.role is PartRole.INSTRUCTION:
             self._shown += whole_comments(self._text)
         for part in self._parts:
-            self._words += read_prose(part)
+            self._words += self._read_words_of(part)
             self._words += mentioned_commands(
                 part, is_obeyed=self._file.role is PartRole.INSTRUCTION
             )
@@ -152,6 +154,15 @@ class _AnyText:
         for line, code in () if self._is_code else page_scripts(self._text):
             found += locate(code_signs(code), file, PartRole.SCRIPT, shift=line - 1)
         return found + (locate(encoded_in(self._text, 1), file) if self._is_code else [])
+
+    def _read_words_of(self, part: Paragraphs) -> list[Fact]:
+        """Read words; an address that only the scripts of a page use is no instruction."""
+        words = read_prose(part)
+        outside = "" if self._file.is_obeyed else without_page_scripts(self._text)
+        if not outside:
+            return words
+        named = {host for *_, host in doubtful_addresses(outside)}
+        return [fact for fact in words if fact.act is not Act.TOLD_ADDRESS or fact.host in named]
 
     @property
     def _is_code(self) -> bool:

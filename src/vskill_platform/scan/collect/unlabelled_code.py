@@ -110,6 +110,8 @@ _ELEMENT = re.compile(
 )
 _SCRIPT = re.compile(r"(?i)<script\b[^>\n]{0,300}>([^\0]{8,40000}?)</script")
 _MAY_BE_SCRIPT = re2.compile(r"(?i)<script\b")
+_HANDLER = re.compile(r"(?i)\son\w{3,20}\s{0,4}=\s{0,4}(?:\"[^\"]{0,4000}\"|'[^']{0,4000}')")
+_MAY_BE_HANDLER = re2.compile(r"(?i)<\w[^>]{0,400}\son\w{3,20}\s*=")
 #: Code blocks, each with a pattern that quickly tells whether a text may contain any.
 _MAY_BE_QUOTED = re2.compile(r">[ \t]*(?:```|~~~)")
 _MAY_BE_ELEMENT = re2.compile("<(?:pre|code)")
@@ -258,6 +260,14 @@ def page_scripts(text: str) -> Iterator[CodeBlock]:
     if _MAY_BE_SCRIPT.search(_raw(text)):
         for line, code in _found(_SCRIPT, text):
             yield CodeBlock(line, code)
+
+
+def without_page_scripts(text: str) -> str:
+    """Return a page without its scripts and event handlers; an empty text if it has none."""
+    raw = _raw(text)
+    if not (_MAY_BE_SCRIPT.search(raw) or _MAY_BE_HANDLER.search(raw)):
+        return ""
+    return _HANDLER.sub(" ", _SCRIPT.sub(" ", text))
 
 
 def _found(pattern: re.Pattern[str], text: str) -> Iterator[CodeBlock]:

@@ -59,3 +59,13 @@ def test_comments_of_a_script_that_is_to_be_followed_are_orders(tmp_path: Path) 
     (tmp_path / "run.py").write_text(f"# {ORDER}\nprint(1)\n")
 
     assert rules_of(tmp_path, "Open run.py and follow the notes in it.") == {"SKR-INJ-043"}
+
+
+def test_an_order_in_a_page_is_found_and_its_script_gives_none(tmp_path: Path) -> None:
+    (tmp_path / "notes.html").write_text(f"<p>{ORDER}</p>\n<script>draw(1, 2, 3)</script>\n")
+    found = rules_of(tmp_path, "Read notes.html.")
+    script = "fetch('https://intake.quillmark-desk.net/in').then(show)"
+    (tmp_path / "notes.html").write_text(f"<p>Sums.</p>\n<script>{script}</script>\n")
+
+    assert found == {"SKR-INJ-043"}
+    assert rules_of(tmp_path, "Read notes.html.") == set()
