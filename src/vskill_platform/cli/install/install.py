@@ -141,8 +141,8 @@ def _report(
         print_json({"scope": scope.kind, "lockFile": str(scope.lock), "skills": skills, **failed})
         return
     show_done(scope, plans)
-    for error in errors:
-        warn(str(error))
+    for text in dict.fromkeys(str(error) for error in errors):
+        warn(text)
 
 
 def _say_where(scope: InstallScope, plans: Sequence[Planned]) -> None:

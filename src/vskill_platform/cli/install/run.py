@@ -174,18 +174,22 @@ class InstallRun:
         registries = {plan.skill.slug: self._registries.of(plan.skill) for plan in plans}
         skills = [plan.skill for plan in plans]
         found = settle_all(lambda skill: check_installed(registries[skill.slug], skill), skills)
+        unchecked: dict[str, list[str]] = {}
         for plan, status in zip(plans, found, strict=True):
             skill = plan.skill
             if isinstance(status, RegistryUnavailable):
                 if not plan.is_current and self._cache.find(skill.archive_sha256) is None:
                     raise status
-                warn(f"{status}. Not checked whether {skill.slug} was blocked since")
+                unchecked.setdefault(str(status), []).append(skill.slug)
             elif isinstance(status, VskillError):
                 raise status
             elif status.state is InstalledState.YANKED:
                 warn(f"{skill.slug} {skill.version} was yanked: {status.reason}")
             elif status.state is not InstalledState.AVAILABLE:
                 raise NotAllowed(f"{skill.slug} {skill.version} is {status.state}: {status.reason}")
+        for reason, slugs in unchecked.items():
+            were = "was" if len(slugs) == 1 else "were"
+            warn(f"{reason}. Not checked whether {', '.join(slugs)} {were} blocked since")
 
 
 def _with_folders(skill: LockedSkill, folders: Iterable[SkillsFolder]) -> LockedSkill:

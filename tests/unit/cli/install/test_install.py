@@ -281,6 +281,23 @@ async def test_installed_files_are_enough_if_the_registry_does_not_answer(
     assert "Not checked whether" in done.stderr
 
 
+async def test_a_registry_that_does_not_answer_is_named_once(
+    run: Run, served: Served, wire: Wire, tmp_path: Path
+) -> None:
+    await put_skill(served.env, tmp_path / "sources", slug="ada/notes/clean", name="clean")
+    await run("install", SLUG, "ada/notes/clean")
+    wire.cut()
+
+    installed = await run("install")
+    updated = await run("update", "--yes")
+
+    assert installed.exit_code == 0, said(installed)
+    assert installed.stderr.count("cannot connect") == 1
+    assert "whether ada/notes/clean, ada/notes/tidy were blocked since" in installed.stderr
+    assert updated.exit_code == 1
+    assert updated.stderr.count("cannot connect") == 1
+
+
 async def test_a_locked_version_is_installed_offline_from_the_cache(
     run: Run, wire: Wire, project: Path
 ) -> None:
