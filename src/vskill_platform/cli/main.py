@@ -75,6 +75,8 @@ SECTIONS = {
     },
 }
 COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
+#: Of the name of a file in an error.
+_MAX_NAME = 500
 #: Scripts that name the database of this machine list its submissions with `list`.
 _LIST_OF_SUBMISSIONS = f"{_USER}:submissions"
 
@@ -109,6 +111,10 @@ def print_crash(
     load("vskill_platform.cli.output.terminal:echo")(*lines, err=True)
 
 
+def _print_error(text: str) -> None:
+    load("vskill_platform.cli.output.terminal:echo")(f"vskill-platform: {text}", err=True)
+
+
 def main() -> None:
     sys.excepthook = print_crash
     # Imports create many objects and no garbage: collecting it takes a fifth of a short command.
@@ -117,7 +123,12 @@ def main() -> None:
     try:
         cli()
     except VskillError as error:
-        load("vskill_platform.cli.output.terminal:echo")(f"vskill-platform: {error}", err=True)
+        _print_error(str(error))
+        sys.exit(1)
+    except OSError as error:
+        if error.filename is None:
+            raise  # it says nothing without the traceback
+        _print_error(f"{str(error.filename)[:_MAX_NAME]}: {error.strerror}")
         sys.exit(1)
     finally:
         gc.freeze()  # otherwise Python searches all remaining objects before it exits

@@ -9,7 +9,13 @@ import msgspec
 from vskill_platform.client.addresses import segment
 from vskill_platform.client.find_release import API, SkillRelease
 from vskill_platform.client.install_folders import InstallScope, SkillsFolder
-from vskill_platform.client.lock_file import LockedSkill, format_lock, place_of, read_lock
+from vskill_platform.client.lock_file import (
+    LockedSkill,
+    format_lock,
+    place_of,
+    read_lock,
+    real_place,
+)
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.replace_folders import FolderChange, exclusive, replace_folders
 from vskill_platform.client.responses import OnProgress
@@ -106,7 +112,8 @@ def _check_place(
         return True
     if state.is_absent or force:
         return False
-    owner = next((one for one in locked.values() if place in one.places(scope)), None)
+    real = real_place(place)
+    owner = next((one for one in locked.values() if real in one.real_places(scope)), None)
     if owner is None:
         raise NotAllowed(
             f"{place} exists and was not installed by vskill-platform; move it away, or use "
@@ -190,7 +197,7 @@ def apply_plans(
             for folder, place in zip(now.skill.folders, now.skill.places(scope), strict=True):
                 if not compare_folder(place, now.skill.files).is_clean:
                     write = partial(write_skill, archive, now.skill.files)
-                    changes[place] = FolderChange(
+                    changes[real_place(place)] = FolderChange(
                         folder=folder.path, name=now.skill.name, write=write
                     )
             locked = _with_skill(scope, locked, now.skill)
@@ -205,12 +212,12 @@ def _with_skill(
     scope: InstallScope, locked: Mapping[str, LockedSkill], skill: LockedSkill
 ) -> dict[str, LockedSkill]:
     """Add a skill; a skill of the same name that it replaces loses those folders."""
-    taken = set(skill.places(scope))
+    taken = set(skill.real_places(scope))
     kept: dict[str, LockedSkill] = {}
     for slug, other in locked.items():
         folders = tuple(
             folder for folder in other.folders
-            if place_of(scope, folder.path, other.name) not in taken
+            if real_place(place_of(scope, folder.path, other.name)) not in taken
         )  # fmt: skip
         if slug != skill.slug and folders:
             kept[slug] = msgspec.structs.replace(other, folders=folders)
@@ -257,12 +264,12 @@ def remove_skills(
     With *folders*, only from these: the skill stays installed for the other agents.
     """
     for name in names:  # before anything is locked or made
-        _part_in(find_installed(read_lock(scope), name), folders)
+        _part_in(scope, find_installed(read_lock(scope), name), folders)
     with exclusive(scope):
         locked = read_lock(scope)
         found_skills = [find_installed(locked, name) for name in names]
-        removed = {skill.slug: _part_in(skill, folders) for skill in found_skills}
-        changes = []
+        removed = {skill.slug: _part_in(scope, skill, folders) for skill in found_skills}
+        changes: dict[Path, FolderChange] = {}
         for skill in removed.values():
             for folder, place in zip(skill.folders, skill.places(scope), strict=True):
                 found = compare_folder(place, skill.files)
@@ -272,14 +279,16 @@ def remove_skills(
                         "--force to delete them"
                     )
                 if not found.is_absent:
-                    changes.append(FolderChange(folder=folder.path, name=skill.name))
+                    changes[real_place(place)] = FolderChange(folder=folder.path, name=skill.name)
         rest = [_without(skill, removed.get(skill.slug)) for skill in locked.values()]
         kept = [skill for skill in rest if skill.folders]
-        replace_folders(scope, changes, format_lock(kept))
+        replace_folders(scope, list(changes.values()), format_lock(kept))
     return list(removed.values())
 
 
-def _part_in(skill: LockedSkill, folders: Sequence[SkillsFolder] | None) -> LockedSkill:
+def _part_in(
+    scope: InstallScope, skill: LockedSkill, folders: Sequence[SkillsFolder] | None
+) -> LockedSkill:
     """Return the skill with only those of its folders; raise if that cannot be removed alone."""
     if folders is None:
         return skill
@@ -289,13 +298,17 @@ def _part_in(skill: LockedSkill, folders: Sequence[SkillsFolder] | None) -> Lock
         agents = sorted(agent for folder in skill.folders for agent in folder.agents)
         for_whom = ", ".join(agents) or "no agent in particular"
         raise NotFound(f"{skill.slug} is not installed for this agent; it is for: {for_whom}")
-    for folder in found:
-        if others := sorted(set(folder.agents) - set(wanted[folder.path].agents)):
+    part = msgspec.structs.replace(skill, folders=found)
+    gone = set(part.real_places(scope))
+    for folder, place in zip(skill.folders, skill.real_places(scope), strict=True):
+        named = wanted[folder.path].agents if folder.path in wanted else ()
+        others = sorted(set(folder.agents).difference(named))
+        if place in gone and (others or folder.path not in wanted):
             raise NotAllowed(
-                f"{', '.join(others)} use the same folder, {folder.path}: name them with --agent, "
-                "too, or remove the skill for all"
+                f"{', '.join(others) or 'other agents'} use the same folder, {folder.path}: name "
+                "them with --agent, too, or remove the skill for all"
             )
-    return msgspec.structs.replace(skill, folders=found)
+    return part
 
 
 def _without(skill: LockedSkill, removed: LockedSkill | None) -> LockedSkill:

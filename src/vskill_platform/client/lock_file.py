@@ -63,9 +63,19 @@ class LockedSkill(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         """Return its folders on this machine."""
         return [place_of(scope, folder.path, self.name) for folder in self.folders]
 
+    def real_places(self, scope: InstallScope) -> list[Path]:
+        """Return its folders without links: agents may have one folder under several names."""
+        return [real_place(place) for place in self.places(scope)]
+
 
 def place_of(scope: InstallScope, folder: str, name: str) -> Path:
     return scope.place(f"{folder}/{name}" if folder else name)
+
+
+def real_place(place: Path) -> Path:
+    """Return where the folder of a skill is if a folder above it is a link."""
+    # Not `Path.resolve`, which raises if a link leads to itself.
+    return Path(os.path.realpath(place.parent)) / place.name
 
 
 def check_files(files: tuple[SkillFile, ...], content_hash: str) -> None:

@@ -59,6 +59,8 @@ def compare_folder(folder: Path, files: Iterable[SkillFile]) -> FolderState:
         kind = folder.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return FolderState(is_absent=True)
+    except OSError as error:  # a link above it that leads to itself, or a folder of another user
+        raise ConfigError(f"{folder} cannot be read: {error.strerror}") from error
     if not stat.S_ISDIR(kind):
         return FolderState(changed=(".",))
     there = _list_entries(folder)

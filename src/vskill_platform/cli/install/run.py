@@ -214,7 +214,7 @@ def _once_each(plans: Sequence[Planned]) -> list[Planned]:
 def _check_distinct(scope: InstallScope, plans: Sequence[Planned]) -> None:
     owners: dict[Path, str] = {}
     for plan in plans:
-        for place in plan.skill.places(scope):
+        for place in plan.skill.real_places(scope):
             other = owners.setdefault(place, plan.skill.slug)
             if other != plan.skill.slug:
                 raise NotAllowed(

@@ -469,6 +469,47 @@ async def test_a_skill_is_removed_for_one_agent_and_stays_for_the_others(
     assert json.loads((await run("list", "--json")).stdout)["skills"] == []
 
 
+async def test_agents_can_have_one_folder_under_several_names(
+    run: Run, served: Served, project: Path, tmp_path: Path
+) -> None:
+    shared = project / ".agents" / "skills"
+    shared.mkdir(parents=True)
+    (project / ".claude").mkdir(exist_ok=True)
+    (project / ".claude" / "skills").symlink_to("../.agents/skills")
+    agents = ("--agent", "claude-code", "--agent", "codex")
+
+    installed = await run("install", SLUG, *agents)
+    await publish_next(served, tmp_path)
+    updated = await run("update", "--yes")
+    verified = await run("verify")
+    for_one = await run("remove", "tidy", "--agent", "claude-code")
+    removed = await run("remove", "tidy", *agents)
+
+    assert installed.exit_code == 0, said(installed)
+    assert updated.exit_code == 0, said(updated)
+    assert verified.exit_code == 0, said(verified)
+    assert (for_one.exit_code, "codex use the same folder" in said(for_one)) == (1, True)
+    assert removed.exit_code == 0, said(removed)
+    assert await in_thread(lambda: list(shared.iterdir())) == []
+
+
+async def test_a_skill_that_is_there_under_another_name_of_the_folder_is_known(
+    run: Run, served: Served, project: Path, tmp_path: Path
+) -> None:
+    await run("install", SLUG, "--agent", "codex")
+    (project / ".claude").mkdir(exist_ok=True)
+    (project / ".claude" / "skills").symlink_to("../.agents/skills")
+    await publish_next(served, tmp_path)
+    await put_skill(served.env, tmp_path / "sources", slug="ben/other/tidy", files=NEXT)
+
+    foreign = await run("install", "ben/other/tidy", "--agent", "claude-code")
+    newer = await run("install", SLUG, "--agent", "claude-code", "--yes")
+
+    assert "a skill of another publisher with the same name" in said(foreign)
+    assert newer.exit_code == 0, said(newer)
+    assert (await run("verify")).exit_code == 0
+
+
 async def test_info_shows_what_is_known(run: Run, served: Served, tmp_path: Path) -> None:
     await publish_next(served, tmp_path)
 
