@@ -1,4 +1,4 @@
-"""Where archives and uploads are stored: the settings for it, checked."""
+"""Settings for the storage of archives and uploads, with their checks."""
 
 import re
 from datetime import timedelta

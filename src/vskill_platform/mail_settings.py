@@ -1,4 +1,4 @@
-"""How email is sent, and where webhooks may go: the settings for it, checked."""
+"""Settings for email and for the targets of webhooks, with their checks."""
 
 import re
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Registries that this one mirrors: the file that lists them, read and checked."""
+"""Settings for mirrors: read and check the file that lists the registries to mirror."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""How people sign in: GitHub, OpenID Connect and passwords; the settings for it, checked."""
+"""Settings for sign-in with GitHub, OpenID Connect and passwords, with their checks."""
 
 import re
 from typing import Literal

@@ -1,4 +1,4 @@
-"""`members`: who sees the private skills of a namespace on a registry."""
+"""`members`: who can see the private skills of a namespace on a registry."""
 
 from typing import Any
 

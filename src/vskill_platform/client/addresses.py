@@ -1,4 +1,4 @@
-"""Addresses of registries: which are valid, which are private, which belong together."""
+"""Check the URLs of registries: valid, private, or of the same registry."""
 
 import ipaddress
 import re

@@ -1,4 +1,4 @@
-"""The registries from which a user has installed something by choosing them.
+"""The registries that a user has chosen for an install before.
 
 A lock file may name only these, and those that the user signed in to.
 """

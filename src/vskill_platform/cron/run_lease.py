@@ -1,4 +1,4 @@
-"""The lease of a node on the job that it runs: renewed while the job runs, free when its node dies.
+"""The lease of a node on a job: renewed while the job runs, and free when the node dies.
 
 So another node takes over the job of a killed one within a minute, however long the job may take.
 """

@@ -1,4 +1,4 @@
-"""How a process uses a database server."""
+"""Options of the connections to a database server: pool size, waiting times, notifications."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Where a node keeps files that can be built again, such as its search index."""
+"""The cache folder of a node, for files that can be built again, such as its search index."""
 
 import hashlib
 from pathlib import Path

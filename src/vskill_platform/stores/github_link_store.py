@@ -1,4 +1,4 @@
-"""Which GitHub account belongs to which user: at most one each, found from both sides."""
+"""Links between GitHub accounts and users: at most one each, found from both sides."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Whether a skill's source still exists. An outage is UNKNOWN, never GONE."""
+"""Health of source repositories: whether they still exist. An outage is UNKNOWN, never GONE."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum

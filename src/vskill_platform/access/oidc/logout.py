@@ -1,4 +1,4 @@
-"""Sign out at the provider: from here (RP-initiated), or because the provider says so."""
+"""Sign out at the provider, started here (RP-initiated) or there (back-channel)."""
 
 from datetime import timedelta
 from urllib.parse import urlencode

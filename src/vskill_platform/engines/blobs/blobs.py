@@ -1,4 +1,4 @@
-"""The blobs of an engine: in its database, or in a folder or S3 bucket that the operator chose.
+"""The blobs of an engine: in its database, or in the folder or S3 bucket of the operator.
 
 A name is the place, the SHA-256 of the content, the history that wrote it and a random number, such
 as `database/3b0c….51d09f2c`. So every reader can verify what it reads, and a blob that is written

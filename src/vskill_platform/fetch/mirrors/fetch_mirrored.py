@@ -1,4 +1,4 @@
-"""Find and fetch a skill of another registry: every byte is checked before it is used."""
+"""Find and fetch a skill of another registry, and check every byte before it is used."""
 
 import hashlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whether this node has the newest rules and policy of all nodes; only such nodes rescan."""
+"""Check whether this node has the newest rules and policy of all nodes: only then it rescans."""
 
 from vskill_platform import __version__
 from vskill_platform.base.telemetry import get_logger

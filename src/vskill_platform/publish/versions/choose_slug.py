@@ -1,4 +1,4 @@
-"""Where a submission is published: its slug, or why it cannot be, such as a deletion meanwhile."""
+"""Choose the slug under which a submission is published, or say why there is none."""
 
 import msgspec
 

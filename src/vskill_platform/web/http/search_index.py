@@ -1,4 +1,4 @@
-"""Access of handlers to the search index: what a visitor may see, and whether it is current."""
+"""Access to the search index for handlers: what a visitor may see, and whether it is current."""
 
 from datetime import timedelta
 

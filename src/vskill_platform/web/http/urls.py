@@ -1,4 +1,4 @@
-"""URLs of skill pages and of the sign-in form."""
+"""Build the URLs of skill pages and of the sign-in form."""
 
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit

@@ -1,4 +1,4 @@
-"""Who sent the request: read from cookies, headers or the path; the CSRF token of their forms."""
+"""Identify the visitor of a request by cookies, headers or path; session cookies; CSRF tokens."""
 
 import base64
 import binascii

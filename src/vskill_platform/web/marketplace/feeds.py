@@ -1,4 +1,4 @@
-"""For programs that read the whole site: robots.txt, the sitemap, and RSS feeds.
+"""Feeds for programs that read the whole site: robots.txt, the sitemap and RSS.
 
 They contain only public skills, also for signed-in users: their readers store and share them.
 """

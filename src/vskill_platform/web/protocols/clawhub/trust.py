@@ -1,4 +1,4 @@
-"""Our findings about a version in ClawHub's terms: clean, suspicious or malicious."""
+"""Translate our findings about a version to ClawHub's terms: clean, suspicious or malicious."""
 
 from datetime import datetime
 from typing import Any, Literal
