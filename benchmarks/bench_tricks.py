@@ -45,9 +45,12 @@ from vskill_platform.model.trust import TrustScore, TrustTier
 from vskill_platform.scan import scan_skill
 from vskill_platform.scan.any_language import code_signs as code_signs_module
 from vskill_platform.scan.any_language.code_signs import code_signs, may_have_signs
-from vskill_platform.scan.facts import decode_text, hidden_text, pattern_set
-from vskill_platform.scan.prose import other_spellings, read_prose, sentences
+from vskill_platform.scan.facts import addresses, decode_text, hidden_text, pattern_set
+from vskill_platform.scan.prose import frames_other, other_spellings, read_prose, sentences
 from vskill_platform.scan.prose.commands_in_prose import commands_in
+from vskill_platform.scan.prose.frame_index import FrameIndex
+from vskill_platform.scan.prose.frame_lexicon import load_lexicon
+from vskill_platform.scan.prose.frames import find_frames
 from vskill_platform.scan.prose.paragraphs import Paragraphs
 from vskill_platform.scan.prose.words_in_code import words_in_code
 from vskill_platform.web.app import collect_rarely
@@ -70,6 +73,12 @@ def main() -> None:
         _row("search words in pieces of 400 bytes", *_searching()),
         _row("find the words of patterns by Aho-Corasick, not re2", *_finding_words()),
         _row("end sentences with `re`, not re2", *_ending_sentences()),
+        _row("compare only sentences with the words of a frame", *_comparing_frames()),
+        _row("check frames for whole phrases and negations", *_checking_phrases()),
+        _row("search only words with a dot for addresses", *_finding_addresses()),
+        _row(
+            "find the words of other languages by Aho-Corasick first", *_reading_other_languages()
+        ),
         _row("look for signs in a text before each command", *_looking_for_signs()),
         _row("keep the words of the last code", *_reading_words_twice()),
         _row("keep short decoded runs", *_decoding_twice()),
@@ -170,6 +179,69 @@ def _ending_sentences() -> tuple[float, float]:
 
     by_re2 = re2.compile(sentences._SENTENCE_END.pattern.replace(r"\Z", r"\z"))
     return _swapped(end, "_SENTENCE_END", by_re2, module=sentences)
+
+
+def _sentences() -> list[str]:
+    return [line for text in _TEXTS for line in Paragraphs(text, 1).plain.text.split("\n") if line]
+
+
+def _comparing_frames() -> tuple[float, float]:
+    every = (1 << len(load_lexicon().frames)) - 1
+    return _reading_sentences("possible", lambda _index, _met: every)
+
+
+def _checking_phrases() -> tuple[float, float]:
+    """Without it, a sentence may have a phrase if it has its longest word, negated or not."""
+    index = load_lexicon().frame_index
+    loose = dict(index._words)
+    phrases = (
+        (pair, phrase, needs) for pair, listed in index._phrases.items() for phrase, needs in listed
+    )
+    for pair, phrase, needs in phrases:
+        longest = max(phrase.split() or pair, key=len)
+        loose[longest] = loose.get(longest, 0) | needs
+
+    def met_in(_index: FrameIndex, text: str, words: list[bytes]) -> int:
+        met = index._nothing | index._is_known | index._is_negated
+        met |= index._address if "." in text else 0
+        for word in loose.keys() & set(words):
+            met |= loose[word]
+        return met
+
+    return _reading_sentences("met_in", met_in)
+
+
+def _reading_sentences(name: str, without: object) -> tuple[float, float]:
+    texts = _sentences()
+
+    def read() -> None:
+        for text in texts:
+            list(find_frames(text))
+
+    return _swapped(read, name, without, module=FrameIndex)
+
+
+def _finding_addresses() -> tuple[float, float]:
+    texts = [text for text in _sentences() if "." in text]
+
+    def find() -> None:
+        for text in texts:
+            addresses.names_address(text)
+
+    return _swapped(find, "_addresses", addresses._ADDRESS.finditer, module=addresses)
+
+
+def _reading_other_languages() -> tuple[float, float]:
+    texts = [f"{text} por el" for text in _sentences()]
+    every = set(frames_other._lexicon()._names)
+
+    def read() -> None:
+        for text in texts:
+            list(frames_other.find_foreign_frames(text))
+
+    return _swapped(
+        read, "possible_in", lambda _lexicon, _text: every, module=frames_other._Lexicon
+    )
 
 
 def _looking_for_signs() -> tuple[float, float]:
@@ -396,9 +468,13 @@ def _list_often(index: apsw.Connection, query: SubmissionQuery) -> None:
 
 
 def _swapped(
-    work: Callable[[], None], name: str, without: object, *, module: ModuleType = search_skills
+    work: Callable[[], None],
+    name: str,
+    without: object,
+    *,
+    module: ModuleType | type = search_skills,
 ) -> tuple[float, float]:
-    """Measure *work*, then once more with another value of a module's variable."""
+    """Measure *work*, then once more with another value of a variable of a module or class."""
     kept = getattr(module, name)
     with_it = _best(work)
     setattr(module, name, without)

@@ -89,8 +89,8 @@ class FrameIndex:
             first, *others = form.split()
             if met_by(its) and others:
                 known.add(max(first, *others, key=len))
-                phrase = b" %b " % b" ".join((first, *others)), met_by(its)
-                self._phrases.setdefault((first, others[0]), []).append(phrase)
+                rest = b" %b " % b" ".join((first, *others)) if others[1:] else b""
+                self._phrases.setdefault((first, others[0]), []).append((rest, met_by(its)))
             elif met_by(its):
                 self._words[first] = self._words.get(first, 0) | met_by(its)
         self._known = frozenset({*known, *self._words})
