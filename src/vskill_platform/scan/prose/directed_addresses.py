@@ -48,6 +48,9 @@ _NAMED = re.compile(
     r"|source|proxy|key|wallet|contact|member|have|hit|call|query|get|use|under|toward|towards|against|inside|known))\s*[(<\[\"'“:]*(?:https?://|wss?://|mailto:|s3://|git\+|https?://www\.)*$",
     re.IGNORECASE,
 )
+_CODE_SIGN = re.compile(r"[={}\[\]$]")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_MIN_WORDS = 5
 _LEADS = "then|please|first|next|now|and|or|also|always|you"
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
@@ -102,7 +105,9 @@ def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
     around = _SIGN_IN.sub("", f"{before} {behind[path.end() :] if path else behind}")
     if not _FILLED_IN.match(behind):
         is_told = not _is_reference(lexicon, before) and (
-            _is_told(lexicon, before, around) or _is_told_in_other_language(lexicon, around)
+            _is_told(lexicon, before, around)
+            or _is_told_in_other_language(lexicon, around)
+            or (_is_full(text[start:end]) and _is_no_reading(lexicon, before, around))
         )
         if not is_told:
             return
@@ -110,7 +115,7 @@ def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
 
 
 def _is_told(lexicon: "_Lexicon", before: str, around: str) -> bool:
-    if before.strip() and not _NAMED.search(before) and not lexicon.last.search(before):
+    if not _is_named(lexicon, before):
         return False
     return any(not is_negated(around, *verb.span()) for verb in lexicon.verbs.finditer(around))
 
@@ -119,6 +124,26 @@ def _is_told_in_other_language(lexicon: "_Lexicon", around: str) -> bool:
     if not (_BEYOND_ASCII.search(around) or lexicon.small.search(around)):
         return False
     return any(not is_negated(around, *verb.span()) for verb in lexicon.other.finditer(around))
+
+
+def _is_full(address: str) -> bool:
+    """Return whether an address cannot be taken for anything else, such as a name in code."""
+    return "://" in address or "@" in address or address.startswith("0x")
+
+
+def _is_no_reading(lexicon: "_Lexicon", before: str, around: str) -> bool:
+    """Return whether a sentence says neither to read a page nor what addresses look like."""
+    if _CODE_SIGN.search(around) or lexicon.reading.search(around):
+        return False
+    if _BEYOND_ASCII.search(around) or lexicon.small.search(around):
+        return True
+    return _is_named(lexicon, before) and len(_WORD.findall(around)) >= _MIN_WORDS
+
+
+def _is_named(lexicon: "_Lexicon", before: str) -> bool:
+    if not before.strip() or _NAMED.search(before):
+        return True
+    return lexicon.last.search(before) is not None
 
 
 def _is_reference(lexicon: "_Lexicon", before: str) -> bool:
@@ -154,6 +179,7 @@ class _Lexicon(NamedTuple):
     start: Any
     #: Something is done to it.
     passive: Any
+    reading: Any
     doubts: Any
     familiar: frozenset[str]
 
@@ -173,6 +199,7 @@ def _lexicon() -> _Lexicon:
         last=re2.compile(rf"(?i)\b(?:{verbs})\s+[(<`\"'\[]*(?:https?://|wss?://)?$"),
         start=re2.compile(start),
         passive=re2.compile(rf"(?i)\b(?:is|are|be|been|gets?)\s+(?:\w+\s+)?(?:{verbs})\b"),
+        reading=re2.compile(f"(?i){data['reading']}"),
         doubts=re2.compile(f"(?i){data['doubts']}"),
         familiar=frozenset(data["familiar"].split()),
     )
