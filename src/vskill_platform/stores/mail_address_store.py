@@ -12,6 +12,8 @@ from vskill_platform.stores.records import Stored, encode, get_all, get_record
 #: Not in the user's record, which is shown in pages and responses.
 _ADDRESS = "mail-address:"
 _MARK = "mail-address "
+#: Only of confirmed addresses: anybody can type one, so many users can have it unconfirmed.
+_CONFIRMED = "confirmed-mail-address "
 _LINK = "address-link:"
 #: More users with the same address are not looked up.
 _MAX_SHARED = 20
@@ -46,18 +48,23 @@ async def get_mail_addresses(user_names: list[str]) -> dict[str, MailAddress]:
 
 
 async def list_users_with_address(address: str) -> list[str]:
-    """Return the names of users with this address, confirmed or not."""
-    (keys,) = await get_kv().find_marked([_MARK + address.casefold()], limit=_MAX_SHARED)
-    return [key.removeprefix(_ADDRESS) for key in keys]
+    """Return the names of users with this address; those who have confirmed it come first.
+
+    An address that an earlier release confirmed is found among the others.
+    """
+    words = [mark + address.casefold() for mark in (_CONFIRMED, _MARK)]
+    confirmed, all_found = await get_kv().find_marked(words, limit=_MAX_SHARED)
+    return [key.removeprefix(_ADDRESS) for key in dict.fromkeys([*confirmed, *all_found])]
 
 
 def write_mail_address(address: MailAddress, *, expected: int) -> Operation:
+    marks = (_MARK, _CONFIRMED) if address.is_confirmed else (_MARK,)
     return Put(
         _ADDRESS + address.user,
         encode(address),
         expected=expected,
         due=NEVER,
-        marks=(_MARK + address.address.casefold(),),
+        marks=tuple(mark + address.address.casefold() for mark in marks),
     )
 
 

@@ -245,3 +245,21 @@ async def test_topics_need_an_address() -> None:
 
     with pytest.raises(InvalidInput, match="set an email address first"):
         await choose_topics("ada", set())
+
+
+async def test_a_reset_reaches_its_user_however_many_others_typed_the_address(
+    mailbox: Mailbox,
+) -> None:
+    for number in range(25):  # more than are looked up, and all before "victor"
+        name = f"eve-{number:02}"
+        await a_user(Role.READER, name)
+        await set_mail_address(name, ADDRESS, actor=name)
+    await send_due_mails()
+    mailbox.mails.clear()
+    await a_user(Role.READER, "victor")
+    await a_confirmed_address(mailbox, "victor")
+
+    await request_reset_link(ADDRESS)
+    await use_one_time_link(await mailed_key(mailbox), name="", password="another long password")
+
+    assert (await sign_in("victor", "another long password")).user.name == "victor"
