@@ -44,7 +44,9 @@ from vskill_platform.stores.source_submissions import get_namespace_of
 from vskill_platform.stores.submission_store import get_submission, list_pending_ids
 from vskill_platform.stores.token_store import delete_token, delete_tokens_mark, list_tokens
 from vskill_platform.stores.transfer_store import delete_transfer, list_transfers
+from vskill_platform.stores.trusted_publisher_store import list_trusted_publishers
 from vskill_platform.stores.user_store import delete_user, get_password, get_user
+from vskill_platform.stores.webhook_store import list_endpoints
 
 
 class AccountDeletion(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,14 +60,19 @@ class AccountDeletion(msgspec.Struct, frozen=True, kw_only=True):
     ownerless: dict[str, int]
     #: Namespaces that other users own, too.
     shared: tuple[str, ...]
+    #: Webhooks and trusted publishers of this user, which stop working.
+    webhooks: int
+    trusted_publishers: int
 
 
 async def preview_account_deletion(name: str) -> AccountDeletion:
     """Return what would happen, without changing anything."""
     user = await find_user(name)
-    ownerless, shared = {}, []
+    ownerless, shared, trusted = {}, [], 0
     for namespace in await list_namespaces_of(user.name):
         found = (await get_namespace(namespace)).record
+        publishers = await list_trusted_publishers(namespace)
+        trusted += sum(one.by == user.name for one in publishers)
         if not found.is_owner(user.name):
             continue
         if set(found.owners) - {user.name}:
@@ -79,6 +86,8 @@ async def preview_account_deletion(name: str) -> AccountDeletion:
         followed=len(await list_followed_by(user.name)),
         ownerless=ownerless,
         shared=tuple(shared),
+        webhooks=sum(one.owner == user.name for one in await list_endpoints()),
+        trusted_publishers=trusted,
     )
 
 

@@ -13,9 +13,12 @@ from vskill_platform.access.delete_account import (
 from vskill_platform.access.namespaces import add_member, add_owner
 from vskill_platform.access.sessions import begin_session
 from vskill_platform.access.tokens import add_token
+from vskill_platform.access.trusted_publishing import JobFilter, add_trusted_publisher, issuers
 from vskill_platform.access.users import add_user, find_user
 from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
+from vskill_platform.events.manage_webhooks import EndpointChange, add_endpoint
+from vskill_platform.model.rights import Visitor
 from vskill_platform.model.source import git_source, upload_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.user import Role, Scope
@@ -36,6 +39,12 @@ async def test_nothing_personal_stays_and_skills_do(bound: WorkerEnv) -> None:
         for owner in owners:
             await add_owner(namespace, owner, actor="test")
     await add_member("@ben", "ada", actor="test")
+    by_ada = Visitor(user=ada, via="session")
+    await add_endpoint(
+        "https://hooks.example/x", namespace="acme", owner=by_ada, chosen=EndpointChange()
+    )
+    jobs = JobFilter(issuer=next(iter(issuers())), repository="acme/skills")
+    await add_trusted_publisher("acme", jobs, user=ada)
     skill = a_published_skill("@ada/tidy")
     assert await bound.engine.commit([write_skill(skill, expected=ABSENT)])
 
@@ -44,6 +53,7 @@ async def test_nothing_personal_stays_and_skills_do(bound: WorkerEnv) -> None:
 
     assert preview == done
     assert (done.tokens, done.sessions) == (1, 1)
+    assert (done.webhooks, done.trusted_publishers) == (1, 1)
     assert (done.ownerless, done.shared) == ({"@ada": 1, "acme": 0}, ("shared",))
     keys = await list_all_keys("")
     left = {key.partition(":")[0] for key in keys if "ada" in key.split(":")[1:2]}

@@ -25,6 +25,7 @@ from vskill_platform.access.users import (
     set_password,
     set_role,
 )
+from vskill_platform.base.show_text import count_of
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.output.terminal import Console, echo, print_json
 from vskill_platform.cli.run_command import run_command
@@ -165,9 +166,15 @@ def delete_command(*, name: str, reason: str, dry_run: bool, as_json: bool) -> N
         print_json(found)
         return
     did = "Would delete" if dry_run else "Deleted"
-    echo(f"{did} {found.name}: {found.tokens} tokens, {found.sessions} sessions.")
+    tokens, sessions = count_of(found.tokens, "token"), count_of(found.sessions, "session")
+    echo(f"{did} {found.name}: {tokens}, {sessions}.")
     for namespace, count in found.ownerless.items():
-        echo(f"{namespace} has no other owner; {count} skills stay in it.")
+        left = f"{count_of(count, 'skill')} {'stays' if count == 1 else 'stay'} in it"
+        echo(f"{namespace} has no other owner; {left}.")
+    if found.webhooks:
+        echo(f"Webhooks of this user that send nothing anymore: {found.webhooks}.")
+    if found.trusted_publishers:
+        echo(f"Trusted publishers of this user that are refused: {found.trusted_publishers}.")
 
 
 @users.command()

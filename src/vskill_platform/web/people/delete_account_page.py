@@ -31,6 +31,9 @@ class AccountDeletionResponse(Shape, frozen=True, kw_only=True):
     #: Namespaces that no other user owns, with the number of skills that stay in each.
     ownerless: dict[str, int]
     shared: tuple[str, ...]
+    #: Webhooks and trusted publishers of this user, which stop working.
+    webhooks: int
+    trusted_publishers: int
 
 
 async def delete_page(request: WebRequest) -> Template:
@@ -70,6 +73,8 @@ def _answer(found: AccountDeletion) -> AccountDeletionResponse:
         followed=found.followed,
         ownerless=found.ownerless,
         shared=found.shared,
+        webhooks=found.webhooks,
+        trusted_publishers=found.trusted_publishers,
     )
 
 
