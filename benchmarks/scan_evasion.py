@@ -1,4 +1,4 @@
-"""How many malicious variants the scanner flags, and how many harmless twins it passes.
+"""How many malicious variants the scanner flags, and how many harmless variants it passes.
 
 Each behaviour, and each sample of the rules, is written in many ways (wrappings) and put into many
 places of a skill (carriers). Without `--all`, every wrapping is tried in the first carrier, every
@@ -47,7 +47,7 @@ SAMPLED = 40
 SEED = 12
 #: After how many variants a line tells how far it is.
 PROGRESS = 2_000
-#: In %: at least of what is malicious, at most of its twins.
+#: In %: at least of what is malicious, at most of its harmless variants.
 CAUGHT_GOAL, BLOCKED_GOAL, FLAGGED_GOAL = 98.0, 1.0, 3.0
 UNKNOWABLE = Path(__file__).with_name("evasion") / "unknowable.toml"
 
@@ -192,7 +192,7 @@ def print_groups(title: str, judged: Iterable[Judged], key: Callable[[Variant], 
     for variant, outcome in judged:
         groups[key(variant)].append((variant, outcome))
     rows = [(name, *_cells(group)) for name, group in groups.items()]
-    head = ("variants", "caught", "blocked", "twins", "flagged", "blocked")
+    head = ("variants", "caught", "blocked", "harmless", "flagged", "blocked")
     print_table((title, *head), rows)
 
 
@@ -219,8 +219,8 @@ def print_totals(judged: Sequence[Judged]) -> None:
     print()
     for what, figure, goal, is_reached, of in (
         ("malicious, reviewed", caught, f"≥ {CAUGHT_GOAL:g} %", caught >= CAUGHT_GOAL, bad),
-        ("twins, blocked", blocked, f"≤ {BLOCKED_GOAL:g} %", blocked <= BLOCKED_GOAL, good),
-        ("twins, reviewed", flagged, f"≤ {FLAGGED_GOAL:g} %", flagged <= FLAGGED_GOAL, good),
+        ("harmless, blocked", blocked, f"≤ {BLOCKED_GOAL:g} %", blocked <= BLOCKED_GOAL, good),
+        ("harmless, reviewed", flagged, f"≤ {FLAGGED_GOAL:g} %", flagged <= FLAGGED_GOAL, good),
     ):
         print_verdict(
             what,
@@ -272,8 +272,8 @@ def load_unknowable() -> list[Unknowable]:
 def main() -> None:
     options = _options()
     print_title(
-        "Scanner: malicious variants that it catches, harmless twins that it spares",
-        f"≥ {CAUGHT_GOAL:g} % caught; ≤ {BLOCKED_GOAL:g} % of twins blocked, "
+        "Scanner: malicious variants that it catches, harmless variants that it passes",
+        f"≥ {CAUGHT_GOAL:g} % caught; ≤ {BLOCKED_GOAL:g} % of harmless variants blocked, "
         f"≤ {FLAGGED_GOAL:g} % flagged",
     )
     behaviours = {**load_behaviours(), **samples_of_rules()}

@@ -1,4 +1,4 @@
-"""Disguised attacks and their harmless twins: the variants of `make bench-evasion`."""
+"""Disguised attacks and their harmless variants, as in `make bench-evasion`."""
 
 from functools import cache
 

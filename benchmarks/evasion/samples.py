@@ -46,7 +46,7 @@ class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shell: str = ""
     #: Other ways to say or do the same.
     more: _More = _More()
-    #: The harmless twin; a twin has none.
+    #: The harmless variant; a harmless variant has none.
     good: "Sample | None" = None
 
 

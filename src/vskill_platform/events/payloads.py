@@ -71,7 +71,7 @@ def _slack(event: Event) -> dict[str, Any]:
     lines = [f"*{link}*", *(f"{name}: {_escape_slack(text)}" for name, text in _facts(event))]
     text = "\n".join(lines)
     # `text` is what a notification shows. With `verbatim`, addresses and names in the texts of
-    # strangers do not become links or mentions.
+    # other users do not become links or mentions.
     section = {"type": "mrkdwn", "text": text, "verbatim": True}
     return {"text": title, "blocks": [{"type": "section", "text": section}]}
 

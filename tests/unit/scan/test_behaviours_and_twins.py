@@ -1,4 +1,4 @@
-"""Each behaviour leads at least to a review, and its harmless twin in the same form passes."""
+"""Each behaviour leads at least to a review, and its harmless variant passes."""
 # ruff: noqa: E501 - a sample is one line of a program
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Commands and theft that no value leads to: each is flagged, its harmless twin is not."""
+"""Commands and theft that no value leads to: each is flagged, its harmless variant is not."""
 
 import json
 from pathlib import Path

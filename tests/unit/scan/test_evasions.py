@@ -1,4 +1,4 @@
-"""A fixed part of `make bench-evasion`: disguised attacks are flagged, their twins pass."""
+"""A fixed part of `make bench-evasion`: disguised attacks are flagged, harmless variants pass."""
 
 from argparse import ArgumentTypeError
 

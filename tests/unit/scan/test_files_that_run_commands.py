@@ -1,4 +1,4 @@
-"""Files that tools run or load by themselves: each is flagged, its harmless twin is not."""
+"""Files that tools run or load by themselves: each is flagged, its harmless variant is not."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each rule finds its own sample however Markdown wraps it, and spares the harmless twin."""
+"""Each rule finds its own sample however Markdown wraps it, and not the harmless variant."""
 
 import re
 import textwrap

@@ -11,7 +11,7 @@ from vskill_platform.stores.db import bound_env, get_now, get_settings
 
 #: A key that the provider withdrew is accepted for this long.
 _KEPT_FOR = timedelta(minutes=5)
-#: How often strangers can make us fetch the keys again.
+#: How often untrusted callers can make us fetch the keys again.
 _REFETCHED_EVERY = timedelta(seconds=10)
 
 

@@ -1,4 +1,4 @@
-"""Files that take code, packages or images from elsewhere: each is flagged, its twin is not."""
+"""Files that load code, packages or images: each is flagged, its harmless variant is not."""
 
 import json
 from pathlib import Path
