@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from vskill_platform.base.windows_names import is_valid_on_windows
 from vskill_platform.client.agents import SHARED_FOLDER, Agent, Agents
 from vskill_platform.errors import InvalidInput
 
@@ -15,10 +16,6 @@ LOCK_NAME = "vskill-platform.lock"
 #: Holds new and old folders for the moment of an installation, next to the skills.
 STAGING = ".vskill-platform"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
-#: Windows opens a device instead of a file of this name, whatever its extension.
-_DEVICES = frozenset(
-    {"aux", "con", "nul", "prn", *(f"{kind}{n}" for kind in ("com", "lpt") for n in range(10))}
-)
 
 
 class ScopeKind(StrEnum):
@@ -77,8 +74,7 @@ class InstallScope(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_folder_name(name: str) -> str:
     """Return the name of a skill if every system can have a folder of this name."""
-    is_device = name.partition(".")[0] in _DEVICES
-    if not _NAME.fullmatch(name) or name.endswith(".") or is_device or LOCK_NAME in name:
+    if not _NAME.fullmatch(name) or not is_valid_on_windows(name) or LOCK_NAME in name:
         raise InvalidInput(
             f"{name[:80]!r} cannot be the name of a folder on every system; not installed"
         )

@@ -9,8 +9,14 @@ import pytest
 
 from tests.cases import all_cases
 from vskill_platform.client.install_folders import LOCK_NAME, InstallScope, ScopeKind, SkillsFolder
-from vskill_platform.client.lock_file import LockedSkill, format_lock, parse_lock, read_lock
-from vskill_platform.errors import ConfigError
+from vskill_platform.client.lock_file import (
+    LockedSkill,
+    check_files,
+    format_lock,
+    parse_lock,
+    read_lock,
+)
+from vskill_platform.errors import ConfigError, SourceRefused
 from vskill_platform.fetch.snapshot import digest_of
 from vskill_platform.model.skill import SkillFile
 
@@ -90,6 +96,14 @@ def test_a_path_that_leads_elsewhere_is_refused(
 
     with pytest.raises(ConfigError, match="damaged"):
         parse_lock(text, scope)
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../x", "/x", "a\\b", ".git/config", "x\n"])
+def test_a_file_that_could_leave_the_folder_or_act_is_refused(path: str) -> None:
+    files = (msgspec.structs.replace(FILES[0], path=path),)
+
+    with pytest.raises(SourceRefused):
+        check_files(files, digest_of(files))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """Limits on the size of a published skill and on the names of its files."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from vskill_platform.base.windows_names import is_valid_on_windows
 from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.scan.facts.facts import storable
 from vskill_platform.scan.read.list_files import FoundFile
@@ -14,9 +14,6 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_TOTAL_BYTES = 20 * 1024 * 1024
 #: What every archive format and file system accepts.
 MAX_PATH_CHARACTERS = 200
-#: Names that Windows reads as a device or as another name: a trailing dot or space, a stream.
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?$", re.IGNORECASE)
-_ALTERED = re.compile(r"[. ]$|[:<>\"|?*\x00-\x1f\\]|^ ")
 
 
 def check_limits(found: Iterable[FoundFile]) -> Iterator[Finding]:
@@ -38,8 +35,7 @@ def check_names(found: Iterable[FoundFile]) -> Iterator[Finding]:
     """Yield names that another system takes for something else, or for another file's name."""
     known: dict[str, str] = {}
     for name in sorted(storable(file.name) for file in found):
-        parts = name.split("/")
-        if any(_DEVICE.match(part) or _ALTERED.search(part) for part in parts):
+        if not all(map(is_valid_on_windows, name.split("/"))):
             yield _bad_name(f"{name} is not a valid name on Windows.", name)
         folded = unicodedata.normalize("NFC", name).casefold()
         if (other := known.setdefault(folded, name)) != name:

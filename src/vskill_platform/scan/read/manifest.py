@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+from vskill_platform.base.windows_names import is_valid_on_windows
 from vskill_platform.model.skill import SkillManifest
 from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.scan.facts.facts import storable
@@ -102,6 +103,8 @@ def _check_name(field: Field, folder_name: str | None) -> Iterator[Finding]:
         yield _error(rule, "`name` is missing or empty.", fix, field.line)
     elif len(name) > MAX_NAME or not _NAME.fullmatch(unicodedata.normalize("NFKC", name)):
         yield _error(rule, f"`name: {name[:80]}` is not a valid name.", fix, field.line)
+    elif not is_valid_on_windows(name):
+        yield _error(rule, f"`name: {name}` is a device on Windows.", fix, field.line)
     elif folder_name is not None and name != folder_name:
         yield _error(
             "MAN-011",

@@ -50,7 +50,19 @@ metadata:
 
 @all_cases(
     "name",
-    ["", "Tidy", "tidy_notes", "-tidy", "tidy-", "tidy--notes", "tidy notes", "t" * 65, "notïzen"],
+    [
+        "",
+        "Tidy",
+        "tidy_notes",
+        "-tidy",
+        "tidy-",
+        "tidy--notes",
+        "tidy notes",
+        "t" * 65,
+        "notïzen",
+        "con",
+        "com1",
+    ],
 )
 def test_a_bad_name_is_found_at_its_line(tmp_path: Path, name: str) -> None:
     (finding,) = findings_of(tmp_path, with_head(f"description: x\nname: {name}"))
