@@ -80,7 +80,6 @@ REJECTED_PHRASES = (
     "shelf",
     "everybody",
     "anybody",
-    "somebody",
     "in force",
     "hears of",
     "told apart",
