@@ -15,6 +15,7 @@ from vskill_platform.access.oidc.provider import find_provider
 from vskill_platform.access.users import has_admin
 from vskill_platform.base.program import ProgramLimits, Streams, running_program
 from vskill_platform.base.show_text import count_of
+from vskill_platform.base.tls import certificate_file, tls_context
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.output.tables import show_table
 from vskill_platform.cli.output.terminal import print_json
@@ -82,6 +83,11 @@ async def _settings() -> CheckResult:
 async def _database() -> CheckResult:
     await bound_env().engine.check_writable()
     return CheckResult(OK, "it can be written")
+
+
+async def _certificates() -> CheckResult:
+    tls_context()
+    return CheckResult(OK, f"those of {certificate_file() or 'the system'} are trusted")
 
 
 async def _disk() -> CheckResult:
@@ -158,6 +164,7 @@ _CHECKS: dict[str, Callable[[], Awaitable[CheckResult]]] = {
     "database": _database,
     "disk": _disk,
     "git": _git,
+    "certificates": _certificates,
     "address": _address,
     "admin": _admin,
     "queue": _queue,

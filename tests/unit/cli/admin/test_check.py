@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from vskill_platform.access.users import add_user
+from vskill_platform.base.tls import tls_context
 from vskill_platform.cli.main import cli
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.model.user import Role
@@ -55,6 +56,18 @@ def test_what_does_not_answer_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> N
         "email", "sign-on"
     }  # fmt: skip
     assert "127.0.0.1:1" in found["email"]["detail"]
+
+
+def test_a_file_of_certificates_that_cannot_be_read_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tls_context.cache_clear()
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent/authorities.pem")
+
+    done = check("--json")
+
+    assert done.exit_code == 1
+    assert "/nonexistent/authorities.pem" in results(done)["certificates"]["detail"]
 
 
 def test_what_is_probably_wrong_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
