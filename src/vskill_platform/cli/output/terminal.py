@@ -125,9 +125,24 @@ def echo_patch_line(line: str, *, colour: str | None, dim: bool) -> None:
 
 def print_json(value: Any) -> None:
     """Print one value as indented JSON; durations are written in seconds."""
-    encoded = msgspec.json.encode(msgspec.to_builtins(value, str_keys=True))
+    plain = msgspec.to_builtins(value, str_keys=True)
+    try:
+        encoded = msgspec.json.encode(plain)
+    except UnicodeEncodeError:  # the name of a file on this machine is not UTF-8
+        encoded = msgspec.json.encode(_without_surrogates(plain))
     with output_errors():
         click.echo(quiet_json(msgspec.json.format(encoded, indent=2)))
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if isinstance(value, list):
+        return [_without_surrogates(one) for one in value]
+    if isinstance(value, dict):
+        pairs = value.items()
+        return {_without_surrogates(key): _without_surrogates(one) for key, one in pairs}
+    return value
 
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")

@@ -1,6 +1,7 @@
 """The commands about installed skills, against the whole application in this process."""
 
 import json
+import os
 import tomllib
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
@@ -467,6 +468,18 @@ async def test_a_skill_is_removed_for_one_agent_and_stays_for_the_others(
     assert (left["slug"], left["state"]) == (SLUG, "ok")
     assert rest.exit_code == 0
     assert json.loads((await run("list", "--json")).stdout)["skills"] == []
+
+
+async def test_a_file_name_that_is_not_utf8_is_shown_escaped(run: Run, project: Path) -> None:
+    await run("install", SLUG)
+    await in_thread((skill_folder(project) / os.fsdecode(b"caf\xe9")).write_text, "x")
+
+    verified = await run("verify")
+    as_json = await run("verify", "--json")
+
+    assert (verified.exit_code, "caf" in said(verified)) == (1, True)
+    (problem,) = json.loads(as_json.stdout)["problems"]
+    assert problem["path"].endswith("caf\\udce9")
 
 
 async def test_agents_can_have_one_folder_under_several_names(
