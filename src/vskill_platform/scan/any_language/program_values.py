@@ -76,7 +76,7 @@ def with_values(text: str) -> str:
     joined = "\n".join(line if is_list(line) else _joined(line) for line in text.split("\n"))
     known = {name: value for name, _, value in islice(_ASSIGNED.findall(joined), _MAX_NAMES)}
     if known:
-        joined = _with_names(joined, known)
+        joined = _CONCATENATED.sub("", _with_names(joined, known))
     if '"~"' not in joined:
         return joined
     paths = _PATH_OF.sub(lambda found: _LISTED.sub("/", found[1]), joined)

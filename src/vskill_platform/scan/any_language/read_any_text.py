@@ -17,12 +17,12 @@ import re2
 
 from vskill_platform.scan.any_language.computed_execution import computed_execution
 from vskill_platform.scan.any_language.program_values import is_list, with_values
+from vskill_platform.scan.any_language.secrets_sent import ALL_VARIABLES, secrets_sent
 from vskill_platform.scan.any_language.trace_program import may_trace, trace_program
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
 from vskill_platform.scan.facts.pattern_set import lines_with
 from vskill_platform.scan.facts.sensitive_paths import (
-    secret_in,
     secrets_in,
     sensitive_place_in,
 )
@@ -144,29 +144,7 @@ _MAY_NAME_FETCHED = re2.compile(
 )
 #: One of these is in every text that runs what it fetches.
 _FETCH_SIGNS = (b"http", b"responsetext")
-_ALL_VARIABLES = re.compile(
-    r"ENV\.to_h|ENV\.to_a|ENV\.each|ENV\.map|os\.Environ\(\)|System\.getenv\(\)|%ENV\b|\$_ENV\b"
-    r"|\$_SERVER\b|"
-    r"GetEnvironmentVariables\(|ProcessInfo\.processInfo\.environment|\benv::vars(?:_os)?\(|getenv\(\)|"
-    r"System\.get_env\(\)|\bDict\(ENV\)|\bin (?:pairs\()?ENV\b|"
-    r"popen\(\s?[\"'](?:env|printenv|set)[\"']|`(?:env"
-    r"|printenv)`|%x\(env\)|"
-    r"shell_exec\(\s?[\"'](?:env|printenv)[\"']|\bsys\.env\b(?!\.get|\()|\bgetEnvironment\b|"
-    r"Platform\.environment\b(?!\[)|envPairs\(\)|\*\*\s?environ\b"
-)
-_MAY_NAME_VARIABLES = re2.compile(
-    rb"ENV|[eE]nviron|[gG]etenv|get_env|env::vars|sys\.env|printenv|envPairs|[\"'`(]env[\"'`)]"
-)
-_SECRET_FOLDER = re.compile(
-    r"[\"'/]\.(?:ssh|aws|gnupg|kube|azure|ethereum|electrum|bitcoin|exodus|password-store|mozilla)[\"']"
-)
-_ANY_KEYS = "ssh keys or cloud credentials"
-_LISTS_FILES = re.compile(
-    r"(?i)enumerate\w*files|get_?files|list_?files|read_?dir\w*|\bDir\W{1,3}(?:glob|children|entries"
-    r"|each)|scandir|\bglob\w*\s?\(|walk\w*\s?\(|opendir|list\.files|\bentries\b|contentsofdirectory|\.iterator\("
-)
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
-_ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
 _SOCKET = re.compile(
     r"TCPSocket|IO::Socket|fsockopen|net\.Dial|TcpStream|new Socket\(|TcpClient|socket\W{0,3}\.tcp|"
     r"luasocket|socket[\"')]{1,3}\.connect|"
@@ -229,7 +207,7 @@ def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
         facts += islice(_fetched_and_run(text), _MAX_LINES)
     if is_code:
         facts += islice(_fetched_by_variable(text), 1) if _MAY_FETCH_AND_RUN.search(raw) else []
-        facts += _secret_and_address(program)
+        facts += secrets_sent(program)
         facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
         facts += _written_and_deleted(program) if _MAY_WRITE_OR_DELETE.search(raw) else ()
         facts += trace_program(program) if is_traced else ()
@@ -358,37 +336,6 @@ def _fact(act: Act, text: str, found: re.Match[str]) -> Fact:
     return Fact(act=act, line=text.count("\n", 0, found.start()) + 1, text=shorten(line))
 
 
-def _secret_and_address(text: str) -> list[Fact]:
-    """Return a path of secrets and a URL of no known vendor, if a program names both."""
-    if "http" not in text:
-        return []
-    text = _LISTED.sub("/", text)  # File.join(home, ".aws", "credentials")
-    places = secrets_in(text) or [found.start() for found in islice(_listed_secrets(text), 1)]
-    raw = text.encode(errors="replace")
-    variables = _ALL_VARIABLES.search(text) if _MAY_NAME_VARIABLES.search(raw) else None
-    if not places and not variables:
-        return []
-    for found in _ADDRESS.finditer(text):
-        host = next(iter(hosts_in(found[0])), "")
-        kind = classify_host(host)
-        if host and kind not in _REPUTABLE:
-            start = places[0] if places else variables.start() if variables else 0
-            line = text[start : text.find("\n", start) % (len(text) + 1)][:_MAX_LINE]
-            whole = "every variable of the system" if variables else _ANY_KEYS
-            detail = str(secret_in(line) or whole)
-            number = text.count("\n", 0, start) + 1
-            read = Fact(act=Act.READ_SECRET, line=number, text=shorten(line), detail=detail)
-            send = _fact(Act.SEND, text, found)
-            return [read, msgspec.structs.replace(send, host=host, host_class=kind)]
-    return []
-
-
-def _listed_secrets(text: str) -> Iterator[re.Match[str]]:
-    """Yield folders of secrets whose files a program lists, so that no path names one of them."""
-    is_listed = _SECRET_FOLDER.search(text) and _LISTS_FILES.search(text)
-    return _SECRET_FOLDER.finditer(text) if is_listed else iter(())
-
-
 def _shell_on_a_socket(text: str) -> list[Fact]:
     socket, shell = _SOCKET.search(text), _SHELL.search(text)
     if not (socket and shell):
@@ -410,7 +357,7 @@ def _written_and_deleted(text: str) -> Iterator[Fact]:
 
 def _looked_up(text: str) -> Iterator[Fact]:
     """Yield lookups of names that a program makes of its data: DNS carries it to the host."""
-    if not _ALL_VARIABLES.search(text) and not secrets_in(text):
+    if not ALL_VARIABLES.search(text) and not secrets_in(text):
         return
     for found in _LOOKED_UP.finditer(text):
         host = found[1].lower()

@@ -12,6 +12,7 @@ from itertools import islice
 import msgspec
 import re2
 
+from vskill_platform.scan.any_language.secrets_sent import COMPUTED_ADDRESS
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
 from vskill_platform.scan.facts.sensitive_paths import Sensitive, sensitive_place_in
@@ -98,6 +99,8 @@ _MAY_MATTER = re2.compile(
 _DOWNLOADS_TO = re.compile(
     r"(?i)\b(?:copy|download\w{0,12}|urlretrieve|save\w{0,8}|retrieve)\s?\(|openwrite|\.pipe\("
 )
+#: Stands for a host that is a value of the program.
+_COMPUTED = "\1"
 #: Stands for what was fetched without a name for it.
 _UNNAMED = "\0"
 _LAST_ARGUMENT = re.compile(r",\s?&?([$@]?[A-Za-z_]\w{0,40})\s?\)")
@@ -216,6 +219,10 @@ def _follow(line: _Line, names: _Names, known: set[str]) -> None:
 def _host(text: str) -> str:
     if "://" not in text:
         return ""
+    if found := COMPUTED_ADDRESS.search(text):
+        behind = (found[1] or found[2] or "").strip(".")
+        if not behind or classify_host(behind) not in _REPUTABLE:
+            return _COMPUTED
     return next((host for host in hosts_in(text) if classify_host(host) not in _REPUTABLE), "")
 
 
@@ -227,8 +234,7 @@ def _run(line: _Line, names: _Names) -> Iterator[Fact]:
     """Yield a fact if the line runs something that was fetched, or that came from a socket."""
     host = _run_at_once(line, names)
     if host:
-        kind = classify_host(host)
-        yield _fact(Act.RUN_REMOTE, line, detail="program", host=host, host_class=kind)
+        yield _run_from(host, line)
         return
     if not (names.fetched or names.sockets):
         return
@@ -239,10 +245,16 @@ def _run(line: _Line, names: _Names) -> Iterator[Fact]:
     run = _run_among(values, {*names.fetched, *names.sockets})
     if run in names.fetched:
         host = names.fetched[run]
-        kind = classify_host(host)
-        yield _fact(Act.RUN_REMOTE, line, detail="program", host=host, host_class=kind)
+        yield _run_from(host, line)
     elif run:
         yield _fact(Act.REVERSE_SHELL, line, detail="socket")
+
+
+def _run_from(host: str, line: _Line) -> Fact:
+    if host == _COMPUTED:
+        return _fact(Act.RUN_REMOTE, line, detail="program")
+    kind = classify_host(host)
+    return _fact(Act.RUN_REMOTE, line, detail="program", host=host, host_class=kind)
 
 
 def _run_at_once(line: _Line, names: _Names) -> str:

@@ -6,7 +6,7 @@ from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.languages.shell.names import INTERPRETERS, SHELLS, program_name
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.programs import read_program, runs_its_input
-from vskill_platform.scan.languages.shell.sending import host_of
+from vskill_platform.scan.languages.shell.sending import host_of, is_address, send
 from vskill_platform.scan.languages.shell.state import (
     DOWNLOADED,
     Command,
@@ -21,6 +21,11 @@ _HOOKS = re.compile(
     r"|conda|mamba|mise|asdf|opam|dircolors|minikube"
     r"|docker-machine|argcomplete|thefuck|shellenv|completion|oh-my-posh|keychain|rtx|volta"
     r"|atuin|luarocks|register-python"
+)
+#: A program that sends what it is given as its arguments.
+_SENDS_ARGUMENTS = re.compile(
+    r"(?=.*(?:argv|ARGV|\$ARGV|@ARGV|\$argv))(?=.*(?:urlopen|request|fetch|http|post|socket))",
+    re.IGNORECASE | re.DOTALL,
 )
 _STDIN = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _OWN_SHELL = frozenset({"$SHELL", "${SHELL}", "$BASH", "${BASH}"})
@@ -228,6 +233,9 @@ def run_interpreter(state: State, command: Command) -> str:
         programs = options.rest[1:2]
     if programs:
         _run_own(state, command, "\n".join(programs))
+        if options.rest and _SENDS_ARGUMENTS.search(programs[0]):
+            hosts = [host_of(state, arg) for arg in options.rest if is_address(state.plain(arg))]
+            send(state, hosts, "http", *options.rest, is_asked=False)
     elif options.has("m") and command.name == "python":
         return _run_module(state, command)
     elif options.rest and options.rest[0] not in _STDIN:
