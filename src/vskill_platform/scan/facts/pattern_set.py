@@ -69,14 +69,9 @@ class PatternSet:
         self._loose: dict[int, Any] = {}
         self._exact: dict[int, Any] = {}
 
-    def possible_in(self, text: str, among: AbstractSet[int]) -> set[int]:
-        """Return which of these patterns may match: the text contains the words they need."""
-        raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
-        return self._words.possible(self._words.met_in(raw)) & among
-
     def finds(self, text: str, only: AbstractSet[int] | None = None) -> list[tuple[int, int, int]]:
         """Return pattern, start and end of all matches, pattern by pattern."""
-        raw = text.encode()
+        raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
         spans = sorted(
             (place, start + found.start(), start + found.end())
             for place, start, piece in self._possible(raw)

@@ -233,12 +233,7 @@ def read_words_in_code(text: str, *, is_for_agent: bool = False) -> WordsInCode:
     part = Paragraphs(words, 1)
     shown = read_prose(part, is_for_agent=is_for_agent) if words.strip() else []
     code = CodeWords(text, 1)
-    # Asked of the joined text: the words that a pattern needs may be on two lines of a comment.
-    places = _places_of(ACTS_OF_WORDS_IN_CODE)
-    possible = _lexicon().patterns.possible_in(code.view.text, places)
-    if not possible:
-        return WordsInCode([], shown)
-    told = _facts_at(code, code.view, _find(code.view.text, possible))
+    told = _facts_at(code, code.view, _find(code.view.text, _places_of(ACTS_OF_WORDS_IN_CODE)))
     # A rule may count occurrences, so the same words must not count twice.
     known = {(fact.act, fact.line) for fact in shown}
     return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
