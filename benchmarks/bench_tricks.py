@@ -46,7 +46,13 @@ from vskill_platform.scan import scan_skill
 from vskill_platform.scan.any_language import code_signs as code_signs_module
 from vskill_platform.scan.any_language.code_signs import code_signs, may_have_signs
 from vskill_platform.scan.facts import addresses, decode_text, hidden_text, pattern_set
-from vskill_platform.scan.prose import frames_other, other_spellings, read_prose, sentences
+from vskill_platform.scan.prose import (
+    commands_in_prose,
+    frames_other,
+    other_spellings,
+    read_prose,
+    sentences,
+)
 from vskill_platform.scan.prose.commands_in_prose import commands_in
 from vskill_platform.scan.prose.frame_index import FrameIndex
 from vskill_platform.scan.prose.frame_lexicon import load_lexicon
@@ -79,6 +85,7 @@ def main() -> None:
         _row(
             "find the words of other languages by Aho-Corasick first", *_reading_other_languages()
         ),
+        _row("count no letters when looking for commands", *_looking_for_commands()),
         _row("look for signs in a text before each command", *_looking_for_signs()),
         _row("keep the words of the last code", *_reading_words_twice()),
         _row("keep short decoded runs", *_decoding_twice()),
@@ -242,6 +249,17 @@ def _reading_other_languages() -> tuple[float, float]:
     return _swapped(
         read, "possible_in", lambda _lexicon, _text: every, module=frames_other._Lexicon
     )
+
+
+def _looking_for_commands() -> tuple[float, float]:
+    texts = [Paragraphs(text, 1).shown.text for text in _TEXTS]
+
+    def look() -> None:
+        for text in texts:
+            list(pattern_set.lines_with(commands_in_prose._ANY_BARE, text))
+
+    exact = re2.compile(f"{commands_in_prose._PROGRAM}|{commands_in_prose._PIPED}".encode())
+    return _swapped(look, "_ANY_BARE", exact, module=commands_in_prose)
 
 
 def _looking_for_signs() -> tuple[float, float]:
