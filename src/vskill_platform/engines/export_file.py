@@ -1,7 +1,8 @@
 """A backup as a file that every engine can load: pages with a digest at the end."""
 
+import hashlib
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,9 +31,12 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
     items: int
 
 
-class _Foot(msgspec.Struct, frozen=True, kw_only=True):
+class _Foot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     items: int
+    #: Of the items.
     digest: str
+    #: SHA-256 of all bytes before the foot; the first backups have none.
+    before: str = ""
 
 
 async def write_export(export: Export, target: Path, *, replace: bool) -> Contents:
@@ -42,13 +46,15 @@ async def write_export(export: Export, target: Path, *, replace: bool) -> Conten
     with write_part(target) as part:
         tally = Tally()
         with closing(_create(part)) as file:
-            file.write(_MAGIC)
-            _write(file, msgspec.json.encode(head))
+            sha256 = hashlib.sha256()
+            for content in (_MAGIC, _framed(msgspec.json.encode(head))):
+                _write(file, content, sha256)
             async for page in export.pages():
                 tally.add(page)
-                _write(file, encode_page(page))
-            _write(file, b"")
-            _write(file, msgspec.json.encode(_Foot(items=tally.items, digest=tally.digest)))
+                _write(file, _framed(encode_page(page)), sha256)
+            _write(file, _framed(b""), sha256)
+            foot = _Foot(items=tally.items, digest=tally.digest, before=sha256.hexdigest())
+            file.write(_framed(msgspec.json.encode(foot)))
         contents = inspect_export(part, name=target)
         put_in_place(part, target, replace=replace)
     return contents
@@ -86,7 +92,7 @@ class ExportFile:
             raise ConfigError(f"{self._name}: there is no such file")
         if not is_export(path):
             raise ConfigError(f"{self._name}: this is not a backup of a PostgreSQL registry")
-        with closing(self._open()) as file:
+        with closing(self._open()) as file, self._damage_reported():
             head = msgspec.json.decode(self._read(file), type=_Head)
         self.history_id, self.revision, self.items = head.history_id, head.revision, head.items
 
@@ -95,18 +101,22 @@ class ExportFile:
             yield page
 
     def read_pages(self) -> Iterator[list[StoredItem]]:
-        tally = Tally()
+        tally, sha256 = Tally(), hashlib.sha256(_MAGIC)
         with closing(self._open()) as file:
-            self._read(file)
-            try:
-                while frame := self._read(file):
+            sha256.update(_framed(self._read(file)))
+            while frame := self._read(file):
+                sha256.update(_framed(frame))
+                with self._damage_reported():
                     page = decode_page(frame)
                     tally.add(page)
-                    yield page
+                yield page
+            sha256.update(_framed(b""))
+            with self._damage_reported():
                 foot = msgspec.json.decode(self._read(file), type=_Foot)
-            except msgspec.DecodeError as error:
-                raise self._damaged(str(error)) from error
-        if (foot.items, foot.digest) != (tally.items, tally.digest):
+            has_more = bool(file.read(1))
+        if has_more or (foot.items, foot.digest) != (tally.items, tally.digest):
+            raise self._damaged("its digest differs")
+        if foot.before and foot.before != sha256.hexdigest():
             raise self._damaged("its digest differs")
 
     def _open(self) -> BinaryIO:
@@ -132,6 +142,13 @@ class ExportFile:
             raise self._damaged("its end is missing")
         return content
 
+    @contextmanager
+    def _damage_reported(self) -> Iterator[None]:
+        try:
+            yield
+        except (msgspec.DecodeError, ArithmeticError, ValueError) as error:
+            raise self._damaged(str(error)) from error
+
     def _damaged(self, why: str) -> EngineError:
         return EngineError(f"{self._name}: the backup is damaged: {why}")
 
@@ -140,6 +157,10 @@ def _create(part: Path) -> BinaryIO:
     return part.open("wb")
 
 
-def _write(file: BinaryIO, content: bytes) -> None:
-    file.write(len(content).to_bytes(_LENGTH_BYTES, "big"))
+def _framed(content: bytes) -> bytes:
+    return len(content).to_bytes(_LENGTH_BYTES, "big") + content
+
+
+def _write(file: BinaryIO, content: bytes, sha256: "hashlib._Hash") -> None:
     file.write(content)
+    sha256.update(content)
