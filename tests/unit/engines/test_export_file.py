@@ -18,7 +18,7 @@ class Backup(msgspec.Struct):
     content: bytes
 
     def is_accepted(self, content: bytes) -> bool:
-        """Tell whether the backup is accepted with other content."""
+        """Return whether the backup is accepted with other content."""
         self.path.write_bytes(content)
         try:
             inspect_export(self.path)
