@@ -18,7 +18,7 @@ import msgspec
 from tests.acceptance.ports import free_port
 from tests.acceptance.processes import Running
 from tests.acceptance.program import Platform
-from tests.torture.skills import Skill
+from tests.torture.skills import Skill, packed
 
 #: Short deadlines, so that a lost worker costs seconds, and enough retries for all submissions.
 _SETTINGS = {
@@ -29,6 +29,8 @@ _SETTINGS = {
 _RETRY_SECONDS = 0.2
 #: How often nobody decides about a submission that waits for review.
 _UNDECIDED = 0.3
+#: One in so many uploads of a user has two skills.
+_EVERY_SET = 4
 #: How long the processes of a killed node may take to notice it.
 _ORPHAN_SECONDS = 10.0
 #: Longer than the platform waits for the database: a request that takes longer hangs.
@@ -160,8 +162,10 @@ class Nodes:
         left = iter(skills)
 
         async def insist() -> None:
-            for skill in left:
-                await self._submit(skill, load)
+            for number, skill in enumerate(left):
+                # Now and then two skills in one archive, which become a set.
+                others = itertools.islice(left, int(number % _EVERY_SET == 0))
+                await self._submit([skill, *others], load)
 
         async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
             for _ in range(users):
@@ -212,15 +216,16 @@ class Nodes:
             assert shown.status_code in {429, 503}, shown.text
             await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _submit(self, skill: Skill, load: Load) -> None:
-        """Upload all contents of a skill, one after the other."""
-        for manifest in skill.earlier:
-            await self._upload(skill.packed(manifest), load)
-        load.ids[skill.name] = await self._upload(skill.packed(skill.manifest), load)
+    async def _submit(self, skills: Sequence[Skill], load: Load) -> None:
+        """Upload all contents of some skills, one after the other, and the last ones together."""
+        for skill in skills:
+            for manifest in skill.earlier:
+                await self._upload({skill.name: manifest}, load)
+        load.ids |= await self._upload({skill.name: skill.manifest for skill in skills}, load)
 
-    async def _upload(self, archive: bytes, load: Load) -> str:
-        """Insist until it is acknowledged; return the id of its submission."""
-        files = {"files": ("skill.tar.gz", archive, "application/gzip")}
+    async def _upload(self, manifests: dict[str, bytes], load: Load) -> dict[str, str]:
+        """Insist until they are acknowledged; return the ids of their submissions by name."""
+        files = {"files": ("skill.tar.gz", packed(manifests), "application/gzip")}
         while True:
             try:
                 answer = await self.request("POST", "/api/v1/submissions/upload", files=files)
@@ -230,8 +235,9 @@ class Nodes:
                 continue
             load.answers[str(answer.status_code)] += 1
             if answer.is_success:
-                (submission,) = answer.json()["submissions"]
-                return str(submission["id"])
+                ids = {one["skillName"]: str(one["id"]) for one in answer.json()["submissions"]}
+                assert set(ids) == set(manifests), answer.text
+                return ids
             assert answer.status_code in {429, 503}, answer.text
             assert int(answer.headers["retry-after"]) > 0
             await asyncio.sleep(_RETRY_SECONDS)

@@ -2,7 +2,7 @@
 
 import io
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 import msgspec
@@ -34,14 +34,16 @@ class Skill(msgspec.Struct, frozen=True):
     def slug(self) -> str:
         return f"@{self.owner}/{self.name}"
 
-    def packed(self, manifest: bytes) -> bytes:
-        """Return the skill with this manifest as a .tar.gz."""
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
-            entry = tarfile.TarInfo(f"{self.name}/SKILL.md")
+
+def packed(manifests: Mapping[str, bytes]) -> bytes:
+    """Return skills by name, each with a manifest, as a .tar.gz."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
+        for name, manifest in manifests.items():
+            entry = tarfile.TarInfo(f"{name}/SKILL.md")
             entry.size, entry.mode = len(manifest), 0o644
             archive.addfile(entry, io.BytesIO(manifest))
-        return buffer.getvalue()
+    return buffer.getvalue()
 
 
 def make_skills(count: int, *, seed: int = 1, kind: str = "") -> list[Skill]:
