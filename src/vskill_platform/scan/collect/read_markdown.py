@@ -34,6 +34,8 @@ from vskill_platform.scan.read.skill_files import ScanFile
 _WORDY = frozenset(
     {"", "markdown", "md", "text", "txt", "yaml", "yml", "json", "xml", "html", "prompt"}
 )
+#: What somebody has written, and no program has printed.
+_WRITTEN = frozenset({"markdown", "md", "text", "txt", "prompt"})
 #: Signs of code: lines with them are not part of a paragraph.
 _CODE_SIGNS = frozenset("{}();=<>|$")
 _MAX_CODE_SHARE = 0.2
@@ -96,8 +98,10 @@ class Markdown:
             self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))
 
     def _is_printed(self, fact: Fact) -> bool:
-        """Return whether an address is in what a program prints, so nobody is told to use it."""
-        return fact.act is Act.TOLD_ADDRESS and not self._region_at(fact.line).language
+        """Return whether an address is in output or settings that are shown, and no order."""
+        if fact.act is not Act.TOLD_ADDRESS:
+            return False
+        return self._region_at(fact.line).language not in _WRITTEN
 
     def facts(self) -> list[LocatedFact]:
         """Return everything that the text does and says."""

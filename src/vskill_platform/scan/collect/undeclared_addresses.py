@@ -60,7 +60,7 @@ def _is_declared(domain: str, head: str, texts: list[str], *, orders: int) -> bo
     *orders* is how many sentences of the description themselves tell to use it.
     """
     label = domain.partition(".")[0]
-    if label in _words("generic") or head.count(domain) > orders:
+    if len(label) == 1 or label in _words("generic") or head.count(domain) > orders:
         return True
     said = _NAME.sub(" ", head)
     if {*label.split("-")} & {*_WORD.findall(said)} - _words("common"):

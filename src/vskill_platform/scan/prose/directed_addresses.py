@@ -42,7 +42,7 @@ _DATA = re.compile(
 _SIGN_IN = re.compile(r"(?i)\b(?:sign|log|register|enrol)(?:s|ged|ing)?[ -]?(?:in|up|on|into)\b")
 #: The word in front of an address in a sentence; in a table it is any word.
 _NAMED = re.compile(
-    r"(?:[(<\[\"'“,;:]|\b(?:to|at|from|via|with|on|onto|into|in|through|by|of|for|using|over|is|are|be|as|or|and"
+    r"(?:[(<\[\"'“;:]|\b(?:to|at|from|via|with|on|onto|into|in|through|by|of|for|using|over|is|are|be|as|or|and"
     r"|whatever|what|the|our|curl|wget|visit|open|paste|bcc|cc|server|host|endpoint|url|uri|service|site|page|gateway"
     r"|relay|bucket|account|mailbox|webhook|hook|bot|copy|image|picture|script|link|repo|repository|archive|address"
     r"|source|proxy|key|wallet|contact|member|have|hit|call|query|get|use|under|toward|towards|against|inside|known))\s*[(<\[\"'“:]*(?:https?://|wss?://|mailto:|s3://|git\+|https?://www\.)*$",
@@ -51,6 +51,7 @@ _NAMED = re.compile(
 _CODE_SIGN = re.compile(r"[={}\[\]$]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MIN_WORDS = 5
+_FEW = 3
 _LEADS = "then|please|first|next|now|and|or|also|always|you"
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
@@ -92,7 +93,7 @@ def names_used_address(passage: str) -> bool:
 
 def _is_familiar(host: str) -> bool:
     domain = registered_domain(host)
-    return domain in _lexicon().familiar or host.endswith(_OFFICIAL)
+    return not {domain, host}.isdisjoint(_lexicon().familiar) or host.endswith(_OFFICIAL)
 
 
 def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
@@ -112,6 +113,12 @@ def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
         if not is_told:
             return
     yield Directed(first, last, host, lexicon.doubts.search(around) is not None)
+
+
+def _is_title(words: str) -> bool:
+    """Return whether most of several words are capitalised."""
+    known = _WORD.findall(words)
+    return len(known) > _FEW and sum(map(str.istitle, known)) * 2 > len(known)
 
 
 def _is_told(lexicon: "_Lexicon", before: str, around: str) -> bool:
@@ -152,7 +159,7 @@ def _is_reference(lexicon: "_Lexicon", before: str) -> bool:
     if label is None or _BEYOND_ASCII.search(label["words"]):
         return False
     words = label["words"].strip()
-    if " " not in words:
+    if " " not in words or _is_title(words):
         return True
     return lexicon.start.match(words) is None and lexicon.passive.search(words) is None
 
