@@ -14,7 +14,8 @@ from vskill_platform.scan.facts.capabilities import list_capabilities
 from vskill_platform.scan.facts.facts import Act, LocatedFact, PartRole
 from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.scan.read.magic import FileType
-from vskill_platform.scan.read.skill_files import ScanFile, is_prose, read_skill_files
+from vskill_platform.scan.read.manifest import MANIFEST
+from vskill_platform.scan.read.skill_files import ScanFile, read_skill_files
 from vskill_platform.scan.rules.match_rules import apply_rules
 from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_skill import facts_of, is_about_security, open_files
@@ -28,6 +29,8 @@ _MARGIN, _FRAME, _HEADING = 8, 80, 64
 _UNREAD = frozenset({Act.OPAQUE, Act.EXECUTABLE, Act.ENCODED, Act.HIDDEN})
 #: Data of an unknown kind that nothing runs.
 _HARMLESS = "unknown"
+#: Formats of rows, pictures and logs; every other text may contain orders.
+_DATA = (".csv", ".tsv", ".jsonl", ".ndjson", ".geojson", ".svg", ".log", ".lock", ".srt", ".vtt")
 _ROLES = {role: place for place, role in enumerate(PartRole)}
 _NOT_PLAIN = re.compile(r"[^\t\x20-\x7e]")
 #: Control, format, surrogate, private and unassigned characters, and unusual line ends.
@@ -85,7 +88,7 @@ def gather_evidence(folder: Path, max_chars: int) -> JudgeEvidence:
     """Choose what to show: first what is obeyed, then what is run, then what is read."""
     own = mark_run_files(read_skill_files(folder))
     opened = open_files(own)
-    files = sorted(opened.files, key=lambda file: _ROLES[file.role])
+    files = sorted(opened.files, key=_rank)
     facts = facts_of(opened)
     unread = _unread_paths(facts)
     needed = _most_needed(facts, own)
@@ -113,6 +116,11 @@ def gather_evidence(folder: Path, max_chars: int) -> JudgeEvidence:
         left_out=tuple(_fitting(left_out, len, names)),
         unseen=tuple(unseen),
     )
+
+
+def _rank(file: ScanFile) -> tuple[int, bool, int]:
+    """Put small files first, so that one huge file cannot push out what lies next to it."""
+    return _ROLES[file.role], file.path != MANIFEST, len(file.text)
 
 
 def _unread_paths(facts: list[LocatedFact]) -> frozenset[str]:
@@ -223,5 +231,5 @@ def _is_text(file: ScanFile) -> bool:
 
 def _is_obeyed(file: ScanFile) -> bool:
     """Return whether an agent would obey it, run it or be told to read it."""
-    is_read = file.role is PartRole.REFERENCE and is_prose(file.path)
+    is_read = file.role is PartRole.REFERENCE and not file.path.lower().endswith(_DATA)
     return is_read or file.role in {PartRole.INSTRUCTION, PartRole.SCRIPT}
