@@ -29,3 +29,16 @@ def tls_context() -> ssl.SSLContext:
 def certificate_file() -> str:
     """Return the file of SSL_CERT_FILE, for programs that do not read it; empty without one."""
     return os.environ.get(VARIABLE, "")
+
+
+def describe_failure(error: BaseException) -> str:
+    """Return why a request failed: that the certificate is not trusted, or the kind of the error.
+
+    The texts of other errors may contain addresses of the internal network.
+    """
+    cause: BaseException | None = error
+    while cause:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {cause.verify_message}; see {VARIABLE}"
+        cause = cause.__cause__ or cause.__context__
+    return type(error).__name__

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import httpx2
 import msgspec
 
-from vskill_platform.base.tls import tls_context
+from vskill_platform.base.tls import describe_failure, tls_context
 from vskill_platform.errors import GithubUnavailable, NotSignedIn
 from vskill_platform.settings import Settings
 
@@ -44,7 +44,7 @@ async def find_github_user(settings: Settings, token: str) -> GithubUser:
     except TimeoutError as error:
         raise GithubUnavailable("GitHub did not answer in time") from error
     except httpx2.HTTPError as error:
-        kind = type(error).__name__
+        kind = describe_failure(error)
         raise GithubUnavailable(f"GitHub cannot be reached ({kind})") from error
     if checked.user.id != owner.id:
         raise GithubUnavailable("GitHub gave two different responses about this token")

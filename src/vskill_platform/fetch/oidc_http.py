@@ -13,7 +13,7 @@ from urllib.parse import quote_plus
 import httpx2
 import msgspec
 
-from vskill_platform.base.tls import tls_context
+from vskill_platform.base.tls import describe_failure, tls_context
 from vskill_platform.errors import NotSignedIn, ProviderUnavailable
 from vskill_platform.model.oidc import ProviderMetadata
 from vskill_platform.secret_settings import Secret
@@ -116,8 +116,8 @@ async def _ask(
     except TimeoutError as error:
         raise ProviderUnavailable("the provider did not answer in time") from error
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        kind_of = type(error).__name__
-        raise ProviderUnavailable(f"the provider cannot be reached ({kind_of})") from error
+        why = describe_failure(error)
+        raise ProviderUnavailable(f"the provider cannot be reached ({why})") from error
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -10,7 +10,7 @@ from threading import Thread
 import httpx2
 import pytest
 
-from vskill_platform.base.tls import VARIABLE, certificate_file, tls_context
+from vskill_platform.base.tls import VARIABLE, certificate_file, describe_failure, tls_context
 from vskill_platform.errors import ConfigError
 
 
@@ -75,8 +75,18 @@ async def test_it_is_not_trusted_without_the_variable(
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
 
-    with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(httpx2.ConnectError) as raised:
         await ask(server)
+
+    why = "its certificate is not trusted: self-signed certificate; see SSL_CERT_FILE"
+    assert describe_failure(raised.value) == why
+
+
+async def test_any_other_failure_is_described_without_an_address() -> None:
+    with pytest.raises(httpx2.ConnectError) as raised:
+        await ask("https://127.0.0.1:1")
+
+    assert describe_failure(raised.value) == "ConnectError"
 
 
 def test_a_file_that_cannot_be_read_is_named(

@@ -13,7 +13,7 @@ import msgspec
 
 from vskill_platform import __version__
 from vskill_platform.base.show_text import show
-from vskill_platform.base.tls import tls_context
+from vskill_platform.base.tls import describe_failure, tls_context
 from vskill_platform.errors import NotFound, SourceRefused, SourceUnavailable
 from vskill_platform.fetch.proxy import open_proxy
 from vskill_platform.fetch.reach import Reach
@@ -100,7 +100,8 @@ class MirrorClient:
                     answer = await _send(proxy.url, url, headers, limit, self._too_large)
                 except httpx2.HTTPError as error:
                     raise proxy.problem or SourceUnavailable(
-                        f"{self.mirror.name} cannot be reached at {origin} ({_kind(error)})"
+                        f"{self.mirror.name} cannot be reached at {origin} "
+                        f"({describe_failure(error)})"
                     ) from error
                 if proxy.problem:  # over plain http its refusal looks like an answer of the host
                     raise proxy.problem
@@ -175,7 +176,3 @@ def _error_text(content: bytes) -> str:
     if isinstance(found, dict):
         found = found.get("detail") or found.get("message") or found.get("title") or ""
     return show(" ".join(str(found).split()), limit=_MAX_SHOWN) or "no reason given"
-
-
-def _kind(error: httpx2.HTTPError) -> str:
-    return type(error).__name__

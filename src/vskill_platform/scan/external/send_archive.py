@@ -6,7 +6,7 @@ from datetime import datetime
 import httpx2
 import msgspec
 
-from vskill_platform.base.tls import tls_context
+from vskill_platform.base.tls import describe_failure, tls_context
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import RemoteScanner
 from vskill_platform.scan.external.signature import sign_dispatch
@@ -49,4 +49,4 @@ async def send_archive(scanner: RemoteScanner, dispatch: Dispatch, *, now: datet
     except TimeoutError as error:
         raise ScannerFailed(f"it did not answer within {SEND_SECONDS:g} s") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise ScannerFailed(f"it cannot be reached ({type(error).__name__})") from error
+        raise ScannerFailed(f"it cannot be reached ({describe_failure(error)})") from error

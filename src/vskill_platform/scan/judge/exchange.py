@@ -13,7 +13,7 @@ import httpx2
 import msgspec
 
 from vskill_platform.base.retry_after import parse_retry_after
-from vskill_platform.base.tls import tls_context
+from vskill_platform.base.tls import describe_failure, tls_context
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.scan.judge.endpoint import JudgeEndpoint
 from vskill_platform.scan.judge.prompt import Prompt
@@ -76,7 +76,7 @@ async def exchange(endpoint: JudgeEndpoint, prompt: Prompt, *, now: datetime) ->
     except httpx2.InvalidURL as error:
         raise JudgeFailed("the judge's URL is invalid", tokens=0) from error
     except httpx2.HTTPError as error:
-        kind = type(error).__name__
+        kind = describe_failure(error)
         raise JudgeFailed(f"the connection to the judge broke ({kind})") from error
     key = endpoint.key.reveal().encode()
     if key and key in body:
