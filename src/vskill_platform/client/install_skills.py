@@ -1,4 +1,4 @@
-"""Install, update and remove skills: what would change, whether it may, and the change itself."""
+"""Install, update and remove skills, but never overwrite local changes without `--force`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial

@@ -1,4 +1,7 @@
-"""Plan what to install, from the registry or from the lock file, and what an update brings."""
+"""Plan what to install, from the registry or from the lock file, and what an update brings.
+
+install_skills.py refuses plans that would overwrite local changes, and makes the changes.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,7 @@
-"""`install`, `update` and `remove`: skills in the folders of agents."""
+"""`install`, `update` and `remove`: skills in the folders of agents.
+
+client/install_skills.py decides what they may overwrite.
+"""
 
 import sys
 from collections.abc import Sequence

@@ -16,7 +16,7 @@ from vskill_platform.model.submission import (
     Submission,
     SubmissionState,
 )
-from vskill_platform.publish.moderation.yank_version import take_down
+from vskill_platform.publish.moderation.take_down import take_down
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.block_store import (
     expect_block,

@@ -1,21 +1,17 @@
-"""Yank versions, or take a whole skill down.
+"""Yank versions: a yanked version is never the latest, but still installable by exact version.
 
-A yanked version is no longer the latest, but still installable by exact version. A skill that was
-taken down is in no list; its versions, archives and reports stay for reviewers.
+take_down.py removes a whole skill from all lists.
 """
 
 from collections.abc import Callable
 
 import msgspec
 
-from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, NotFound
-from vskill_platform.model.skill import PublishedSkill, SkillVersion, TakenDown, Yank
+from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
-from vskill_platform.stores.records import Stored
-from vskill_platform.stores.similarity_store import delete_similarity_record
 from vskill_platform.stores.skill_store import get_skill, resolve_slug, write_skill
 from vskill_platform.stores.version_store import get_versions
 
@@ -103,16 +99,3 @@ async def _change(
         )
 
     return await change(slug, plan)
-
-
-async def take_down(stored: Stored[PublishedSkill], *, reason: str, actor: str) -> list[Operation]:
-    """Return the operations that unlist a skill, also as an original of copies.
-
-    It keeps its slug. Only a publication, after a new check, makes it available again.
-    """
-    down = TakenDown(reason=reason, by=actor, at=get_now())
-    skill = msgspec.structs.replace(stored.record, down=down)
-    return [
-        write_skill(skill, expected=stored.revision),
-        *await delete_similarity_record(skill.slug),
-    ]

@@ -9,7 +9,7 @@ from vskill_platform.model.decision import Outcome
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.model.submission import Cause, Submission, SubmissionState, move
 from vskill_platform.publish.moderation.hold_skill import hold_skill
-from vskill_platform.publish.moderation.yank_version import take_down
+from vskill_platform.publish.moderation.take_down import take_down
 from vskill_platform.publish.versions.check_version import (
     CheckedVersion,
     check_version,

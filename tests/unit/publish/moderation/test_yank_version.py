@@ -8,8 +8,8 @@ import pytest
 from tests.casts import a_skill_folder
 from tests.clocks import ManualClock
 from tests.unit.publish.versions.test_publish import publish
-from vskill_platform.errors import NotAllowed, NotFound
-from vskill_platform.publish.moderation.yank_version import take_down, unyank_version, yank_version
+from vskill_platform.errors import NotFound
+from vskill_platform.publish.moderation.yank_version import unyank_version, yank_version
 from vskill_platform.publish.versions.find_version import find_archive, find_version
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.audit_store import list_audit
@@ -138,18 +138,6 @@ async def test_an_old_slug_keeps_working_and_is_never_listed(folder: Path) -> No
     assert (await find_version(SLUG)).version.version == "1.0.0"
     listed = await enumerate_published_skills()
     assert [skill.slug for skill in listed] == ["ada/notes/tidy-notes"]
-
-
-@pytest.mark.parametrize("version", [None, "1.0.0"])
-async def test_a_skill_that_was_taken_down_cannot_be_installed(
-    bound: WorkerEnv, folder: Path, version: str | None
-) -> None:
-    stored = await get_skill(SLUG)
-    assert stored
-    await bound.engine.commit(await take_down(stored, reason="an attack", actor="cyd"))
-
-    with pytest.raises(NotAllowed, match="is no longer available: an attack"):
-        await find_version(SLUG, version)
 
 
 async def test_an_unknown_version_is_refused_with_the_known_ones(folder: Path) -> None:
