@@ -215,6 +215,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.usefixtures("memory")  # not those of servers that other tests kill meanwhile
 def test_the_folder_of_another_process_is_removed_once_that_was_killed(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", _KEEP_A_WORKSPACE, str(tmp_path)],
