@@ -243,7 +243,8 @@ def _read_output(state: _State, statement: str) -> None:
     """Record programs on another machine, and commands that another machine answers with."""
     if found := rules.REMOTE_SHARE.search(statement):
         state.emit_all(Act.RUN_REMOTE, tuple(hosts_in(f"tcp://{found[1]}/")), "a share")
-    if found := rules.OUTPUT_IS_RUN.search(statement):
+    may_run = "|" in statement or statement[:4].lower() == "for "
+    if may_run and (found := rules.OUTPUT_IS_RUN.search(statement)):
         asked = found["lines"] or found["piped"]
         name = rules.ASKS.search(asked)
         if name or rules.FETCH.search(asked):
