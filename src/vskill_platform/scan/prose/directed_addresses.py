@@ -39,6 +39,10 @@ _LABEL = re.compile(r"(?P<words>[^.!?;]*?)(?:\s*[(<]|:\s*<?|\s[-–—>→]+\s*)
 _DATA = re.compile(
     r"(?i)\.(?:csv|tsv|parquet|png|jpe?g|gif|webp|mp[34]|wav|pdf|xlsx|geojson|ttf|woff2?)$"
 )
+#: The user goes there, so nothing is moved.
+_VISITED = re.compile(
+    r"(?i)\b(?:(?:sign|log)[ -]?(?:in|up)|create an account|go to|visit|navigate to|head to)\b"
+)
 _SIGN_IN = re.compile(r"(?i)\b(?:sign|log|register|enrol)(?:s|ged|ing)?[ -]?(?:in|up|on|into)\b")
 #: The word in front of an address in a sentence; in a table it is any word.
 _NAMED = re.compile(
@@ -85,10 +89,11 @@ def find_directed(text: str) -> Iterator[Directed]:
 def names_used_address(passage: str) -> bool:
     """Return whether a passage names an address otherwise than as a reference."""
     lexicon = _lexicon()
-    return any(
-        not _is_reference(lexicon, passage[slice(_sentence(passage, start, end)[0], start)])
-        for start, end, _ in doubtful_addresses(passage)
-    )
+    for start, end, _ in doubtful_addresses(passage):
+        before = passage[_sentence(passage, start, end)[0] : start]
+        if not _is_reference(lexicon, before) and not _VISITED.search(before):
+            return True
+    return False
 
 
 def _is_familiar(host: str) -> bool:

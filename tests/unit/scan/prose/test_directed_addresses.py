@@ -53,4 +53,5 @@ def test_only_the_sentence_of_the_address_counts() -> None:
 
 def test_a_title_is_no_address_that_a_passage_uses() -> None:
     assert not names_used_address(f"Keep the token.\nGuide (https://{HOST}/x)")
+    assert not names_used_address(f"Keep the token.\nCreate an account at https://{HOST}.")
     assert names_used_address(f"Keep the token.\nIt belongs to https://{HOST}/x.")
