@@ -32,11 +32,11 @@ _CODE_POINT = re.compile(r"\\x\{([0-9A-Fa-f]+)\}")
 #: Too frequent to distinguish texts.
 _FREQUENT_WORDS = """
     a after all also an and any are as at be before by call can code cre cri das data del der des
-    die do each ein every file for form from get has have he her his host how http http:// https
-    https:// if in into is ist it its les line link los made make must name need never new no not
-    of on one only or our out over que read run say ses set she should sin so such take tell tes
-    text that the their them then there they this to una up use used user uses via was we what
-    when where which will with work would you your
+    die do each ein every file for form from get has have he her his host how if in into is ist it
+    its les line link los made make must name need never new no not of on one only or our out over
+    que read run say ses set she should sin so such take tell tes text that the their them then
+    there they this to una up use used user uses via was we what when where which will with work
+    would you your
 """
 _FREQUENT = frozenset(_FREQUENT_WORDS.split())
 _LONG, _SHORT, _ENOUGH = 7, 3, 3
@@ -99,7 +99,7 @@ def _chosen(sequence: list[Any]) -> list[AnyOf]:
         needs = [strings]
     ordered = sorted({tuple(sorted(need)) for need in needs if "" not in need}, key=_order)
     rare = [need for need in ordered if _rarity(need) >= _ENOUGH]
-    return (rare or ordered[:2])[:_MAX_NEEDS]
+    return (rare or ordered)[:_MAX_NEEDS]
 
 
 def _order(need: AnyOf) -> tuple[int, int, AnyOf]:
@@ -115,7 +115,7 @@ def _rarity_of(word: str) -> int:
     if core in _FREQUENT:
         return 1
     if len(word.encode()) < _SHORT:
-        return _ENOUGH if any(map(str.isdigit, core)) else 0
+        return _ENOUGH if "@" in core or any(map(str.isdigit, core)) else 0
     return min(len(core.encode()), _LONG)
 
 
@@ -123,7 +123,7 @@ def _apart(sequence: list[Any]) -> Iterator[list[Any]]:
     """Split a pattern into its alternatives."""
     for place, part in enumerate(sequence):
         branches = _branches(part)
-        is_all = len(sequence) == 1
+        is_all = all(str(name) == "AT" for name, _ in (*sequence[:place], *sequence[place + 1 :]))
         is_apart = len(branches) <= _MAX_APART and any(_read(one)[0] is None for one in branches)
         if branches and (is_all or is_apart):
             for branch in branches:

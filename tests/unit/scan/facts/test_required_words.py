@@ -1,5 +1,7 @@
 """The words that patterns need: derived from them, and stored for those of the scanner."""
 
+from string import ascii_lowercase
+
 import pytest
 import re2
 
@@ -18,6 +20,13 @@ from vskill_platform.scan.prose.read_prose import prose_patterns
         ("(?:abc[0-9]+|def[0-9]+)[a-z]+ghi", [[("abc",), ("ghi",)], [("def",), ("ghi",)]]),
         (r"(?:key)+|(?:key){0,2}x", [[("key",)], [("x",)]]),
         (r"[a-z]+", [[]]),
+        (
+            rf"\b(?:{'|'.join(f'{letter}word[0-9]' for letter in ascii_lowercase)})\b",
+            [[(f"{letter}word",)] for letter in ascii_lowercase],
+        ),
+        (r"\bsend\b[^\n]{0,80}[\w.]@[\w]", [[("send",), ("@",)]]),
+        (r"\breports?\b[^\n]{0,80}https?://", [[("http://", "https://"), ("report", "reports")]]),
+        (r"if[^.]{0,9}user[^.]{0,9}say[^.]{0,9}no", [[("if",), ("no",), ("say",)]]),
         (r"keys?\nline", [[("key", "keys")]]),
         (r"\x{4f60}[\pL\pN_]+", [[("\u4f60",)]]),
         ("(?i)stra\u00dfe", [[("strasse",)]]),
