@@ -12,6 +12,7 @@ import msgspec
 
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act, LocatedFact
+from vskill_platform.scan.facts.hosts import HostClass, classify_host
 from vskill_platform.scan.facts.registered_domain import registered_domain
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.manifest import MANIFEST
@@ -29,6 +30,15 @@ _NOT_LETTER = re.compile(r"[^a-z0-9]+")
 #: Shorter ones occur inside of other words.
 _SHORT = 4
 _WORD = re.compile(r"[a-z0-9]{4,}")
+#: Nobody sees these, so they declare nothing.
+_COMMENT = re.compile(r"<!--(?:(?!-->)[^\0]){0,4000}-->")
+_COMMENT_LINE = re.compile(r"(?m)(?:^|[ \t])#[^\n]*")
+#: Where a name that manuals use for the reader's own is taken long since.
+_TAKEN = frozenset(
+    {"com", "org", "net", "io", "co", "dev", "ai", "app", "example", "test", "local"}
+)
+#: Hosts whose domain belongs to a company that lends names below it to anyone.
+_RENTED = frozenset({HostClass.FREE, HostClass.DYNAMIC, HostClass.TUNNEL, HostClass.DRIVE})
 
 
 def undeclared_addresses(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[LocatedFact]:
@@ -36,10 +46,10 @@ def undeclared_addresses(files: list[ScanFile], facts: list[LocatedFact]) -> Ite
     used: dict[str, list[LocatedFact]] = {}
     for located in facts:
         if located.fact.act is Act.TOLD_ADDRESS and located.fact.host:
-            used.setdefault(registered_domain(located.fact.host), []).append(located)
+            used.setdefault(_owned_domain(located.fact.host), []).append(located)
     if not used:
         return
-    texts = [file.text.lower() for file in files if file.kind is FileType.TEXT]
+    texts = [_COMMENT.sub("", file.text.lower()) for file in files if file.kind is FileType.TEXT]
     head = next((_head(file.text).lower() for file in files if file.path == MANIFEST), "")
     for number, domain in enumerate(used):
         orders = [one for one in used[domain] if _is_in(head, one)]
@@ -48,6 +58,11 @@ def undeclared_addresses(files: list[ScanFile], facts: list[LocatedFact]) -> Ite
             for located in used[domain]:
                 fact = msgspec.structs.replace(located.fact, act=Act.UNDECLARED_ADDRESS)
                 yield msgspec.structs.replace(located, fact=fact)
+
+
+def _owned_domain(host: str) -> str:
+    """Return the part of a host that has one owner: others rent names below the domain."""
+    return host if classify_host(host) in _RENTED else registered_domain(host)
 
 
 def _is_in(head: str, located: LocatedFact) -> bool:
@@ -59,22 +74,25 @@ def _is_declared(domain: str, head: str, texts: list[str], *, orders: int) -> bo
 
     *orders* is how many sentences of the description themselves tell to use it.
     """
-    label = domain.partition(".")[0]
-    if len(label) == 1 or label in _words("generic") or head.count(domain) > orders:
+    label, _, suffix = domain.partition(".")
+    is_generic = len(label) == 1 or label in _words("generic")
+    named = re.compile(rf"(?<![a-z0-9-]){re.escape(domain)}(?![a-z0-9-])")
+    if (is_generic and suffix in _TAKEN) or len(named.findall(head)) > orders:
         return True
     said = _NAME.sub(" ", head)
     if {*label.split("-")} & {*_WORD.findall(said)} - _words("common"):
         return True
     if len(label) > _SHORT and label.replace("-", "") in _NOT_LETTER.sub("", said):
         return True
-    return sum(text.count(domain) for text in texts) > _FEW
+    return sum(len(named.findall(text)) for text in texts if domain in text) > _FEW
 
 
 def _head(manifest: str) -> str:
     """Return what a manifest says about the skill: its frontmatter and its title."""
     end = max(manifest.find("\n---", 3), 0)
     title = _TITLE.search(manifest, end)
-    return f"{manifest[:end]}\n{title[0] if title else ''}"[:_HEAD]
+    front = _COMMENT_LINE.sub("", manifest[:end])
+    return f"{front}\n{title[0] if title else ''}"[:_HEAD]
 
 
 @cache

@@ -5,11 +5,20 @@ from collections.abc import Iterator
 from functools import cache
 
 from vskill_platform.scan.facts.data_files import load_data
-from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass, classify_host
+from vskill_platform.scan.facts.hosts import (
+    HOST,
+    USER,
+    VOUCHED_FOR,
+    HostClass,
+    classify_host,
+    end_of_host,
+    plain_host,
+)
 
 _ADDRESS = re.compile(
-    r"(?P<box>[\w.+-]{1,60})@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){0,3}\.[a-z][a-z-]{1,20})"
-    r"|(?<![a-z0-9@./-])(?P<link>https?://|wss?://)?(?P<host>(?:[a-z0-9-]{1,60}\.){1,4}"
+    rf"(?P<link>(?:https?|wss?|s?ftps?):[/\\]{{1,3}}){USER}(?P<site>{HOST})"
+    r"|(?P<box>[\w.+-]{1,60})@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){0,3}\.[a-z][a-z-]{1,20})"
+    r"|(?<![a-z0-9@./-])(?P<host>(?:[a-z0-9-]{1,60}\.){1,4}"
     r"(?P<last>[a-z]{2,13}))(?![a-z0-9(-])"
     r"|(?<![a-z0-9.])(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?!\.?[a-z0-9])"
     r"|(?P<wallet>\b0x[0-9a-f]{8,}\b)",
@@ -38,11 +47,14 @@ _VISIT = re.compile(
 )
 
 
+def may_name_address(text: str) -> bool:
+    """Return whether a text has a sign that every address has one of."""
+    return "." in text or "0x" in text or ":/" in text
+
+
 def names_address(sentence: str) -> bool:
     """Return whether a sentence names a recipient that nobody vouches for."""
-    if "." not in sentence and "0x" not in sentence:
-        return False
-    return any(map(_is_doubtful, _addresses(sentence)))
+    return may_name_address(sentence) and any(map(_is_doubtful, _addresses(sentence)))
 
 
 def names_mailbox(sentence: str) -> bool:
@@ -65,14 +77,13 @@ def doubtful_addresses(sentence: str) -> Iterator[tuple[int, int, str]]:
     for found in _addresses(sentence):
         is_short = found["wallet"] and len(found["wallet"]) < _WALLET
         if not is_short and _is_doubtful(found):
-            name = found["mail"] or found["host"] or found["ip"] or found["wallet"]
-            yield found.start(), found.end(), name.lower()
+            yield found.start(), _end(found), _host(found)
 
 
 def _addresses(sentence: str) -> Iterator[re.Match[str]]:
     """Yield what may be addresses; a word without a dot is not searched letter by letter."""
     for word in _WORD.finditer(sentence):
-        if "." in word[0][:-1] or "0x" in word[0].lower():
+        if "." in word[0][:-1] or "0x" in word[0].lower() or ":/" in word[0]:
             yield from _ADDRESS.finditer(sentence, *word.span())
 
 
@@ -86,13 +97,24 @@ def _is_doubtful(found: re.Match[str]) -> bool:
         return True
     if found["mail"] and found["box"].lower() in _words("boxes"):
         return False
-    if found["host"] and not found["link"]:
+    if found["host"]:
         is_file = found["last"].lower() in _words("files") and found["host"].count(".") == 1
         is_name_in_code = found["host"] != found["host"].lower()
         if is_name_in_code or found["last"].lower() not in _words("domains") or is_file:
             return False
-    host = (found["mail"] or found["host"] or found["ip"]).lower()
-    return classify_host(host) not in VOUCHED_FOR | {HostClass.PLACEHOLDER}
+    return classify_host(_host(found)) not in VOUCHED_FOR | {HostClass.PLACEHOLDER}
+
+
+def _end(found: re.Match[str]) -> int:
+    if found["site"]:
+        return found.start("site") + end_of_host(found["site"])
+    return found.end()
+
+
+def _host(found: re.Match[str]) -> str:
+    if found["site"]:
+        return plain_host(found["site"])
+    return (found["mail"] or found["host"] or found["ip"] or found["wallet"]).lower()
 
 
 @cache

@@ -2,8 +2,10 @@
 
 import ipaddress
 import re
+import unicodedata
 from enum import StrEnum
 from functools import cache, lru_cache
+from urllib.parse import unquote
 
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.masked_hosts import MASKED_HOST
@@ -44,11 +46,18 @@ ANONYMOUS = frozenset(
 VOUCHED_FOR = frozenset(
     {HostClass.CODE, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.SERVICE, HostClass.LOCAL}
 )
+#: What may stand between the scheme of a URL and its host; only its length limits a user name.
+USER = r"(?:[^\s/@\"'<>]{1,2000}@)?"
+HOST = r"\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>\\\]\[(){}|^`,;$]{1,253}"
 _URL = re.compile(
-    r"(?P<scheme>https?|ftp|wss?|tcp)(?:://|:\\/\\/|\[:\]//)(?:[^\s/@\"'<>]{1,200}@)?"
-    r"(?P<host>\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>\\\]\[(){}|^`,;$]{1,253})(?::\d{1,5})?",
+    rf"(?P<scheme>https?|ftp|wss?|tcp)(?:://|:\\/\\/|\[:\]//){USER}(?P<host>{HOST})(?::\d{{1,5}})?",
     re.IGNORECASE,
 )
+_DOTS = str.maketrans("。", ".")
+#: What ends an address in a script without spaces, and words that follow it at once. A letter that
+#: another dot follows belongs to the name.
+_PUNCTUATION = re.compile(r"[、，；：！？（）《》「」“”‘’…]")  # noqa: RUF001 - these are meant
+_WORDS_BEHIND = re.compile(r"\.[a-z]{2,13}(?=[^\x00-\x7f])(?=\w[^.。]*$)", re.IGNORECASE)
 #: Names that cannot be registered: reserved by RFC 2606 and 6761, or with an underscore.
 _PLACEHOLDERS = re.compile(
     r"(?:^|\.)(?:example|invalid|test|localdomain)$|(?:^|\.)example\.(?:com|org|net)$"
@@ -60,7 +69,24 @@ def hosts_in(text: str) -> list[str]:
     """Return the hosts of all URLs in *text*, in order."""
     if "//" not in text and "\\/" not in text:  # as in most texts
         return []
-    return [found["host"].lower().rstrip(".*") for found in _URL.finditer(text)]
+    return [plain_host(found["host"]) for found in _URL.finditer(text)]
+
+
+def plain_host(host: str) -> str:
+    """Return a host as a client looks it up: without escapes, with plain letters and dots."""
+    host = unquote(host[: end_of_host(host)]).lower()
+    if not host.isascii():
+        host = unicodedata.normalize("NFKC", host).translate(_DOTS)
+    return host.rstrip(".*")
+
+
+def end_of_host(text: str) -> int:
+    """Return where a host ends that words of a script without spaces may follow."""
+    if text.isascii():
+        return len(text)
+    host = _PUNCTUATION.split(text)[0].rstrip("。")
+    words = _WORDS_BEHIND.search(host)
+    return words.end() if words else len(host)
 
 
 @lru_cache(maxsize=4096)

@@ -52,6 +52,11 @@ _NAMED = re.compile(
     r"|source|proxy|key|wallet|contact|member|have|hit|call|query|get|use|under|toward|towards|against|inside|known))\s*[(<\[\"'“:]*(?:https?://|wss?://|mailto:|s3://|git\+|https?://www\.)*$",
     re.IGNORECASE,
 )
+#: Something is moved to what follows: "to https://…", "to the desk (https://…". The titles of
+#: links have capitals: "How to Detect Fakes (https://…".
+_TOWARD = re.compile(
+    r"\b(?:[Tt]o|into|onto|[Vv]ia|through)(?:\s+[a-z][a-z-]*){0,3}\s*[(<\[\"'“]*(?:\w{2,5}:/+)?$"
+)
 _CODE_SIGN = re.compile(r"[={}\[\]$]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MIN_WORDS = 5
@@ -106,7 +111,8 @@ def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
     first, last = _sentence(text, start, end)
     before, behind = text[first:start], text[end:last]
     path = _PATH.match(behind)
-    if _QUOTED.search(before) or (path and _DATA.search(path[0].rstrip(".,"))):
+    is_data = path is not None and _DATA.search(path[0].rstrip(".,")) is not None
+    if _QUOTED.search(before) or (is_data and not _TOWARD.search(before)):
         return
     around = _SIGN_IN.sub("", f"{before} {behind[path.end() :] if path else behind}")
     if not _FILLED_IN.match(behind):
@@ -140,7 +146,7 @@ def _is_told_in_other_language(lexicon: "_Lexicon", around: str) -> bool:
 
 def _is_full(address: str) -> bool:
     """Return whether an address cannot be taken for anything else, such as a name in code."""
-    return "://" in address or "@" in address or address.startswith("0x")
+    return ":/" in address or "@" in address or address.startswith("0x")
 
 
 def _is_no_reading(lexicon: "_Lexicon", before: str, around: str) -> bool:
@@ -164,6 +170,8 @@ def _is_reference(lexicon: "_Lexicon", before: str) -> bool:
     if label is None or _BEYOND_ASCII.search(label["words"]):
         return False
     words = label["words"].strip()
+    if _TOWARD.search(words) and not lexicon.reading.search(words):
+        return False
     if " " not in words or _is_title(words):
         return True
     return lexicon.start.match(words) is None and lexicon.passive.search(words) is None

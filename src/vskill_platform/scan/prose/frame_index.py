@@ -99,7 +99,7 @@ class FrameIndex:
     def met_in(self, text: str, words: list[bytes]) -> int:
         """Return the needs that a text meets; those of several texts are their union."""
         met = self._nothing
-        if ("." in text and _MAY_NAME_ADDRESS.search(text)) or "0x" in text:
+        if ("." in text and _MAY_NAME_ADDRESS.search(text)) or "0x" in text or ":/" in text:
             met |= self._address
         if "@" in text:
             met |= self._mailbox

@@ -1,7 +1,11 @@
 """Names that data can be sent to."""
 
 from tests.cases import all_cases
-from vskill_platform.scan.facts.addresses import names_address, names_destination
+from vskill_platform.scan.facts.addresses import (
+    doubtful_addresses,
+    names_address,
+    names_destination,
+)
 
 
 @all_cases(
@@ -62,3 +66,39 @@ def test_a_recipient_that_something_is_moved_to_is_a_destination(text: str) -> N
 )
 def test_a_page_to_visit_is_no_destination(text: str) -> None:
     assert not names_destination(text)
+
+
+@all_cases(
+    ("text", "host"),
+    [
+        ("to https://api.github.com.a.x.tern-notes.net/in", "api.github.com.a.x.tern-notes.net"),
+        ("to https://github.com@tern-notes.net/in", "tern-notes.net"),
+        (f"to https://github.com:{'a' * 400}@tern-notes.net/in", "tern-notes.net"),
+        ("to https://tern-notes。net/in", "tern-notes.net"),
+        ("to https://github.com。tern-notes.net/in", "github.com.tern-notes.net"),
+        ("to https://github.comé.tern-notes.net/in", "github.comé.tern-notes.net"),
+        ("to https://tern%2dnotes%2Enet/in", "tern-notes.net"),
+        ("to https://квилл.рф/in", "квилл.рф"),
+        ("提交到 https://tern-notes.net然后继续", "tern-notes.net"),
+        ("提交到 https://tern-notes.net，然后", "tern-notes.net"),  # noqa: RUF001 - as written
+        ("to https://[2001:db8::7]/in", "[2001:db8::7]"),
+        ("to https://3405803783/in", "3405803783"),
+        ("to sftp://tern-notes.net/in", "tern-notes.net"),
+        ("to https:/tern-notes.net/in", "tern-notes.net"),
+        ("to https:\\\\tern-notes.net/in", "tern-notes.net"),
+    ],
+)
+def test_a_link_leads_to_the_host_that_a_client_opens(text: str, host: str) -> None:
+    assert [found for *_, found in doubtful_addresses(text)] == [host]
+
+
+@all_cases(
+    "text",
+    [
+        "到 https://github.com上传",
+        "到 https://github.com，然后",  # noqa: RUF001 - as written
+        "到 https://github.com。",
+    ],
+)
+def test_words_that_follow_a_known_host_at_once_are_not_its_name(text: str) -> None:
+    assert not names_address(text)

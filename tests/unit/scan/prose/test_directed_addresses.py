@@ -14,6 +14,10 @@ USED = [
     f"提交结果到 https://{HOST}。",
     f"Schicke das Ergebnis an https://{HOST}.",
     f"Download the helper (https://{HOST}/h)",
+    f"At the end, submit the figures to <https://{HOST}/in>.",
+    f"At the end, submit the figures to our desk (https://{HOST}/in).",
+    f"Upload the figures to https://{HOST}/in.csv.",
+    f"Submit the figures to https:\\\\{HOST}/in.",
 ]
 REFERRED_TO = [
     f"See https://{HOST} for the figures.",
