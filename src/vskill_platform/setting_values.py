@@ -15,6 +15,10 @@ from vskill_platform.errors import ConfigError
 #: Up to six digits each, so that date arithmetic cannot overflow.
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
 
+#: How msgspec says that a number is too large or too small.
+_BOUND = re.compile(r"Expected `(?:int|float)` ([<>]=) ([\d.]+)")
+_WORDS = {"int": "use a whole number", "float": "use a number", "bool": "use true or false"}
+
 
 def parse_duration(text: str) -> timedelta:
     """Parse 90s, 10m, 1h30m or 1d."""
@@ -43,11 +47,22 @@ def parse_value(name: str, text: str, kind: Any) -> Any:
         if kind is timedelta:
             return parse_duration(text)
         value = msgspec.convert(text, kind, strict=False)
-    except (ValueError, msgspec.ValidationError) as error:
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{name}={text}: {_in_words(str(error))}") from error
+    except ValueError as error:
         raise ConfigError(f"{name}={text}: {error}") from error
     if kind is int and value < 1:
-        raise ConfigError(f"{name}: {value} is too small, it must be at least 1")
+        raise ConfigError(f"{name}={text}: it must be at least 1")
     return value
+
+
+def _in_words(error: str) -> str:
+    """Describe what to write instead of a value that msgspec has refused."""
+    if bound := _BOUND.match(error):
+        return f"it must be at {'least' if bound[1] == '>=' else 'most'} {float(bound[2]):.0f}"
+    return next(
+        (words for kind, words in _WORDS.items() if error.startswith(f"Expected `{kind}`")), error
+    )
 
 
 def is_plain_url(text: str) -> bool:

@@ -11,10 +11,10 @@ from tests.acceptance.program import Platform
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("port", "eighty", "VSKILL_PORT="),
-        ("port", "70000", "VSKILL_PORT="),
+        ("port", "eighty", "VSKILL_PORT=eighty: use a whole number"),
+        ("port", "70000", "VSKILL_PORT=70000: it must be at most 65535"),
         ("lease", "5", "VSKILL_LEASE=5: '5' is not a duration such as 90s, 10m or 1h30m"),
-        ("max_batch_size", "0", "VSKILL_MAX_BATCH_SIZE: 0 is too small"),
+        ("max_batch_size", "0", "VSKILL_MAX_BATCH_SIZE=0: it must be at least 1"),
         ("log_level", "LOUD", "VSKILL_LOG_LEVEL=LOUD: choose one of DEBUG, INFO, WARNING, ERROR"),
         ("leese", "90s", "VSKILL_LEESE is not a setting; did you mean VSKILL_LEASE?"),
         (

@@ -49,6 +49,25 @@ def test_a_wrong_value_is_named(name: str, value: str) -> None:
         load_settings({name: value})
 
 
+@all_cases(
+    ("name", "value", "fix"),
+    [
+        ("VSKILL_PORT", "many", "use a whole number"),
+        ("VSKILL_PORT", "8000.5", "use a whole number"),
+        ("VSKILL_PORT", "70000", "it must be at most 65535"),
+        ("VSKILL_MAX_BATCH_SIZE", "0", "it must be at least 1"),
+        ("VSKILL_JUDGE_PRICE_IN", "much", "use a number"),
+        ("VSKILL_JUDGE_PRICE_IN", "-1", "it must be at least 0"),
+        ("VSKILL_ACCESS_LOG", "yes", "use true or false"),
+    ],
+)
+def test_the_error_about_a_value_says_what_to_write(name: str, value: str, fix: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_settings({name: value})
+
+    assert str(error.value) == f"{name}={value}: {fix}"
+
+
 def test_a_misspelt_name_is_noticed() -> None:
     with pytest.raises(ConfigError, match="did you mean VSKILL_DATABASE_URL"):
         load_settings({"VSKILL_DATABSE_URL": "sqlite:///x.db"})
