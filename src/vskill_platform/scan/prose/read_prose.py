@@ -15,6 +15,7 @@ from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_i
 from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet
 from vskill_platform.scan.facts.sensitive_paths import secrets_in
 from vskill_platform.scan.prose.directed_addresses import find_directed
+from vskill_platform.scan.prose.discouraged_cells import rows_without_discouraged, with_rows
 from vskill_platform.scan.prose.downloads_in_prose import downloads
 from vskill_platform.scan.prose.find_instructions import find_instructions
 from vskill_platform.scan.prose.frames_other import foreign_patterns
@@ -165,7 +166,7 @@ def read_prose(part: Paragraphs, *, is_for_agent: bool = True) -> list[Fact]:
     What sentences are about is no order to the agent if they are written for somebody else.
     """
     facts = _read_as_spelled(part, is_for_agent=is_for_agent)
-    for text in other_spellings(part.text):
+    for text in other_spellings(with_rows(part.text, rows_without_discouraged(part.text))):
         known = {_key(fact) for fact in facts}
         others = _read_as_spelled(Paragraphs(text, part.first_line), is_for_agent=is_for_agent)
         facts += [fact for fact in others if _key(fact) not in known]
@@ -200,12 +201,16 @@ def _acts_in_sentences(part: Paragraphs, places: list[tuple[Act, int, int]]) -> 
     facts: dict[tuple[Act, int], Fact] = {}
     # Without addresses first: those of links come between words that belong together.
     views = [(part.unlinked, []), (part.plain, places)] if part.unlinked else [(part.plain, places)]
+    rows = rows_without_discouraged(part.text)
     for view, known in views:
         for act, start, end, is_doubtful in find_instructions(view.text, known):
             lines = part.lines_between(view, start, end)
             host = _least_trusted(hosts_in(view.text[start:end]))
             line = part.line_at(view, start)
-            found = _fact(act, line, host, lines, is_mentioned=is_doubtful)
+            row = rows.get(line - part.first_line)
+            is_discouraged = row is not None and host is None and not _expresses(row, act)
+            is_mentioned = is_doubtful or is_discouraged
+            found = _fact(act, line, host, lines, is_mentioned=is_mentioned)
             facts.setdefault((act, line), found)
     for view, _ in views:
         for one in find_directed(view.text):
@@ -214,6 +219,10 @@ def _acts_in_sentences(part: Paragraphs, places: list[tuple[Act, int, int]]) -> 
             found = _fact(Act.TOLD_ADDRESS, line, one.host, lines, is_mentioned=one.is_doubtful)
             facts.setdefault((Act.TOLD_ADDRESS, line), found)
     return list(facts.values())
+
+
+def _expresses(row: str, act: Act) -> bool:
+    return any(one.act is act for one in find_instructions(row, []))
 
 
 class WordsInCode(NamedTuple):
