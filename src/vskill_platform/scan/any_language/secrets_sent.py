@@ -1,7 +1,7 @@
 """Secrets that a program reads and the address that it sends to, in a language without a parser."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 import msgspec
@@ -47,6 +47,12 @@ _CONNECTS = re.compile(
     r"TCPSocket\.(?:new|open)\(|fsockopen\(|net\.Dial\(|TcpStream::connect\(|socket\.tcp\(\)|IO::Socket"
 )
 _MAY_CONNECT = re2.compile(rb"TCPSocket|fsockopen|net\.Dial|TcpStream|socket\.tcp|IO::Socket")
+#: How far behind its start the arguments of a connection are read, and how many names and uses.
+_REACH, _MAX_NAMES, _MAX_USES = 120, 6, 40
+#: Stands for a value whose name is no longer known.
+_UNNAMED = "$value"
+_NAME = re.compile(r"\b[A-Za-z_]\w{0,40}\b")
+_REMARK = re.compile(r"(?://|#(?!\{)|--)[^\n]*")
 _NEAR = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0")
 #: A string that can be the name of a host, and endings that are those of files instead.
 _BARE_HOST = re.compile(r"[\"'`]((?:[a-z0-9-]{1,63}\.){1,4}[a-z]{2,12})[\"'`]")
@@ -108,25 +114,49 @@ def _secret(text: str) -> tuple[int, str] | None:
 
 def _addresses(text: str) -> Iterator[Fact]:
     """Yield each place from which a program may send to a host that nobody vouches for."""
-    for found in islice(_ADDRESS.finditer(text), _MAX_ADDRESSES):
+    known: set[str] = set()
+    for found in _ADDRESS.finditer(text):
         host = next(iter(hosts_in(found[0])), "")
-        kind = classify_host(host)
-        if host and kind not in _REPUTABLE:
+        if host and host not in known and classify_host(host) not in _REPUTABLE:
             fact = _send(text, found.start())
-            yield msgspec.structs.replace(fact, host=host, host_class=kind)
-    connections = () if _NEAR.search(text) else _CONNECTS.finditer(text)
-    for found in islice(chain(COMPUTED_ADDRESS.finditer(text), connections), _MAX_ADDRESSES):
+            yield msgspec.structs.replace(fact, host=host, host_class=classify_host(host))
+        known.add(host)
+    named = {host for host in _BARE_HOST.findall(text) if not _FILE.search(host)}
+    host = next((one for one in sorted(named) if classify_host(one) not in _REPUTABLE), "")
+    places = chain(COMPUTED_ADDRESS.finditer(text), _CONNECTS.finditer(text))
+    for found in islice(places, _MAX_ADDRESSES):
         behind = (found[1] or found[2] or "") if found.re is COMPUTED_ADDRESS else ""
         if behind.startswith(".") and classify_host(behind.strip(".")) in _REPUTABLE:
             continue
-        named = [host for host in _BARE_HOST.findall(text) if not _FILE.search(host)]
-        host = next((one for one in named if classify_host(one) not in _REPUTABLE), "")
-        if named and not host:
+        if not host and ((named and _UNNAMED in found[0]) or _is_known(text, found)):
             continue
         fact = _send(text, found.start())
         if host:
             fact = msgspec.structs.replace(fact, host=host, host_class=classify_host(host))
         yield fact
+
+
+def _is_known(text: str, found: re.Match[str]) -> bool:
+    """Return whether the host of an address is a name whose values are known to be harmless."""
+    if found.re is COMPUTED_ADDRESS:
+        used = found[0].partition("://")[2]
+    else:
+        used = _REMARK.sub("", text[found.start() : found.end() + _REACH])
+    if _NEAR.search(used) or any(map(_is_harmless, _BARE_HOST.findall(used))):
+        return True
+    names = islice(dict.fromkeys(_NAME.findall(used)), _MAX_NAMES)
+    return any(_NEAR.search(line) or _BARE_HOST.search(line) for line in _lines_with(text, names))
+
+
+def _is_harmless(host: str) -> bool:
+    return classify_host(host) in _REPUTABLE
+
+
+def _lines_with(text: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield what stands behind each use of a name, up to the end of the line."""
+    for name in names:
+        for found in islice(re.finditer(rf"(?<![\w.]){name}\b([^\n]{{0,100}})", text), _MAX_USES):
+            yield _REMARK.sub("", found[1])
 
 
 def _send(text: str, start: int) -> Fact:

@@ -7,7 +7,6 @@ sends, so that the rules about a single file match.
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 import msgspec
 
@@ -35,7 +34,6 @@ _SETTINGS = frozenset(
 _STRANGE = _DOUBTFUL - {HostClass.PLACEHOLDER}
 _ADDRESS_VALUE = re.compile(r"[\"'=:][ \t]{0,4}[\"'`]?((?:https?|wss?)://[\w.-]{4,200})")
 _PATH_VALUE = re.compile(r"[\"'=:\-,\[][ \t]{0,4}[\"']?((?:~|\$HOME|\.)[\w./~$-]{3,100})")
-_MAX_ADDRESSES = 50
 #: Secrets that no program needs for its own service.
 _FOREIGN = ("ssh", "cloud", "browser", "wallet", "password store", "history", "system")
 
@@ -128,18 +126,18 @@ def _holds_address(file: ScanFile) -> bool:
     """Return whether a file has an address of a host that nobody vouches for as a value."""
     if "://" not in file.text:
         return False
-    found = islice(_ADDRESS_VALUE.finditer(file.text), _MAX_ADDRESSES)
-    return any(classify_host(host) in _STRANGE for one in found for host in hosts_in(one[1])[:1])
+    found = {one[1] for one in _ADDRESS_VALUE.finditer(file.text)}
+    return any(classify_host(host) in _STRANGE for one in found for host in hosts_in(one)[:1])
 
 
 def _kept_path(file: ScanFile) -> str | None:
     """Return the path of a secret that is a value in a settings file."""
     if suffix_of(file.path) not in _SETTINGS or not may_name_secrets(file.text):
         return None
-    for found in islice(_PATH_VALUE.finditer(file.text), _MAX_ADDRESSES):
-        kind = secret_in(found[1])
+    for path in dict.fromkeys(found[1] for found in _PATH_VALUE.finditer(file.text)):
+        kind = secret_in(path)
         if kind is not None and any(word in kind.lower() for word in (*_FOREIGN, "tokens")):
-            return f"{file.path}: {found[1]}"
+            return f"{file.path}: {path}"
     return None
 
 

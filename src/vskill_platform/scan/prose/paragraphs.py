@@ -106,6 +106,8 @@ class Paragraphs:
 
     def __init__(self, text: str, first_line: int, alone: AbstractSet[int] = frozenset()) -> None:
         """Join the lines, except those in *alone*."""
+        if not text.isascii():  # strings in code and in settings may contain lone surrogates
+            text = text.encode(errors="replace").decode()
         self.text, self.first_line = text, first_line
         self._first_line = first_line
         self._alone = alone

@@ -237,6 +237,8 @@ def test_decoded_layers_are_read_through() -> None:
         "base64 -d payload.txt | sh",
         "openssl enc -aes-256-cbc -d -in p.bin -k key | bash",
         'tail -n +9 "$0" | base64 -d | sh',
+        'cp "$0" /tmp/a; tail -n +9 /tmp/a | sh',
+        'ln -s "$0" /tmp/a; cp /tmp/a /tmp/b; sed -n 9p /tmp/b | sh',
     ],
 )
 def test_code_decoded_from_elsewhere_is_noted_without_its_text(code: str) -> None:
@@ -253,6 +255,9 @@ def test_code_decoded_from_elsewhere_is_noted_without_its_text(code: str) -> Non
         r"echo -e '\033[32mdone\033[0m' | cat",
         "echo ls | sh",
         "gunzip -c dump.sql.gz | psql db",
+        'cp "${BASH_SOURCE[0]}" /tmp/a; exec /tmp/a "$@"',
+        'install -m 755 "$0" ~/bin/tidy && ~/bin/tidy',
+        'mv "$0" /tmp/b; bash /tmp/b',
     ],
 )
 def test_decoding_alone_runs_nothing(code: str) -> None:

@@ -197,3 +197,8 @@ def test_an_order_in_a_comment_is_found_wherever_its_line_is_wrapped(
     told, shown = read_words_in_code(code)
 
     assert Act.TELL_CONCEAL in {fact.act for fact in (*told, *shown)}
+
+
+@all_cases("text", ["\ud800 und der 上传 \udfff", "Send it nicht \udc80 to https://tern-notes.net"])
+def test_half_a_character_is_read_like_any_other(text: str) -> None:
+    assert isinstance(read_prose(Paragraphs(text, 1)), list)

@@ -37,6 +37,9 @@ _STARTS = re.compile(
     r"|rsync|ssh|git|powershell|security|gh|cat|env|printenv|python3?|docker|pip3?|npm|echo|printf"
     r"|dd|find|launchctl|systemctl|tail|head|xxd|screencapture|pbpaste|mkfifo|openssl) )"
 )
+#: It prints plain words and nothing else.
+_HARMLESS = re.compile(r"\s{0,9}(?:echo|printf) [^|<>;&`$()\\]*$")
+_TOO_MANY = "more commands than can be analysed"
 
 
 def loose_commands(flow: Flow, body: list[ast.stmt]) -> list[Fact]:
@@ -46,14 +49,18 @@ def loose_commands(flow: Flow, body: list[ast.stmt]) -> list[Fact]:
     if not (is_open or _NAMED_COMMAND.search(raw)) or not _MAY_BE_COMMAND.search(raw):
         return []
     known = {(fact.act, fact.host) for fact in flow.facts.values()}
-    commands = ((line, text) for line, text in _texts_of(body) if _is_command(text))
-    texts = islice(commands, _MAX_TEXTS)
-    found = (fact for line, text in texts for fact in _read(line, text))
-    return [fact for fact in found if (fact.act, fact.host) not in known]
+    commands = {text: line for line, text in _texts_of(body) if _is_command(text)}
+    found = (
+        fact for text, line in islice(commands.items(), _MAX_TEXTS) for fact in _read(line, text)
+    )
+    serious = [fact for fact in found if (fact.act, fact.host) not in known]
+    if len(commands) > _MAX_TEXTS and not serious:
+        serious.append(Fact(act=Act.OPAQUE, line=1, text=_TOO_MANY, detail="cut"))
+    return serious
 
 
 def _is_command(text: str) -> bool:
-    return " " in text.strip() and _STARTS.match(text) is not None
+    return " " in text.strip() and not _HARMLESS.match(text) and _STARTS.match(text) is not None
 
 
 def _texts_of(body: Iterable[ast.stmt]) -> Iterator[tuple[int, str]]:

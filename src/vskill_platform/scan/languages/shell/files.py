@@ -13,7 +13,6 @@ from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import (
     DOWNLOADED,
     MAX_TREES,
-    OWN_TEXT,
     SOURCE_CODE,
     Command,
     FetchedFolder,
@@ -57,7 +56,7 @@ def _is_file(state: State, arg: str) -> bool:
     if len(arg) > _MAX_NAME or "\n" in arg:
         return False
     known = state.recall(arg) is not None or state.is_mark(arg)
-    is_special = arg == "/proc/self/environ" or arg in OWN_TEXT
+    is_special = arg == "/proc/self/environ" or state.is_own_text(arg)
     return known or is_special or secret_at(arg) is not None
 
 
@@ -108,8 +107,12 @@ def run_cp(state: State, command: Command) -> str:
             state.emit(Act.DISARM, "shell history")
         return ""
     for source in sources[:20]:
-        content = state.content(source) if _is_file(state, source) and command.name != "ln" else ""
         path = f"{target}{source.rpartition('/')[2]}" if target.endswith("/") else target
+        if state.is_own_text(source) and state.recall(source) is None:
+            state.own_copies.add(path)
+            note_place(state, path, "")
+            continue
+        content = state.content(source) if _is_file(state, source) and command.name != "ln" else ""
         note_place(state, path, content)
         if content:
             state.remember(path, content)

@@ -148,6 +148,8 @@ class State(msgspec.Struct):
     flows: list[Origin] = []
     line: int = 1
     base_line: int = 0
+    #: Copies of the running script: nothing is hidden in them as a whole.
+    own_copies: set[str] = set()
     source: str = ""
     nesting: int = 0
     depth: int = 0
@@ -298,12 +300,16 @@ class State(msgspec.Struct):
         within = [self.files[name] for name in self.folders.get(bare, ())[:20]]
         return "\n".join(within)[:MAX_VALUE] if within else None
 
+    def is_own_text(self, path: str) -> bool:
+        """Return whether a path is the running script, or a copy of it."""
+        return path in OWN_TEXT or path in self.own_copies
+
     def content(self, path: str) -> str:
         """Return what a program reads from *path*, recording secrets."""
         known = self.recall(path)
         if known is not None:
             return known
-        if path in OWN_TEXT:
+        if self.is_own_text(path):
             return self.mark(Origin(is_decoded=True))
         secret = secret_at(path)
         if secret is not None:
