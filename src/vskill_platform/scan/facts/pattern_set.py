@@ -7,7 +7,6 @@ such words has to be maintained next to the patterns.
 
 import re
 from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 import re2
@@ -61,7 +60,10 @@ class PatternSet:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._texts = list(patterns)
-        self._words = WordIndex([required_words(text) for text in self._texts])
+        self._needs = [required_words(text) for text in self._texts]
+        self._words = WordIndex(self._needs)
+        #: The words of some of the patterns: in code, most of the others would be found in vain.
+        self._words_of_some: dict[frozenset[int], WordIndex] = {}
         self._within_line = {
             place for place, text in enumerate(self._texts) if _is_within_line(text)
         }
@@ -69,28 +71,38 @@ class PatternSet:
         self._loose: dict[int, Any] = {}
         self._exact: dict[int, Any] = {}
 
-    def finds(self, text: str, only: AbstractSet[int] | None = None) -> list[tuple[int, int, int]]:
-        """Return pattern, start and end of all matches, pattern by pattern."""
+    def finds(self, text: str, only: frozenset[int] | None = None) -> list[tuple[int, int, int]]:
+        """Return pattern, start and end of all matches, pattern by pattern.
+
+        *only* restricts the patterns; for each such set, the words of its patterns are indexed.
+        """
         raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
         spans = sorted(
             (place, start + found.start(), start + found.end())
-            for place, start, piece in self._possible(raw)
-            if only is None or place in only
+            for place, start, piece in self._possible(raw, self._words_for(only))
             if self._loose_form(place).search(piece)
             for found in self._pattern(place).finditer(piece)
         )
         # In ASCII text, byte positions are text positions.
         return spans if raw.isascii() else _in_characters(spans, raw)
 
-    def _possible(self, raw: bytes) -> Iterator[_Piece]:
+    def _words_for(self, only: frozenset[int] | None) -> WordIndex:
+        if only is None:
+            return self._words
+        if only not in self._words_of_some:
+            needs = [its if place in only else [] for place, its in enumerate(self._needs)]
+            self._words_of_some[only] = WordIndex(needs)
+        return self._words_of_some[only]
+
+    def _possible(self, raw: bytes, words: WordIndex) -> Iterator[_Piece]:
         """Yield the patterns that have the words they need, and where."""
         everywhere = 0
         for start, piece in _pieces(raw):
-            met = self._words.met_in(piece)
+            met = words.met_in(piece)
             everywhere |= met
-            for place in self._words.possible(met) & self._within_line:
+            for place in words.possible(met) & self._within_line:
                 yield place, start, piece
-        for place in self._words.possible(everywhere) - self._within_line:
+        for place in words.possible(everywhere) - self._within_line:
             yield place, 0, raw
 
     def find_between(self, place: int, text: str, start: int, end: int) -> tuple[int, int] | None:

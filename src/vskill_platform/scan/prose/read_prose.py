@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import NamedTuple, Protocol
 
@@ -248,7 +247,7 @@ def read_words_in_code(text: str, *, is_for_agent: bool = False) -> WordsInCode:
     return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
 
 
-def _find(text: str, only: AbstractSet[int] | None) -> list[tuple[Act, int, int]]:
+def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
     """Return the acts that a text expresses, and where; *only* restricts the patterns."""
     meanings, patterns = _lexicon()
     sentences = Sentences(text)
