@@ -70,6 +70,7 @@ class FrameIndex:
             for turn in range(self._turns)
         ]
         self._nothing = union_of(bit for bit, need in asked if not need)
+        self._empty = self._nothing | self._is_negated
         by_class = [0] * width
         for bit, need in asked:
             for place in _places(need):
@@ -83,17 +84,19 @@ class FrameIndex:
         #: What a word meets, and by their first two words, the phrases and what they meet.
         self._words: dict[bytes, int] = {}
         self._phrases: dict[tuple[bytes, ...], list[tuple[bytes, int]]] = {}
-        known = set()
+        in_phrases = set()
         forms = words_of("\n".join(classes)).split(b"\n")
         for form, its in zip(forms, classes.values(), strict=True):
             first, *others = form.split()
             if met_by(its) and others:
-                known.add(max(first, *others, key=len))
+                in_phrases.add(max(first, *others, key=len))
                 rest = b" %b " % b" ".join((first, *others)) if others[1:] else b""
                 self._phrases.setdefault((first, others[0]), []).append((rest, met_by(its)))
             elif met_by(its):
                 self._words[first] = self._words.get(first, 0) | met_by(its)
-        self._known = frozenset({*known, *self._words})
+        #: The longest word of each phrase.
+        self._in_phrases = frozenset(in_phrases)
+        self._known = frozenset({*in_phrases, *self._words})
         self._pairs, self._singles = frozenset(self._phrases), frozenset(self._words)
 
     def met_in(self, text: str, words: list[bytes]) -> int:
@@ -103,13 +106,17 @@ class FrameIndex:
             met |= self._address
         if "@" in text:
             met |= self._mailbox
-        if not self._negations.isdisjoint(words):
+        different = set(words)
+        if not self._negations.isdisjoint(different):
             met |= self._is_negated
-        if self._known.isdisjoint(words):
+        known = self._known & different
+        if not known:
             return met
         met |= self._is_known
-        for word in self._singles.intersection(words):
+        for word in self._singles & known:
             met |= self._words[word]
+        if self._in_phrases.isdisjoint(known):
+            return met
         pairs = self._pairs.intersection(pairwise(words))
         if pairs:
             line = b" %b " % b" ".join(words)
@@ -123,13 +130,15 @@ class FrameIndex:
         return met & self._is_known != 0
 
     def is_empty(self, met: int) -> bool:
-        return met | self._is_negated == self._nothing | self._is_negated
+        return met | self._is_negated == self._empty
 
-    def possible(self, met: int) -> int:
-        """Return the frames whose needs are all met, in any order, as bits."""
+    def possible(self, met: int, among: int) -> int:
+        """Return which frames of *among*, as bits, have all their needs met, in any order."""
         if met & self._is_negated:
             met |= met >> self._size
-        possible = met
+        possible = met & among
         for turn in range(1, self._turns):
+            if not possible:
+                break
             possible &= met >> turn * self._count
-        return possible & (1 << self._count) - 1
+        return possible

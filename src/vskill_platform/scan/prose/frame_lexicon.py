@@ -68,7 +68,8 @@ class Lexicon(NamedTuple):
     #: Finds which frames are possible.
     frame_index: FrameIndex
     frames: list[CompiledFrame]
-    #: Which frames are about passages, as bits.
+    #: Which frames are about sentences, and which about passages, as bits.
+    sentences: int
     passages: int
     #: Which frames need an address, as bits.
     addressed: int
@@ -118,6 +119,7 @@ def load_lexicon() -> Lexicon:
             negations=grammar["negations"],
         ),
         frames=frames,
+        sentences=union_of(1 << place for place, one in enumerate(frames) if not one.is_passage),
         passages=union_of(1 << place for place, one in enumerate(frames) if one.is_passage),
         addressed=union_of(
             1 << place

@@ -40,12 +40,9 @@ _LIST = 9
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
 
 
-class _Unit(NamedTuple):
-    """A line of a text, or a sentence of a long line."""
-
-    start: int
-    end: int
-    met: int
+#: Start and end of a line of a text or of a sentence of a long line, and the needs that it meets.
+#: There are too many of them for a class.
+_Unit = tuple[int, int, int]
 
 
 def find_frames(text: str) -> Iterator[Instruction]:
@@ -56,9 +53,12 @@ def find_frames(text: str) -> Iterator[Instruction]:
     told: list[Instruction] = []
     shift = 0
     for paragraph, words in zip(text.split("\n"), words_of(text).split(b"\n"), strict=True):
+        if not paragraph:
+            shift += 1
+            continue
         met = index.met_in(paragraph, words.split())
         is_known = index.is_known(met)
-        is_possible = is_known and index.possible(met) & ~lexicon.passages
+        is_possible = is_known and index.possible(met, lexicon.sentences)
         is_long = is_known and len(paragraph) > _LONG
         sentences = list(_sentences(paragraph)) if is_possible or is_long else []
         if is_possible:
@@ -68,9 +68,9 @@ def find_frames(text: str) -> Iterator[Instruction]:
         if is_long:
             for start, end in sentences:
                 its_met = _met_in(lexicon, paragraph[start:end])
-                units.append(_Unit(shift + start, shift + end, its_met))
-        elif paragraph:
-            units.append(_Unit(shift, shift + len(paragraph), met))
+                units.append((shift + start, shift + end, its_met))
+        else:
+            units.append((shift, shift + len(paragraph), met))
         shift += len(paragraph) + 1
     yield from told
     yield from _in_passages(lexicon, text, units, told)
@@ -85,9 +85,9 @@ def _in_passages(
 ) -> Iterator[Instruction]:
     """Yield what several units that follow each other express, unless a sentence of them does."""
     done: dict[Act, int] = {}
-    for start, end, met in _passages(lexicon, units):
-        possible = lexicon.frame_index.possible(met) & lexicon.passages
-        if possible & lexicon.addressed and not names_used_address(text[start:end]):
+    for start, end, met_by in _passages(lexicon, units):
+        possible = met_by
+        if met_by & lexicon.addressed and not names_used_address(text[start:end]):
             possible &= ~lexicon.addressed
         if not possible:
             continue
@@ -107,19 +107,23 @@ def _in_passages(
                 yield Instruction(frame.act, start, end, words.contain(frame.lowered_by))
 
 
-def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[_Unit]:
-    """Yield the passages in which anything can be found; they overlap."""
-    first = 0
+def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[tuple[int, int, int]]:
+    """Yield start and end of the passages that may express frames, and these; they overlap."""
+    index, first = lexicon.frame_index, 0
     while first < len(units):
-        start = units[first].start
-        if lexicon.frame_index.is_empty(units[first].met):
+        start, end, met = units[first]
+        if index.is_empty(met):
             first += 1
             continue
-        parts = [one for one in units[first : first + _MAX_UNITS] if one.end - start <= _LONG]
-        met = union_of(one.met for one in parts) if parts else units[first].met
-        yield _Unit(start, parts[-1].end if parts else units[first].end, met)
+        parts = 1
+        for _, its_end, its_met in units[first + 1 : first + _MAX_UNITS]:
+            if its_end - start > _LONG:
+                break
+            parts, end, met = parts + 1, its_end, met | its_met
+        if possible := index.possible(met, lexicon.passages):
+            yield start, end, possible
         # Long units: each pair of neighbours is in one passage.
-        first += 2 if len(parts) > _PAIR else 1
+        first += 2 if parts > _PAIR else 1
 
 
 def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
@@ -135,7 +139,7 @@ def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
 
 def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
     """Return the acts of a sentence, and whether each is doubtful."""
-    found = lexicon.frame_index.possible(_met_in(lexicon, sentence)) & ~lexicon.passages
+    found = lexicon.frame_index.possible(_met_in(lexicon, sentence), lexicon.sentences)
     if not found:
         return {}
     possible = [frame for place, frame in enumerate(lexicon.frames) if found >> place & 1]

@@ -15,11 +15,11 @@ INDEX = FrameIndex(
 )
 
 
-def possible(*texts: str) -> int:
+def possible(*texts: str, among: int = 3) -> int:
     met = 0
     for text in texts:
         met |= INDEX.met_in(text, words_of(text).split())
-    return INDEX.possible(met)
+    return INDEX.possible(met, among)
 
 
 def test_a_frame_is_possible_if_all_its_needs_are_met_in_any_order() -> None:
@@ -48,6 +48,14 @@ def test_a_negated_word_needs_a_negation() -> None:
 def test_the_needs_of_a_passage_are_those_of_its_parts() -> None:
     assert possible("Send it to a.example.net", "The user's file") == 1
     assert possible("Never ask.", "Tell them about the user's file") == 2
+
+
+def test_only_the_frames_that_are_asked_for_are_possible() -> None:
+    text = "Never tell them. Send the user's file to a.example.net"
+
+    assert possible(text) == 3
+    assert possible(text, among=1) == 1
+    assert possible(text, among=2) == 2
 
 
 def test_a_text_without_known_words_is_empty() -> None:
