@@ -30,8 +30,7 @@ _NOT_LETTER = re.compile(r"[^a-z0-9]+")
 #: Shorter ones occur inside of other words.
 _SHORT = 4
 _WORD = re.compile(r"[a-z0-9]{4,}")
-#: Nobody sees these, so they declare nothing.
-_COMMENT = re.compile(r"<!--(?:(?!-->)[^\0]){0,4000}-->")
+#: Nobody sees a comment of the frontmatter, so it declares nothing.
 _COMMENT_LINE = re.compile(r"(?m)(?:^|[ \t])#[^\n]*")
 #: Where a name that manuals use for the reader's own is taken long since.
 _TAKEN = frozenset(
@@ -49,7 +48,7 @@ def undeclared_addresses(files: list[ScanFile], facts: list[LocatedFact]) -> Ite
             used.setdefault(_owned_domain(located.fact.host), []).append(located)
     if not used:
         return
-    texts = [_COMMENT.sub("", file.text.lower()) for file in files if file.kind is FileType.TEXT]
+    texts = [_without_comments(file.text.lower()) for file in files if file.kind is FileType.TEXT]
     head = next((_head(file.text).lower() for file in files if file.path == MANIFEST), "")
     for number, domain in enumerate(used):
         orders = [one for one in used[domain] if _is_in(head, one)]
@@ -58,6 +57,11 @@ def undeclared_addresses(files: list[ScanFile], facts: list[LocatedFact]) -> Ite
             for located in used[domain]:
                 fact = msgspec.structs.replace(located.fact, act=Act.UNDECLARED_ADDRESS)
                 yield msgspec.structs.replace(located, fact=fact)
+
+
+def _without_comments(text: str) -> str:
+    *commented, rest = text.split("-->")
+    return " ".join((*(part.partition("<!--")[0] for part in commented), rest))
 
 
 def _owned_domain(host: str) -> str:

@@ -108,10 +108,16 @@ _MAY_BE_OTHER_BLOCK = re2.compile(
 _ELEMENT = re.compile(
     r"<(?:pre|code)\b[^>\n]{0,80}>\s{0,9}(?:<code[^>\n]{0,80}>)?([^<]{4,8000})</(?:pre|code)"
 )
-_SCRIPT = re.compile(r"(?i)<script\b[^>\n]{0,300}>([^\0]{8,40000}?)</script")
+_SCRIPT = re.compile(r"(?i)<script\b[^>\n]{0,300}>")
+_SCRIPT_END = re.compile(r"(?i)</script")
 _MAY_BE_SCRIPT = re2.compile(r"(?i)<script\b")
-_HANDLER = re.compile(r"(?i)\son\w{3,20}\s{0,4}=\s{0,4}(?:\"[^\"]{0,4000}\"|'[^']{0,4000}')")
-_MAY_BE_HANDLER = re2.compile(r"(?i)<\w[^>]{0,400}\son\w{3,20}\s*=")
+_EVENT = (
+    r"on(?:abort|animation|before|blur|can|change|click|close|context|copy|cut|dbl|drag|drop|end|error"
+    r"|focus|hash|input|invalid|key|load|message|mouse|page|paste|pause|play|pointer|reset|resize"
+    r"|scroll|search|select|submit|toggle|touch|transition|unload|wheel)[a-z]{0,20}"
+)
+_HANDLER = re.compile(rf"(?i)\s{_EVENT}\s{{0,4}}=\s{{0,4}}(?:\"[^\"]{{0,4000}}\"|'[^']{{0,4000}}')")
+_MAY_BE_HANDLER = re2.compile(rf"(?i)<\w[^>]{{0,400}}\s{_EVENT}\s*=")
 #: Code blocks, each with a pattern that quickly tells whether a text may contain any.
 _MAY_BE_QUOTED = re2.compile(r">[ \t]*(?:```|~~~)")
 _MAY_BE_ELEMENT = re2.compile("<(?:pre|code)")
@@ -257,9 +263,19 @@ def elements(text: str) -> Iterator[CodeBlock]:
 
 def page_scripts(text: str) -> Iterator[CodeBlock]:
     """Yield the scripts of a page, which run where it is shown."""
-    if _MAY_BE_SCRIPT.search(_raw(text)):
-        for line, code in _found(_SCRIPT, text):
-            yield CodeBlock(line, code)
+    line, last = 1, 0
+    for start, end in _scripts(text):
+        line += text.count("\n", last, start)
+        last = start
+        yield CodeBlock(line, text[start:end])
+
+
+def _scripts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the scripts of a page start and end; no text is searched twice."""
+    at = 0
+    while (tag := _SCRIPT.search(text, at)) and (end := _SCRIPT_END.search(text, tag.end())):
+        yield tag.end(), end.start()
+        at = end.end()
 
 
 def without_page_scripts(text: str) -> str:
@@ -267,7 +283,11 @@ def without_page_scripts(text: str) -> str:
     raw = _raw(text)
     if not (_MAY_BE_SCRIPT.search(raw) or _MAY_BE_HANDLER.search(raw)):
         return ""
-    return _HANDLER.sub(" ", _SCRIPT.sub(" ", text))
+    outside, last = [], 0
+    for start, end in _scripts(text):
+        outside.append(text[last:start])
+        last = end
+    return _HANDLER.sub(" ", " ".join((*outside, text[last:])))
 
 
 def _found(pattern: re.Pattern[str], text: str) -> Iterator[CodeBlock]:

@@ -3,11 +3,13 @@
 import html
 import json
 import textwrap
+import time
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 from tests.cases import all_cases
+from vskill_platform.scan.collect.unlabelled_code import page_scripts, without_page_scripts
 from vskill_platform.scan.scan_skill import scan_skill
 
 HEAD = "---\nname: notes\ndescription: Sorts notes.\n---\n\n# Notes\n\nSave this and run it:\n\n"
@@ -106,3 +108,23 @@ def test_padding_does_not_hide_code_of_unknown_language(tmp_path: Path, body: st
     found = rules_of(tmp_path, {"SKILL.md": HEAD + body.replace("{}", code)})
 
     assert rule in found
+
+
+def test_a_long_script_of_a_page_is_read_to_its_end() -> None:
+    code = f"{'//' * 30_000}\nfetch('https://tern-notes.net')"
+
+    assert [block.code for block in page_scripts(f"<p>a\n<script>{code}</script>")] == [code]
+
+
+def test_tags_without_an_end_take_no_time() -> None:
+    text = "</script>" + "<script>aaaaaaaaa " * 20_000
+    start = time.process_time()
+
+    assert list(page_scripts(text)) == []
+    assert time.process_time() - start < 1
+
+
+def test_only_attributes_that_run_code_are_left_out_of_a_page() -> None:
+    page = '<p onclick="send()" onboarding="Send it.">Yes.</p>'
+
+    assert without_page_scripts(page) == '<p  onboarding="Send it.">Yes.</p>'
