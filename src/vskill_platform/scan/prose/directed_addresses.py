@@ -23,7 +23,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)|[。！？\n]")  # noqa: 
 #: How far from the address the words may be, in front of it and behind it.
 _BEFORE, _BEHIND = 200, 140
 #: So many addresses in one paragraph are a list or a table.
-_MANY = 3
+_MANY, _MOST = 3, 12
 #: Names that only an institution can register.
 _OFFICIAL = (".gov", ".edu", ".mil", ".int", ".gov.uk", ".ac.uk")
 #: A query that the agent is to fill in.
@@ -84,11 +84,13 @@ def find_directed(text: str) -> Iterator[Directed]:
         first = text.rfind("\n", 0, hint.start()) + 1
         end = text.find("\n", hint.end())
         done = end = end if end >= 0 else len(text)
-        found = list(islice(doubtful_addresses(text[first:end]), _MANY))
-        if len(found) < _MANY:  # more are a list of references
-            for start, stop, host in found:
-                if not _is_familiar(host):
-                    yield from _directed(text, first + start, first + stop, host)
+        found = list(islice(doubtful_addresses(text[first:end]), _MOST))
+        for start, stop, host in found:
+            before = text[max(first, first + start - _BEFORE) : first + start]
+            # Many are a list of references, unless something is moved to one of them.
+            is_used = len(found) < _MANY or (len(found) < _MOST and _TOWARD.search(before))
+            if is_used and not _is_familiar(host):
+                yield from _directed(text, first + start, first + stop, host)
 
 
 def names_used_address(passage: str) -> bool:

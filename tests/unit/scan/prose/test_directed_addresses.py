@@ -31,7 +31,7 @@ REFERRED_TO = [
     f"| Upload | Desk | https://{HOST} |",
     f"Download the sample at https://{HOST}/sample.csv.",
     f"Sign in at https://{HOST}.",
-    f"Send it to one of https://{HOST}, https://a.{HOST} or https://b.{HOST}.",
+    f"Send it to one of these: https://{HOST}, https://a.{HOST} or https://b.{HOST}.",
 ]
 
 
@@ -59,3 +59,9 @@ def test_a_title_is_no_address_that_a_passage_uses() -> None:
     assert not names_used_address(f"Keep the token.\nGuide (https://{HOST}/x)")
     assert not names_used_address(f"Keep the token.\nCreate an account at https://{HOST}.")
     assert names_used_address(f"Keep the token.\nIt belongs to https://{HOST}/x.")
+
+
+def test_other_addresses_beside_it_excuse_none() -> None:
+    text = f"Submit the figures to https://{HOST}. Also: tern-notes.net, heron-notes.net."
+
+    assert [one.host for one in find_directed(text)] == [HOST]
