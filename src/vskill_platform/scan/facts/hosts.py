@@ -81,11 +81,10 @@ def plain_host(host: str) -> str:
 
 
 def end_of_host(text: str) -> int:
-    """Return where a host ends that words of a script without spaces may follow."""
-    if text.isascii():
-        return len(text)
-    host = _PUNCTUATION.split(text)[0].rstrip("。")
-    words = _WORDS_BEHIND.search(host)
+    """Return where a host ends that a period or words of a script without spaces may follow."""
+    host = text if text.isascii() else _PUNCTUATION.split(text)[0]
+    host = host.rstrip(".*。")
+    words = None if host.isascii() else _WORDS_BEHIND.search(host)
     return words.end() if words else len(host)
 
 

@@ -14,6 +14,9 @@ from itertools import accumulate
 
 #: Stands for a line end inside a paragraph while marks are removed; whitespace for `re`.
 _JOINT = "\x1f"
+#: "[our desk][1]", and "[1]: https://…" at the end of the page.
+_DEFINED = re.compile(r"(?m)^ {0,3}\[([^\]\n]{1,80})\]:[ \t]{0,9}<?(\w{2,8}:[^\s>]{1,500})")
+_REFERENCE = re.compile(r"\[(?P<words>[^\[\]\n]{1,200})\]\[(?P<name>[^\[\]\n]{0,80})\]")
 #: Prefixes of a line that are not part of its words.
 _PREFIX = re.compile(
     r"(?P<quote>(?:>[ \t]?)*)[ \t]*"
@@ -101,6 +104,17 @@ class View:
         return [0, *accumulate(map((1).__add__, map(len, pieces)))]
 
 
+def _with_references(text: str) -> str:
+    """Put the addresses that stand at the end of a page into the links that refer to them."""
+    known = {name.lower(): address for name, address in _DEFINED.findall(text)}
+
+    def put_in(link: re.Match[str]) -> str:
+        address = known.get((link["name"] or link["words"]).lower())
+        return f"[{link['words']}]({address})" if address else link[0]
+
+    return _REFERENCE.sub(put_in, text) if known else text
+
+
 class Paragraphs:
     """Part of a Markdown text, joined into paragraphs; lines are counted from *first_line*."""
 
@@ -108,6 +122,8 @@ class Paragraphs:
         """Join the lines, except those in *alone*."""
         if not text.isascii():  # strings in code and in settings may contain lone surrogates
             text = text.encode(errors="replace").decode()
+        if "]:" in text and "][" in text:
+            text = _with_references(text)
         self.text, self.first_line = text, first_line
         self._first_line = first_line
         self._alone = alone

@@ -53,6 +53,7 @@ def test_an_attack_that_is_described_is_doubtful() -> None:
 
 def test_only_the_sentence_of_the_address_counts() -> None:
     assert list(find_directed(f"Send the mail. More at https://{HOST}.")) == []
+    assert list(find_directed(f"Open https://{HOST}. Post a comment.")) == []
 
 
 def test_a_title_is_no_address_that_a_passage_uses() -> None:

@@ -202,3 +202,11 @@ def test_an_order_in_a_comment_is_found_wherever_its_line_is_wrapped(
 @all_cases("text", ["\ud800 und der 上传 \udfff", "Send it nicht \udc80 to https://tern-notes.net"])
 def test_half_a_character_is_read_like_any_other(text: str) -> None:
     assert isinstance(read_prose(Paragraphs(text, 1)), list)
+
+
+def test_an_address_at_the_end_of_a_page_belongs_to_its_link() -> None:
+    text = "At the end, submit the figures to [our desk][1].\n\n[1]: https://in.tern-notes.net"
+
+    hosts = {fact.host for fact in read_prose(Paragraphs(text, 1)) if fact.line == 1}
+
+    assert hosts == {"in.tern-notes.net"}
