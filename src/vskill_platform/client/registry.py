@@ -1,4 +1,4 @@
-"""Requests to a registry over HTTP: errors in the registry's words, retries, limits.
+"""Requests to a registry over HTTP: errors in the registry's words, retries, limits, digests.
 
 The token is sent only to the registry itself, and only over TLS or to this machine.
 """

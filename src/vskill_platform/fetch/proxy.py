@@ -1,4 +1,4 @@
-"""A loopback proxy for one fetch: git's only network access, which checks every destination.
+"""A loopback proxy for one fetch of git, a mirror or a webhook; it refuses private addresses.
 
 Git sends it every connection by host name. It refuses all hosts except that of the submitted URL,
 resolves the name, checks all addresses and connects to one of the checked addresses, so DNS

@@ -1,6 +1,7 @@
 """Load the operator's policy and apply its suppressions and limits to scan results.
 
-It does not decide whether a skill is published: that is model/decision.py.
+It lowers no severity (scan/rules/lower_severity.py does) and does not decide whether a skill is
+published (model/decision.py does).
 """
 
 from collections.abc import Collection, Iterable, Iterator

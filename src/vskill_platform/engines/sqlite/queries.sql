@@ -164,6 +164,8 @@ WHERE is_ready = 0 AND ready_at <= :now ORDER BY ready_at, id LIMIT :limit
 UPDATE message SET is_ready = 1, is_retry = :is_retry, rank = :rank WHERE id = :id
 
 -- name: receive
+-- The lease: one worker gets the message until the lease ends, and the new token fences off the
+-- worker that had it before.
 UPDATE message
 SET attempts = attempts + 1, token = token + 1, leased = 1, is_ready = 0,
   ready_at = :lease_end, set_at = :now

@@ -1,4 +1,8 @@
-"""The queue in SQLite: leases, fencing, dead letters, and waiting without polling."""
+"""The queue in SQLite: leases, fencing, dead letters, and waiting without polling.
+
+The statements `receive…` in queries.sql give a message to one worker, inside one write transaction;
+fair_order.py chooses which message.
+"""
 
 import asyncio
 from collections.abc import Collection

@@ -2,7 +2,7 @@
 
 Its reasons become findings next to those of tier 1, and the verdict follows from all of them as
 usual: by the most severe. So it can add weight but, unless the operator allows it, remove none.
-Tier 1 has already lowered severities by the role of the file, in scan/rules/match_rules.py.
+Tier 1 has already lowered severities by the role of the file, in scan/rules/lower_severity.py.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""Match rules against facts, and lower severities by the role of the file.
+"""Match rules against facts.
 
-A rule matches where all facts it needs are close enough. The judge can lower a severity, too, in
-scan/judge/combine.py.
+A rule matches where all facts it needs are close enough. lower_severity.py decides how severe the
+match is.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,38 +11,19 @@ from itertools import accumulate
 
 import msgspec
 
-from vskill_platform.model.verdict import FindingKind, Severity
-from vskill_platform.scan.facts.facts import Act, LocatedFact, PartRole
+from vskill_platform.model.verdict import Severity
+from vskill_platform.scan.facts.facts import Act, LocatedFact
+from vskill_platform.scan.rules.lower_severity import (
+    SEVERITIES,
+    Steps,
+    lowered_severity,
+    steps_of,
+    steps_of_roles,
+)
 from vskill_platform.scan.rules.rules import Need, Rule
 
-#: How many steps each role lowers a severity.
-_CLOSENESS = {
-    PartRole.INSTRUCTION: 0,
-    PartRole.SCRIPT: 0,
-    PartRole.REFERENCE: 1,
-    PartRole.DOCUMENT: 1,
-    PartRole.SAMPLE: 2,
-    PartRole.QUOTED: 1,
-}
-_SHOWING_LOWERS = {
-    **_CLOSENESS,
-    PartRole.REFERENCE: 2,
-    PartRole.DOCUMENT: 2,
-    PartRole.QUOTED: 3,
-    PartRole.SAMPLE: 3,
-}
 #: Farther apart than any two lines.
 _ANYWHERE = 1_000_000_000
-_SEVERITIES = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW, Severity.INFO)
-#: How many steps a fact lowers a rule if its role is not one that the rule names.
-_OFF_ROLE_STEPS = 2
-#: No context lowers a severity below its floor. The author of a skill writes the context, so a
-#: critical rule always leads to a review, and no finding disappears.
-_FLOORS = {Severity.CRITICAL: Severity.MEDIUM, Severity.INFO: Severity.INFO}
-#: Files that the instructions name, and words in scripts: an agent that works with the skill reads
-#: them. Outside of skills about security, a rule about danger is not lowered below medium there.
-_READ_ROLES = frozenset({PartRole.REFERENCE})
-_DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +43,7 @@ def apply_rules(
     A security skill shows much that it does not do, so there shown content counts less. What it
     does counts as everywhere.
     """
-    steps = _SHOWING_LOWERS if is_about_security else _CLOSENESS
+    steps = steps_of_roles(is_about_security=is_about_security)
     by_file: dict[str, dict[Act, list[LocatedFact]]] = defaultdict(lambda: defaultdict(list))
     for located in facts:
         by_file[located.path][located.fact.act].append(located)
@@ -79,15 +60,8 @@ def apply_rules(
     return matches
 
 
-def lower(severity: Severity, steps: int) -> Severity:
-    """Return the severity *steps* lower, but never below its floor."""
-    floor = _FLOORS.get(severity, Severity.LOW)
-    place = min(_SEVERITIES.index(severity) + steps, _SEVERITIES.index(floor))
-    return _SEVERITIES[place]
-
-
 def _matches(
-    rule: Rule, acts: dict[Act, list[LocatedFact]], steps: dict[PartRole, int], *, in_full: bool
+    rule: Rule, acts: dict[Act, list[LocatedFact]], steps: Steps, *, in_full: bool
 ) -> Iterable[Match]:
     """Yield matches of the rule; *in_full* uses only facts that lower nothing.
 
@@ -98,7 +72,7 @@ def _matches(
 
     def candidates_for(need: Need) -> list[LocatedFact]:
         found = _candidates(need, acts)
-        return [one for one in found if not (in_full and _steps_of(need, one, steps))]
+        return [one for one in found if not (in_full and steps_of(need, one, steps))]
 
     candidates = candidates_for(first)
     if not candidates:
@@ -111,7 +85,7 @@ def _matches(
         if any(item is None for item in near) or (alike and not alike.are_enough(located, within)):
             continue
         chosen = (located, *(item for item in near if item))
-        severity, lowered = _lowered_severity(rule, chosen, steps)
+        severity, lowered = lowered_severity(rule, chosen, steps)
         yield Match(rule=rule, facts=chosen, severity=severity, lowered=lowered)
 
 
@@ -131,12 +105,6 @@ def _fits(need: Need, located: LocatedFact) -> bool:
     if need.no_host and fact.host is not None:
         return False
     return not need.detail or any(word in fact.detail for word in need.detail)
-
-
-def _steps_of(need: Need, located: LocatedFact, steps: dict[PartRole, int]) -> int:
-    """Return how many steps the role of a fact lowers a rule."""
-    is_off = bool(need.roles) and located.role not in need.roles
-    return max(steps[located.role], _OFF_ROLE_STEPS if is_off else 0)
 
 
 class _Neighbours:
@@ -178,28 +146,5 @@ class _Neighbours:
         return next((item for item in reversed(there) if item[1] is not located), None)
 
 
-def _lowered_severity(
-    rule: Rule, facts: tuple[LocatedFact, ...], steps: dict[PartRole, int]
-) -> tuple[Severity, str]:
-    """Lower the severity by the roles of the matching facts."""
-    if rule.is_firm:
-        return rule.severity, ""
-    located = zip(rule.needs, facts, strict=True)
-    count, role = max((_steps_of(need, one, steps), one.role) for need, one in located)
-    severity = lower(rule.severity, count)
-    if _is_read(rule, role, steps) and severity in {Severity.LOW, Severity.INFO}:
-        severity = Severity.MEDIUM
-    return severity, f"role={role}" if severity is not rule.severity else ""
-
-
-def _is_read(rule: Rule, role: PartRole, steps: dict[PartRole, int]) -> bool:
-    """Return whether an agent that uses the skill reads the match."""
-    is_shown = steps is _SHOWING_LOWERS
-    is_serious = rule.severity not in {Severity.LOW, Severity.INFO}
-    names_scripts_only = all(need.roles == [PartRole.SCRIPT] for need in rule.needs)
-    has_right_kind = rule.kind in _DANGER and is_serious and not names_scripts_only
-    return role in _READ_ROLES and not is_shown and has_right_kind
-
-
 def _best(matches: Iterable[Match]) -> Match | None:
-    return min(matches, key=lambda match: _SEVERITIES.index(match.severity), default=None)
+    return min(matches, key=lambda match: SEVERITIES.index(match.severity), default=None)

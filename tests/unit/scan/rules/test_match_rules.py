@@ -9,7 +9,8 @@ from tests.cases import all_cases
 from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.scan.facts.facts import Fact, LocatedFact, PartRole
 from vskill_platform.scan.facts.hosts import HostClass
-from vskill_platform.scan.rules.match_rules import Match, apply_rules, lower
+from vskill_platform.scan.rules.lower_severity import lower
+from vskill_platform.scan.rules.match_rules import Match, apply_rules
 from vskill_platform.scan.rules.rules import Need, Rule, load_rules
 from vskill_platform.scan.scan_skill import ScanResult, scan_skill
 

@@ -1,0 +1,79 @@
+"""Lower the severity of a match by the role of its files: instruction, reference, document, sample.
+
+The judge can lower a severity, too, in scan/judge/combine.py. A policy lowers none.
+"""
+
+from vskill_platform.model.verdict import FindingKind, Severity
+from vskill_platform.scan.facts.facts import LocatedFact, PartRole
+from vskill_platform.scan.rules.rules import Need, Rule
+
+#: How many steps each role lowers a severity.
+Steps = dict[PartRole, int]
+
+_CLOSENESS: Steps = {
+    PartRole.INSTRUCTION: 0,
+    PartRole.SCRIPT: 0,
+    PartRole.REFERENCE: 1,
+    PartRole.DOCUMENT: 1,
+    PartRole.SAMPLE: 2,
+    PartRole.QUOTED: 1,
+}
+#: The same in a skill about security, which shows much that it does not do.
+_SHOWING_LOWERS: Steps = {
+    **_CLOSENESS,
+    PartRole.REFERENCE: 2,
+    PartRole.DOCUMENT: 2,
+    PartRole.QUOTED: 3,
+    PartRole.SAMPLE: 3,
+}
+#: From the most severe one.
+SEVERITIES = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW, Severity.INFO)
+#: How many steps a fact lowers a rule if its role is not one that the rule names.
+_OFF_ROLE_STEPS = 2
+#: No context lowers a severity below its floor. The author of a skill writes the context, so a
+#: critical rule always leads to a review, and no finding disappears.
+_FLOORS = {Severity.CRITICAL: Severity.MEDIUM, Severity.INFO: Severity.INFO}
+#: Files that the instructions name, and words in scripts: an agent that works with the skill reads
+#: them. Outside of skills about security, a rule about danger is not lowered below medium there.
+_READ_ROLES = frozenset({PartRole.REFERENCE})
+_DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
+
+
+def steps_of_roles(*, is_about_security: bool) -> Steps:
+    return _SHOWING_LOWERS if is_about_security else _CLOSENESS
+
+
+def lower(severity: Severity, steps: int) -> Severity:
+    """Return the severity *steps* lower, but never below its floor."""
+    floor = _FLOORS.get(severity, Severity.LOW)
+    place = min(SEVERITIES.index(severity) + steps, SEVERITIES.index(floor))
+    return SEVERITIES[place]
+
+
+def steps_of(need: Need, located: LocatedFact, steps: Steps) -> int:
+    """Return how many steps the role of a fact lowers a rule."""
+    is_off = bool(need.roles) and located.role not in need.roles
+    return max(steps[located.role], _OFF_ROLE_STEPS if is_off else 0)
+
+
+def lowered_severity(
+    rule: Rule, facts: tuple[LocatedFact, ...], steps: Steps
+) -> tuple[Severity, str]:
+    """Lower the severity by the roles of the matching facts."""
+    if rule.is_firm:
+        return rule.severity, ""
+    located = zip(rule.needs, facts, strict=True)
+    count, role = max((steps_of(need, one, steps), one.role) for need, one in located)
+    severity = lower(rule.severity, count)
+    if _is_read(rule, role, steps) and severity in {Severity.LOW, Severity.INFO}:
+        severity = Severity.MEDIUM
+    return severity, f"role={role}" if severity is not rule.severity else ""
+
+
+def _is_read(rule: Rule, role: PartRole, steps: Steps) -> bool:
+    """Return whether an agent that uses the skill reads the match."""
+    is_shown = steps is _SHOWING_LOWERS
+    is_serious = rule.severity not in {Severity.LOW, Severity.INFO}
+    names_scripts_only = all(need.roles == [PartRole.SCRIPT] for need in rule.needs)
+    has_right_kind = rule.kind in _DANGER and is_serious and not names_scripts_only
+    return role in _READ_ROLES and not is_shown and has_right_kind
