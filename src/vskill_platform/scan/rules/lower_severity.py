@@ -8,9 +8,9 @@ from vskill_platform.scan.facts.facts import LocatedFact, PartRole
 from vskill_platform.scan.rules.rules import Need, Rule
 
 #: How many steps each role lowers a severity.
-Steps = dict[PartRole, int]
+RoleSteps = dict[PartRole, int]
 
-_CLOSENESS: Steps = {
+_CLOSENESS: RoleSteps = {
     PartRole.INSTRUCTION: 0,
     PartRole.SCRIPT: 0,
     PartRole.REFERENCE: 1,
@@ -19,7 +19,7 @@ _CLOSENESS: Steps = {
     PartRole.QUOTED: 1,
 }
 #: The same in a skill about security, which shows much that it does not do.
-_SHOWING_LOWERS: Steps = {
+_SHOWING_LOWERS: RoleSteps = {
     **_CLOSENESS,
     PartRole.REFERENCE: 2,
     PartRole.DOCUMENT: 2,
@@ -39,7 +39,7 @@ _READ_ROLES = frozenset({PartRole.REFERENCE})
 _DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 
 
-def steps_of_roles(*, is_about_security: bool) -> Steps:
+def steps_of_roles(*, is_about_security: bool) -> RoleSteps:
     return _SHOWING_LOWERS if is_about_security else _CLOSENESS
 
 
@@ -50,14 +50,14 @@ def lower(severity: Severity, steps: int) -> Severity:
     return SEVERITIES[place]
 
 
-def steps_of(need: Need, located: LocatedFact, steps: Steps) -> int:
+def steps_of(need: Need, located: LocatedFact, steps: RoleSteps) -> int:
     """Return how many steps the role of a fact lowers a rule."""
     is_off = bool(need.roles) and located.role not in need.roles
     return max(steps[located.role], _OFF_ROLE_STEPS if is_off else 0)
 
 
 def lowered_severity(
-    rule: Rule, facts: tuple[LocatedFact, ...], steps: Steps
+    rule: Rule, facts: tuple[LocatedFact, ...], steps: RoleSteps
 ) -> tuple[Severity, str]:
     """Lower the severity by the roles of the matching facts."""
     if rule.is_firm:
@@ -70,7 +70,7 @@ def lowered_severity(
     return severity, f"role={role}" if severity is not rule.severity else ""
 
 
-def _is_read(rule: Rule, role: PartRole, steps: Steps) -> bool:
+def _is_read(rule: Rule, role: PartRole, steps: RoleSteps) -> bool:
     """Return whether an agent that uses the skill reads the match."""
     is_shown = steps is _SHOWING_LOWERS
     is_serious = rule.severity not in {Severity.LOW, Severity.INFO}

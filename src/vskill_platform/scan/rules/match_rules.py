@@ -15,7 +15,7 @@ from vskill_platform.model.verdict import Severity
 from vskill_platform.scan.facts.facts import Act, LocatedFact
 from vskill_platform.scan.rules.lower_severity import (
     SEVERITIES,
-    Steps,
+    RoleSteps,
     lowered_severity,
     steps_of,
     steps_of_roles,
@@ -61,7 +61,7 @@ def apply_rules(
 
 
 def _matches(
-    rule: Rule, acts: dict[Act, list[LocatedFact]], steps: Steps, *, in_full: bool
+    rule: Rule, acts: dict[Act, list[LocatedFact]], steps: RoleSteps, *, in_full: bool
 ) -> Iterable[Match]:
     """Yield matches of the rule; *in_full* uses only facts that lower nothing.
 
