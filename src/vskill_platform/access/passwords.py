@@ -1,4 +1,7 @@
-"""Validate, hash (argon2id) and verify passwords, in equal time for unknown users."""
+"""Validate, hash (argon2id) and verify passwords, in equal time for unknown users.
+
+users.py sets the password of a user, which ends the sessions.
+"""
 
 import asyncio
 import re

@@ -138,7 +138,10 @@ async def set_break_glass(name: str, *, is_on: bool, actor: str, reason: str = "
 
 
 async def set_password(name: str, password: str, *, actor: str, reason: str = "") -> User:
-    """Set a user's password; it ends the user's sessions and revokes password links."""
+    """Set a user's password and revoke password links.
+
+    It ends the user's sessions: each was opened in an epoch, and this begins another one.
+    """
     user = await find_user(name)
     written = await prepare_password(user.name, password)
 

@@ -1,4 +1,4 @@
-"""Compare a skill's folder on disk with the files that were installed."""
+"""Compare a skill's folder on disk with the lock file, for `verify`, `update` and `remove`."""
 
 import hashlib
 import os

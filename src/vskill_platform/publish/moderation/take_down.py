@@ -1,7 +1,7 @@
 """Take a whole skill down: no client lists, finds or downloads it any more.
 
-Its versions, archives and reports stay for reviewers. The search index of each node removes it when
-it reads the change (catalogue/index_records.py).
+Its versions, archives and reports stay for reviewers. The search index of each node deletes its
+rows when it reads the change (catalogue/write_skills.py).
 """
 
 import msgspec
