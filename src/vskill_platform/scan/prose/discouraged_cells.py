@@ -4,7 +4,10 @@ import re
 
 import re2
 
-_MAY_BE = re2.compile(r"(?im)^\s*\|[^\n]*(?:don.?t|do not|avoid|never|wrong|bad|❌|🚫|✗)[^\n]*\|")
+_MAY_BE = re2.compile(
+    r"(?im)^\s*\|[^\n]*(?:don.{0,3}t|do not|avoid|never|wrong|bad|not this|incorrect|instead of|"
+    r"anti-?pattern|❌|🚫|✗)[^\n]*\|"
+)
 _HEADING = re.compile(
     r"(?i)[*_`\s]*(?:(?:❌|🚫|✗)\s*[\w' ’]{0,20}|don['’]?ts?|do not|avoid|never|wrong|bad|not this"  # noqa: RUF001 - as people type it
     r"|incorrect|instead of|anti-?patterns?|(?:bad|wrong) (?:example|way)s?)[*_`:\s]*"
