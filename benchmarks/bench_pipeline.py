@@ -41,7 +41,7 @@ from benchmarks.report import (
 )
 from vskill_platform.base.telemetry import set_up_logs
 from vskill_platform.fetch import fetch_source, workspace
-from vskill_platform.fetch.private_folder import fits_into_memory, new_folder
+from vskill_platform.fetch.temporary_folders import fits_into_memory, new_folder
 from vskill_platform.intake import submit as intake
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import Submission, SubmissionState

@@ -66,7 +66,7 @@ MAX_FUNCTION_LINES = 60
 SMALL_MODULE_LINES = 30
 #: Small modules with one importer that stay apart, with the reason.
 SMALL_MODULES = {
-    "cron/index_similarity.py",  # a cron job, as every other one
+    "cron/fill_similarity_index.py",  # a cron job, as every other one
     "engines/blobs/open_blobs.py",  # the only importer of the driver for S3
     "queue/report_processed.py",  # keeps process_submission.py on one screen
     "scan/languages/powershell/read_powershell.py",  # loads its patterns only when needed

@@ -10,7 +10,7 @@ from tests.people import a_user
 from tests.pipeline.conftest import Journey, Process
 from tests.repos import a_repo, commit_all, git
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.cron.index_similarity import send_missing_skills
+from vskill_platform.cron.fill_similarity_index import send_missing_skills
 from vskill_platform.errors import NotAllowed, NotFound
 from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import SubmitKind, submit

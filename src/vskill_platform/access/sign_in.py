@@ -1,4 +1,7 @@
-"""Sign in with name and password; unknown and known users get the same refusal."""
+"""Sign in with name and password; unknown and known users get the same refusal.
+
+web/http/rate_limits.py limits the attempts.
+"""
 
 import asyncio
 from contextlib import suppress

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from vskill_platform.access.namespaces import may_act_in
-from vskill_platform.access.oidc.tokens import LEEWAY, read_unverified, verify_signed
+from vskill_platform.access.oidc.provider_tokens import LEEWAY, read_unverified, verify_signed
 from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.tokens import NewToken, TokenLimits, add_token

@@ -87,7 +87,7 @@ def _from_ci(target: Any, options: PublishOptions) -> Any:
 
 def _show_only(options: PublishOptions) -> None:
     """Scan it and show what would be sent, without asking any registry."""
-    from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - after --help
+    from vskill_platform.fetch.temporary_folders import make_workspace  # noqa: PLC0415 - after --help
 
     with make_workspace() as workspace:
         packed, folder = _pack(options, workspace)
@@ -101,7 +101,7 @@ def _show_only(options: PublishOptions) -> None:
 def _publish_remote(registry: Any, options: PublishOptions) -> None:
     from vskill_platform.client.shapes import Account  # noqa: PLC0415 - after --help
     from vskill_platform.client.submissions import upload  # noqa: PLC0415 - as above
-    from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - as above
+    from vskill_platform.fetch.temporary_folders import make_workspace  # noqa: PLC0415 - as above
 
     with make_workspace() as workspace:
         packed, folder = _pack(options, workspace)
@@ -253,7 +253,7 @@ def _publish_local(options: PublishOptions) -> None:
     """Scan it, then put it into the database of this machine and follow it there."""
     if options.namespace or options.is_private:
         raise click.UsageError("--namespace and --private need a registry; sign in with `login`")
-    from vskill_platform.fetch.private_folder import make_workspace  # noqa: PLC0415 - as above
+    from vskill_platform.fetch.temporary_folders import make_workspace  # noqa: PLC0415 - as above
 
     with make_workspace() as workspace:
         packed, folder = _pack(options, workspace)

@@ -1,4 +1,4 @@
-"""`reports`, for a registry or for this machine."""
+"""`reports`: complaints of users about skills, on a registry or on this machine."""
 
 import click
 

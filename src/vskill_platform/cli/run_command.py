@@ -90,7 +90,7 @@ def run_worker(
 
 def _remove_abandoned_folders() -> None:
     """Remove what killed processes left: after a crash the disk may be too full to wait for it."""
-    removed: int = load("vskill_platform.fetch.private_folder:sweep_workspaces")()
+    removed: int = load("vskill_platform.fetch.temporary_folders:sweep_workspaces")()
     if removed:
         log.info("abandoned work folders removed", folders=removed)
 

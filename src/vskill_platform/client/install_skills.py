@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.client.addresses import segment
+from vskill_platform.client.compare_folder import compare_folder
 from vskill_platform.client.find_release import API, SkillRelease
 from vskill_platform.client.install_folders import InstallScope, SkillsFolder
 from vskill_platform.client.lock_file import (
@@ -19,7 +20,6 @@ from vskill_platform.client.lock_file import (
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.replace_folders import FolderChange, exclusive, replace_folders
 from vskill_platform.client.responses import OnProgress
-from vskill_platform.client.skill_folder import compare_folder
 from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import NotAllowed, NotFound, RegistryError, SourceRefused
 from vskill_platform.fetch.archive import MAX_RATIO, unpack

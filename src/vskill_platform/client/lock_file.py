@@ -1,7 +1,7 @@
 """The lock file: which skills are installed where, from which registry, and their digests.
 
 It is written by us, committed by users and merged by git: sorted, one block for each skill, one
-line for each file, and nothing in it depends on the time or on the machine. skill_folder.py
+line for each file, and nothing in it depends on the time or on the machine. compare_folder.py
 compares it with the files on disk.
 """
 

@@ -7,16 +7,16 @@ submissions and the record of the commit costs only a repeated check.
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.cron.follow_changes import newest_tag
-from vskill_platform.cron.followed_results import (
+from vskill_platform.cron.record_repo_checks import (
     check_rights,
     mark_failed,
     mark_seen,
     put_checked,
     stop_following,
 )
+from vskill_platform.cron.submit_new_commits import newest_tag
 from vskill_platform.errors import NotAllowed, SourceError, VskillError
-from vskill_platform.fetch.reach import Reach
+from vskill_platform.fetch.allowed_sources import Reach
 from vskill_platform.fetch.repo import Refs
 from vskill_platform.intake.discover import Discovery, discovered
 from vskill_platform.intake.follow_repo import follow_repo, list_skills_from

@@ -13,12 +13,12 @@ from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.cron.follow_changes import DueRepo, check_commits, check_tags
 from vskill_platform.cron.follow_new_skills import take_new_skills
-from vskill_platform.cron.followed_results import mark_failed, postpone, stop_following
+from vskill_platform.cron.record_repo_checks import mark_failed, postpone, stop_following
+from vskill_platform.cron.submit_new_commits import DueRepo, check_commits, check_tags
 from vskill_platform.errors import RecordMalformed, SourceError
+from vskill_platform.fetch.allowed_sources import reach_of
 from vskill_platform.fetch.probe_repo import is_missing
-from vskill_platform.fetch.reach import reach_of
 from vskill_platform.fetch.repo import find_refs
 from vskill_platform.model.skill import version_of_tag
 from vskill_platform.model.source import Source, SourceKind, git_source

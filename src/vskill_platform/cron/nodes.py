@@ -8,7 +8,7 @@ from vskill_platform import __version__
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import EngineError
-from vskill_platform.fetch.private_folder import sweep_workspaces
+from vskill_platform.fetch.temporary_folders import sweep_workspaces
 from vskill_platform.model.record import RECORD_FORMAT
 from vskill_platform.publish.rescans.newest_rules import policy_digest
 from vskill_platform.runtime.env import WorkerEnv

@@ -1,4 +1,4 @@
-"""Cron job: remove expired records, old submissions, abandoned folders and held files."""
+"""Cron job: remove records past their retention, abandoned folders and held files."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -11,7 +11,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import Drop, Operation
 from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.fetch.private_folder import sweep_workspaces
+from vskill_platform.fetch.temporary_folders import sweep_workspaces
 from vskill_platform.model.scanner import IN_FLIGHT
 from vskill_platform.model.skill import SkillVersion
 from vskill_platform.model.submission import TERMINAL_STATES, Submission, SubmissionState

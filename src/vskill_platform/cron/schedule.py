@@ -16,9 +16,9 @@ import msgspec
 from vskill_platform.base.metrics import count_cron_run
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.check_mirrors import check_mirrors
-from vskill_platform.cron.check_repos import check_repos
+from vskill_platform.cron.check_repo_health import check_repo_health
+from vskill_platform.cron.fill_similarity_index import send_missing_skills
 from vskill_platform.cron.follow_repos import follow_repos
-from vskill_platform.cron.index_similarity import send_missing_skills
 from vskill_platform.cron.prune import prune
 from vskill_platform.cron.recover_stuck import recover_stuck_submissions
 from vskill_platform.cron.remind_reviews import remind_reviews
@@ -106,7 +106,7 @@ JOBS = (
         send_events,
         has_work=has_events_to_send,
     ),
-    CronJob("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repos),
+    CronJob("check-repos", timedelta(minutes=2), timedelta(seconds=110), check_repo_health),
     FOLLOW_REPOS,
     CronJob("check-mirrors", timedelta(minutes=5), timedelta(seconds=110), check_mirrors),
     CronJob("prune", timedelta(hours=1), timedelta(minutes=10), prune),

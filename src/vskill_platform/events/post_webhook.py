@@ -9,9 +9,9 @@ import msgspec
 from vskill_platform.base.show_text import show
 from vskill_platform.base.tls import tls_context
 from vskill_platform.errors import InvalidInput, SourceError
+from vskill_platform.fetch.allowed_sources import Reach
+from vskill_platform.fetch.guarded_proxy import open_proxy
 from vskill_platform.fetch.ip_addresses import is_literal
-from vskill_platform.fetch.proxy import open_proxy
-from vskill_platform.fetch.reach import Reach
 from vskill_platform.settings import Settings, allowed_origins, variable
 
 #: For the whole exchange, from the name of the host to the answer.

@@ -11,7 +11,7 @@ from typing import IO
 import msgspec
 
 from vskill_platform.base.bounded_tar import bounded_headers
-from vskill_platform.base.shortage import is_shortage
+from vskill_platform.base.resource_shortage import is_shortage
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES

@@ -9,10 +9,10 @@ import msgspec
 
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import SourceRefused
+from vskill_platform.fetch.allowed_sources import Reach, find_local, reach_of, why_not_local
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.fetch.mirrors.fetch_mirrored import fetch_mirrored
 from vskill_platform.fetch.pack import pack_contents
-from vskill_platform.fetch.reach import Reach, find_local, reach_of, why_not_local
 from vskill_platform.fetch.repo import check_entries, open_repo
 from vskill_platform.fetch.snapshot import (
     Listing,

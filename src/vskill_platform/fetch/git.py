@@ -14,7 +14,7 @@ from types import MappingProxyType
 from urllib.parse import urljoin
 
 from vskill_platform.base.program import ProgramLimits, Streams, running_program
-from vskill_platform.base.shortage import has_room, means_disk_full
+from vskill_platform.base.resource_shortage import has_room, means_disk_full
 from vskill_platform.base.tls import certificate_file
 from vskill_platform.errors import (
     OutOfResources,

@@ -1,4 +1,4 @@
-"""Resolve host names and tell public IP addresses from private ones, which proxy.py refuses."""
+"""Resolve host names and tell public IP addresses from private ones, for guarded_proxy.py."""
 
 import asyncio
 import ipaddress

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from vskill_platform.errors import SourceError, SourceRefused
-from vskill_platform.fetch.reach import Reach
+from vskill_platform.fetch.allowed_sources import Reach
 from vskill_platform.fetch.repo import Repo, open_repo
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.source import Source

@@ -19,10 +19,10 @@ import msgspec
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import InvalidInput, SourceMoved, SourceRefused, SourceUnavailable
 from vskill_platform.fetch import snapshot
+from vskill_platform.fetch.allowed_sources import Reach, why_out_of_reach
 from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.git import Git
-from vskill_platform.fetch.proxy import GuardedProxy, open_proxy
-from vskill_platform.fetch.reach import Reach, why_out_of_reach
+from vskill_platform.fetch.guarded_proxy import GuardedProxy, open_proxy
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.source import Source, git_source
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.fetch.private_folder import fits_into_memory, new_folder, new_workspace
 from vskill_platform.fetch.snapshot import Listing
+from vskill_platform.fetch.temporary_folders import fits_into_memory, new_folder, new_workspace
 
 #: Removing this few files from memory takes less time than starting a thread for it.
 FEW_FILES = 20

@@ -11,10 +11,10 @@ import msgspec
 from vskill_platform.base.killable_process import BROKE_DOWN, run_for_visitor
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import SourceRefused
+from vskill_platform.fetch.allowed_sources import Reach, why_out_of_reach
 from vskill_platform.fetch.archive import root_of
 from vskill_platform.fetch.fetch_source import inside
 from vskill_platform.fetch.file_names import Names, check_name
-from vskill_platform.fetch.reach import Reach, why_out_of_reach
 from vskill_platform.fetch.repo import TreeEntry, open_repo
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 from vskill_platform.fetch.workspace import open_workspace

@@ -18,9 +18,9 @@ from vskill_platform.errors import (
     SourceError,
     SourceRefused,
 )
+from vskill_platform.fetch.allowed_sources import Reach, reach_of
 from vskill_platform.fetch.mirrors.fetch_mirrored import find_there, get_mirror, is_offline
 from vskill_platform.fetch.mirrors.remote_version import RemoteVersion
-from vskill_platform.fetch.reach import Reach, reach_of
 from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.mirror_settings import Mirror

@@ -7,8 +7,8 @@ import msgspec
 
 from vskill_platform.engines.open_engine import database_file
 from vskill_platform.errors import InvalidInput
+from vskill_platform.fetch.allowed_sources import is_local, reach_of, why_out_of_reach
 from vskill_platform.fetch.archive import is_archive
-from vskill_platform.fetch.reach import is_local, reach_of, why_out_of_reach
 from vskill_platform.model.source import Source, folder_source, git_source, inner_path
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.settings import Settings

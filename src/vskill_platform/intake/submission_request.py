@@ -4,8 +4,8 @@ import msgspec
 
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import SourceError
+from vskill_platform.fetch.allowed_sources import reach_of
 from vskill_platform.fetch.fetch_source import fetched
-from vskill_platform.fetch.reach import reach_of
 from vskill_platform.fetch.repo import open_repo
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.intake.read_source import LocalFiles

@@ -1,4 +1,7 @@
-"""The namespace of a skill: `ada` on the default host, `git.example/ada`, or `@ada`."""
+"""The namespace of a skill: `ada` on the default host, `git.example/ada`, or `@ada`.
+
+The record of a namespace, with its owners and members, is `Namespace` in user.py.
+"""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Users, namespaces and tokens; no record contains a secret."""
+"""Records of users, namespaces and tokens; none contains a secret."""
 
 import re
 from datetime import datetime

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from vskill_platform.base.resource_shortage import is_machine_short
 from vskill_platform.base.settle import settle
-from vskill_platform.base.shortage import is_machine_short
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import Delivery
 from vskill_platform.engines.ports import BACKGROUND

@@ -7,7 +7,7 @@ from datetime import timedelta
 import msgspec
 
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.base.shortage import is_shortage
+from vskill_platform.base.resource_shortage import is_shortage
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import Overtaken, ScanError, ScannerFailed

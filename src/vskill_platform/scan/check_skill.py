@@ -1,4 +1,4 @@
-"""Check one skill in its own killable process."""
+"""Check one skill in its own killable process, which calls scan_skill.py."""
 
 import resource
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from vskill_platform.base.killable_process import (
     run_in_process,
 )
 from vskill_platform.base.process_limits import effective_limit
-from vskill_platform.base.shortage import is_shortage
+from vskill_platform.base.resource_shortage import is_shortage
 from vskill_platform.errors import ScanError
 from vskill_platform.scan.scan_skill import Scan, ScanResult, scan_skill
 from vskill_platform.scan.sketch_skill import sketch_skill

@@ -43,7 +43,7 @@ PROTOCOLS = [Route(*row) for row in (
     ("POST", "/git/{address:path}", ANYONE, git_http.fetch_objects),
     ("GET", "/apm/v1/packages/{address:path}", ANYONE, apm.read_package),
     ("PUT", "/apm/v1/packages/{address:path}", SUBMIT, apm.publish_package),
-    # ClawHub v1; protocols/clawhub_paths.py moves requests for /api/v1/… here
+    # ClawHub v1; protocols/clawhub/paths.py moves its requests for /api/v1/… here
     ("GET", "/.well-known/clawhub.json", ANYONE, clawhub_skills.well_known),
     ("GET", "/.well-known/clawdhub.json", ANYONE, clawhub_skills.well_known),
     ("GET", "/clawhub/api/v1/search", ANYONE, clawhub_skills.search),

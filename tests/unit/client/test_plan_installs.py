@@ -19,6 +19,7 @@ from tests.unit.web.api_cast import Registry as Served
 from tests.unit.web.api_cast import open_registry
 from tests.unit.web.pages_cast import FILES, MANIFEST, change_skill, put_skill, put_submission
 from vskill_platform.client.archive_cache import ArchiveCache
+from vskill_platform.client.compare_folder import compare_folder
 from vskill_platform.client.credentials import remember_registry
 from vskill_platform.client.install_folders import LOCK_NAME, InstallScope, ScopeKind, SkillsFolder
 from vskill_platform.client.install_skills import (
@@ -39,7 +40,6 @@ from vskill_platform.client.plan_installs import (
     plan_update,
 )
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.skill_folder import compare_folder
 from vskill_platform.client.version_range import parse_range
 from vskill_platform.errors import (
     ConfigError,

@@ -19,7 +19,7 @@ from tests.repos import commit_all, git
 from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.users import disable_user
 from vskill_platform.cron.follow_repos import follow_repos
-from vskill_platform.cron.followed_results import back_off
+from vskill_platform.cron.record_repo_checks import back_off
 from vskill_platform.engines.operations import Put
 from vskill_platform.errors import ConfigError, DiskNearlyFull
 from vskill_platform.intake.follow_repo import follow_repo, unfollow_repo
@@ -170,7 +170,7 @@ async def test_a_node_that_was_overtaken_submits_nothing(
         await unfollow_repo(SLUG, actor="ada")
         return await submit(*args, **options)  # type: ignore[arg-type]  # as it was called
 
-    monkeypatch.setattr("vskill_platform.cron.follow_changes.submit", stop_then_submit)
+    monkeypatch.setattr("vskill_platform.cron.submit_new_commits.submit", stop_then_submit)
 
     outcome = await follow_repos()
 

@@ -20,10 +20,10 @@ from tests.git_server import Answer, GitServer
 from tests.repos import git as run_git
 from vskill_platform.base.program import ProgramLimits
 from vskill_platform.errors import SourceMoved, SourceRefused, SourceUnavailable
-from vskill_platform.fetch import git, ip_addresses, proxy
+from vskill_platform.fetch import git, guarded_proxy, ip_addresses
+from vskill_platform.fetch.allowed_sources import Reach
 from vskill_platform.fetch.fetch_source import fetched
-from vskill_platform.fetch.proxy import open_proxy
-from vskill_platform.fetch.reach import Reach
+from vskill_platform.fetch.guarded_proxy import open_proxy
 from vskill_platform.model.source import Source, git_source
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env, worker_env_storage
@@ -397,7 +397,7 @@ async def test_a_host_that_stalls_or_breaks_off_may_go_on_later(
 async def test_a_host_that_never_stops_sending_is_cut_off(
     git_server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proxy, "MAX_FETCH_BYTES", 5_000_000)
+    monkeypatch.setattr(guarded_proxy, "MAX_FETCH_BYTES", 5_000_000)
     git_server.serve_repo(a_skill_folder(tmp_path), "eve/endless")
     git_server.packs["/eve/endless"] = endless_pack
     git_server.answers["/eve/talkative"] = endless_talk

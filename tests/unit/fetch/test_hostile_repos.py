@@ -12,7 +12,7 @@ from tests.git_server import GitServer
 from tests.hostile_repos import FILE, FOLDER, LINK, MODULE, HostileRepo
 from tests.repos import git
 from vskill_platform.errors import InvalidInput, SourceRefused
-from vskill_platform.fetch import proxy, snapshot
+from vskill_platform.fetch import guarded_proxy, snapshot
 from vskill_platform.fetch.fetch_source import fetched
 from vskill_platform.model.source import Source, git_source
 
@@ -160,7 +160,7 @@ async def test_a_blob_that_unfolds_to_gigabytes_is_refused_by_its_size(
 async def test_a_huge_blob_is_cut_off_on_the_way(
     git_server: GitServer, repo: HostileRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proxy, "MAX_FETCH_BYTES", 500_000)
+    monkeypatch.setattr(guarded_proxy, "MAX_FETCH_BYTES", 500_000)
     repo.skill((FILE, repo.blob(random.Random(1).randbytes(3_000_000)), "noise.bin"))
     source = git_source(git_server.serve_bare(repo.folder, "eve/evil"))
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.fetch import private_folder
-from vskill_platform.fetch.private_folder import (
+from vskill_platform.fetch import temporary_folders
+from vskill_platform.fetch.snapshot import Listing
+from vskill_platform.fetch.temporary_folders import (
     PREFIX,
     SMALL_BYTES,
     make_workspace,
     sweep_workspaces,
 )
-from vskill_platform.fetch.snapshot import Listing
 from vskill_platform.fetch.workspace import FEW_FILES, open_workspace, planned_workspace
 
 
@@ -37,9 +37,9 @@ def memory(
 ) -> Path:
     """A replacement for the folder in memory, with enough space."""
     place = tmp_path_factory.mktemp("memory")
-    monkeypatch.setattr(private_folder, "IN_MEMORY", place)
-    monkeypatch.setattr(private_folder, "ROOM_BYTES", 0)
-    monkeypatch.setattr(private_folder, "_USUAL", (str(tmp_path),))
+    monkeypatch.setattr(temporary_folders, "IN_MEMORY", place)
+    monkeypatch.setattr(temporary_folders, "ROOM_BYTES", 0)
+    monkeypatch.setattr(temporary_folders, "_USUAL", (str(tmp_path),))
     return place
 
 
@@ -166,7 +166,7 @@ async def test_a_large_workspace_is_on_disk(memory: Path, tmp_path: Path) -> Non
 async def test_without_room_in_memory_a_workspace_is_on_disk(
     memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object
 ) -> None:
-    monkeypatch.setattr(private_folder, name, value)
+    monkeypatch.setattr(temporary_folders, name, value)
 
     async with planned_workspace() as workspace:
         fill(workspace.place(a_listing("SKILL.md")), "SKILL.md")
@@ -209,7 +209,7 @@ async def test_a_jump_of_the_clock_takes_no_folder_from_a_living_process(
 _KEEP_A_WORKSPACE = """
 import os, sys, tempfile
 tempfile.tempdir = sys.argv[1]
-from vskill_platform.fetch.private_folder import new_workspace
+from vskill_platform.fetch.temporary_folders import new_workspace
 print(new_workspace(), flush=True)
 sys.stdin.readline()
 """

@@ -11,7 +11,7 @@ from tests.git_server import GitServer
 from tests.hostile_repos import FILE, FOLDER, LINK, HostileRepo
 from tests.repos import a_repo, commit_all
 from vskill_platform.errors import SourceRefused
-from vskill_platform.fetch.reach import reach_of
+from vskill_platform.fetch.allowed_sources import reach_of
 from vskill_platform.intake import discover as module
 from vskill_platform.intake.discover import DiscoveredSkill, Discovery, discovered
 from vskill_platform.intake.read_source import LocalFiles

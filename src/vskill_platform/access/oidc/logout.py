@@ -4,7 +4,7 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from vskill_platform.access.oidc.provider import find_provider, is_oidc_sign_in
-from vskill_platform.access.oidc.tokens import check_logout_token
+from vskill_platform.access.oidc.provider_tokens import check_logout_token
 from vskill_platform.access.one_time_links import base_url
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import Operation

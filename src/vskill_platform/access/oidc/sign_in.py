@@ -20,7 +20,7 @@ from vskill_platform.access.oidc.provider import (
     client_credentials,
     find_provider,
 )
-from vskill_platform.access.oidc.tokens import check_id_token
+from vskill_platform.access.oidc.provider_tokens import check_id_token
 from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.sessions import OpenSession, begin_session

@@ -18,9 +18,9 @@ from vskill_platform.cli.lazy import load
 from vskill_platform.cli.local_or_remote import json_option, registry_option
 from vskill_platform.cli.output.tables import Cell, show_table
 from vskill_platform.cli.output.terminal import echo, print_json
+from vskill_platform.client.compare_folder import FolderState, compare_folder
 from vskill_platform.client.install_folders import InstallScope
 from vskill_platform.client.lock_file import LockedSkill
-from vskill_platform.client.skill_folder import FolderState, compare_folder
 from vskill_platform.errors import NotFound, VskillError
 
 _PLANS = "vskill_platform.client.plan_installs"

@@ -7,7 +7,7 @@ from rich.table import Table
 from vskill_platform.cli.local.submit_all import no_skills
 from vskill_platform.cli.output.terminal import Console, escape, print_json
 from vskill_platform.cli.run_command import current_settings
-from vskill_platform.fetch.reach import reach_of
+from vskill_platform.fetch.allowed_sources import reach_of
 from vskill_platform.intake.discover import DiscoveredSkill, discovered
 from vskill_platform.intake.read_source import read_source
 

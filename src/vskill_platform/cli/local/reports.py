@@ -1,4 +1,4 @@
-"""`reports` on this machine."""
+"""`reports` on this machine: complaints of users about skills."""
 
 import getpass
 from collections.abc import Awaitable, Callable

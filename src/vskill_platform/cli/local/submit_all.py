@@ -12,7 +12,7 @@ from vskill_platform.cli.output.show import exit_code, state_mark
 from vskill_platform.cli.output.terminal import Console, echo, escape, print_json
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.errors import NotFound
-from vskill_platform.fetch.reach import reach_of
+from vskill_platform.fetch.allowed_sources import reach_of
 from vskill_platform.intake.discover import discovered
 from vskill_platform.intake.read_source import LocalFiles
 from vskill_platform.intake.submit import SubmitKind

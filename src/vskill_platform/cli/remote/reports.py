@@ -1,4 +1,4 @@
-"""`reports` on a registry."""
+"""`reports` on a registry: complaints of users about skills."""
 
 from typing import Any
 

@@ -33,7 +33,7 @@ from vskill_platform.client.submissions import (
     upload,
 )
 from vskill_platform.errors import NotFound, RegistryError
-from vskill_platform.fetch.private_folder import make_workspace
+from vskill_platform.fetch.temporary_folders import make_workspace
 
 _SUBMISSIONS = "/api/v1/submissions"
 _COLOURS = {"PUBLISHED": "green", "TIER1_FAILED": "red", "REJECTED": "red", "BLOCKED": "red",

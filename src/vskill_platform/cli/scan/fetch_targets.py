@@ -7,8 +7,8 @@ from pathlib import Path
 from vskill_platform.base.worker_pool import Bounds, Failure, run_in_workers
 from vskill_platform.cli.scan.targets import TargetOrigin
 from vskill_platform.errors import InvalidInput, SourceError
+from vskill_platform.fetch.allowed_sources import Reach, why_out_of_reach
 from vskill_platform.fetch.archive import MAX_RATIO, is_archive, unpack
-from vskill_platform.fetch.reach import Reach, why_out_of_reach
 from vskill_platform.model.source import Source, git_source
 
 #: A clone that takes longer is cancelled.

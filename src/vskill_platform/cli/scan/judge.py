@@ -15,8 +15,8 @@ from vskill_platform.cli.output.show import show_findings
 from vskill_platform.cli.output.terminal import Console, echo, escape, print_json
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.errors import ConfigError
-from vskill_platform.fetch.private_folder import make_workspace
 from vskill_platform.fetch.snapshot import take_snapshot
+from vskill_platform.fetch.temporary_folders import make_workspace
 from vskill_platform.model.judgement import Judgement
 from vskill_platform.model.verdict import Finding, Verdict
 from vskill_platform.scan.check_skill import check_skill

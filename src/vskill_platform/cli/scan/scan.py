@@ -20,7 +20,7 @@ from vskill_platform.cli.lazy import load
 from vskill_platform.cli.output.terminal import Console, wrong_usage
 from vskill_platform.cli.scan.targets import find_targets, scan_in_place
 from vskill_platform.errors import ConfigError, OutOfResources
-from vskill_platform.fetch.private_folder import make_workspace
+from vskill_platform.fetch.temporary_folders import make_workspace
 from vskill_platform.scan.scan_many import Scanned, ScanTarget, scan_many
 
 _WRITERS = {

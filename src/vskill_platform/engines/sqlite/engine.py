@@ -12,7 +12,7 @@ import apsw
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.base.shortage import Space, measure_space
+from vskill_platform.base.resource_shortage import Space, measure_space
 from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
 from vskill_platform.engines.check_operations import check_operations

@@ -9,11 +9,11 @@ from vskill_platform.base.killable_process import BROKE_DOWN, run_in_process
 from vskill_platform.base.metrics import count_mirror_fetch
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.errors import NotFound, SourceRefused
+from vskill_platform.fetch.allowed_sources import Reach
 from vskill_platform.fetch.archive import MAX_RATIO, root_of, unpack
 from vskill_platform.fetch.mirrors import clawhub, discovery, vskill
 from vskill_platform.fetch.mirrors.guarded_http import MirrorClient
 from vskill_platform.fetch.mirrors.remote_version import RemoteVersion
-from vskill_platform.fetch.reach import Reach
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
 from vskill_platform.mirror_settings import Mirror, MirrorKind
 from vskill_platform.model.mirror import name_at_mirror, parse_mirrored

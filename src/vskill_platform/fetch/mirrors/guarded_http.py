@@ -15,8 +15,8 @@ from vskill_platform import __version__
 from vskill_platform.base.show_text import show
 from vskill_platform.base.tls import describe_failure, tls_context
 from vskill_platform.errors import NotFound, SourceRefused, SourceUnavailable
-from vskill_platform.fetch.proxy import open_proxy
-from vskill_platform.fetch.reach import Reach
+from vskill_platform.fetch.allowed_sources import Reach
+from vskill_platform.fetch.guarded_proxy import open_proxy
 from vskill_platform.mirror_settings import Mirror
 
 MAX_ANSWER_BYTES = 8 * 1024 * 1024

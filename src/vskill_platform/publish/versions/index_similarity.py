@@ -1,4 +1,4 @@
-"""Add a published skill to the similarity index, from its archive."""
+"""Add one published skill to the similarity index, from its archive."""
 
 from pathlib import Path
 

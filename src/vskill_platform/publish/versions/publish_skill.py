@@ -26,6 +26,12 @@ from vskill_platform.publish.versions.choose_slug import (
     find_open_namespace,
     find_target,
 )
+from vskill_platform.publish.versions.choose_version import (
+    choose_version,
+    find_known,
+    is_older_version,
+    put_in_order,
+)
 from vskill_platform.publish.versions.set_visibility import (
     SkillSources,
     sources_of,
@@ -33,12 +39,6 @@ from vskill_platform.publish.versions.set_visibility import (
 )
 from vskill_platform.publish.versions.skill_records import labels, skill_record, version_record
 from vskill_platform.publish.versions.version_files import package_skill
-from vskill_platform.publish.versions.version_order import (
-    find_known,
-    is_older_version,
-    name_version,
-    put_in_order,
-)
 from vskill_platform.stores.blob_store import keep
 from vskill_platform.stores.block_store import expect_no_blocks, expect_unblocked, get_blocks
 from vskill_platform.stores.db import get_now
@@ -141,7 +141,7 @@ async def prepare_publication(
     archive = await package_skill(snapshot)
     always += _stored_once(submission, archive.sha256)
     version = version_record(snapshot, archive.sha256, submission, now, sketch)
-    named = name_version(target.skill, versions, submission, manifest, target.gone)
+    named = choose_version(target.skill, versions, submission, manifest, target.gone)
     version = msgspec.structs.replace(
         version, slug=target.slug, number=target.next_number, version=named.version
     )

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from vskill_platform.base.off_loop import work_in_thread
-from vskill_platform.base.shortage import is_shortage
+from vskill_platform.base.resource_shortage import is_shortage
 from vskill_platform.base.show_text import count_of, show
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import ExternalScanResult, ExternalScanStatus, LocalScanner

@@ -3,7 +3,7 @@
 import msgspec
 from litestar.exceptions import HTTPException
 
-from vskill_platform.base.shortage import is_shortage
+from vskill_platform.base.resource_shortage import is_shortage
 from vskill_platform.errors import (
     BlobMissing,
     BlobsUnavailable,

@@ -50,7 +50,7 @@ def limits_of(connection: WebConnection) -> RateLimits:
     return limits
 
 
-async def take_sign_in(connection: WebConnection, kind: str, who: str) -> None:
+async def limit_sign_ins(connection: WebConnection, kind: str, who: str) -> None:
     """Count an attempt to sign in, or to guess a code, on all nodes together."""
     rate = get_settings().sign_ins_per_minute
     # In memory first: most of those who are refused cost no access to the database.

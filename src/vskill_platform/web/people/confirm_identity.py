@@ -4,7 +4,7 @@ from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.errors import InvalidInput, NotAllowed, NotSignedIn
 from vskill_platform.model.user import User
 from vskill_platform.stores.second_factor_store import get_second_factor
-from vskill_platform.web.http.rate_limits import address_key, take_sign_in
+from vskill_platform.web.http.rate_limits import address_key, limit_sign_ins
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import visitor_of
 
@@ -25,9 +25,9 @@ def confirmed_password(fields: dict[str, str]) -> str:
 
 async def count_attempt(request: WebRequest, name: str) -> None:
     """Count an attempt for the address and for the name, before the password is checked."""
-    await take_sign_in(request, "sign-in", address_key(visitor_of(request).address))
+    await limit_sign_ins(request, "sign-in", address_key(visitor_of(request).address))
     if name:
-        await take_sign_in(request, "sign-in", f"name {name.strip().lower()}")
+        await limit_sign_ins(request, "sign-in", f"name {name.strip().lower()}")
 
 
 async def check_strong_session(request: WebRequest) -> None:

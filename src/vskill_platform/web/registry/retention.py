@@ -1,4 +1,4 @@
-"""Retention: what the job `prune` would remove now, as a page and over the API."""
+"""Retention: what the job `prune` (cron/prune.py) would remove now, as a page and over the API."""
 
 from litestar.response import Template
 

@@ -23,7 +23,7 @@ from vskill_platform.errors import DeviceRefused, InvalidInput, NotAllowed, NotF
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
-from vskill_platform.web.http.rate_limits import address_key, quota_key, take_sign_in
+from vskill_platform.web.http.rate_limits import address_key, limit_sign_ins, quota_key
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
@@ -42,7 +42,7 @@ _MAX_FIELDS = 50
 async def device_code(request: WebRequest) -> Response[Any]:
     """Give a program its two codes; the body is a form (RFC 8628) or JSON."""
     visitor = visitor_of(request)
-    await take_sign_in(request, "device-request", address_key(visitor.address))
+    await limit_sign_ins(request, "device-request", address_key(visitor.address))
     try:
         fields = await _read_body(request)
         codes = await request_device_login(
@@ -97,7 +97,7 @@ async def device_page(request: WebRequest) -> Template:
     code = request.query_params.get("user_code", "").strip()[:_MAX_FIELD_LENGTH]
     if done or not code:
         return _page({"done": done})
-    await take_sign_in(request, "device-code", quota_key(visitor_of(request)))
+    await limit_sign_ins(request, "device-code", quota_key(visitor_of(request)))
     try:
         return await _show_request(request, code)
     except NotFound as error:
@@ -108,7 +108,7 @@ async def device_form(request: WebRequest) -> Response[Any]:
     """Approve or deny the program with this code."""
     user, fields = signed_in_user(request), await read_fields(request)
     code, ruling = fields.get("user_code", ""), fields.get("ruling", "")
-    await take_sign_in(request, "device-code", quota_key(visitor_of(request)))
+    await limit_sign_ins(request, "device-code", quota_key(visitor_of(request)))
     if ruling not in {"approve", "deny"}:
         raise InvalidInput("choose Approve or Deny")
     try:

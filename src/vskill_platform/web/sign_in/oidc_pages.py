@@ -33,7 +33,7 @@ from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 from vskill_platform.web.http.headers import NO_STORE_HEADER
-from vskill_platform.web.http.rate_limits import address_key, take_sign_in
+from vskill_platform.web.http.rate_limits import address_key, limit_sign_ins
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import safe_path
 from vskill_platform.web.http.visitor import (
@@ -134,7 +134,7 @@ async def back_channel_logout(request: WebRequest) -> Response[Any]:
 
 async def _leave(request: WebRequest, back: str, *, link_to: str = "") -> ProviderRedirect:
     key = address_key(visitor_of(request).address)
-    await take_sign_in(request, "oidc", key)
+    await limit_sign_ins(request, "oidc", key)
     with _EXCHANGES.held_by(key):
         return await begin_oidc_login(back, link_to=link_to)
 

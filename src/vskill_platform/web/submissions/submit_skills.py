@@ -14,8 +14,8 @@ from litestar.datastructures import UploadFile
 
 from vskill_platform.access.namespaces import check_may_act_in, check_may_publish_ref
 from vskill_platform.errors import InvalidInput, NotAllowed, SourceRefused
+from vskill_platform.fetch.allowed_sources import reach_of
 from vskill_platform.fetch.archive import is_archive
-from vskill_platform.fetch.reach import reach_of
 from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
 from vskill_platform.intake.discover import (
     Discovery,

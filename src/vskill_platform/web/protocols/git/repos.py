@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed, VskillError
-from vskill_platform.fetch.private_folder import new_workspace
+from vskill_platform.fetch.temporary_folders import new_workspace
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.artifact_digests import (
     git_version,

@@ -1,7 +1,8 @@
 """Cron job: queue published skills that are missing in the similarity index.
 
-The pipeline writes the index with every publication. Skills that an older release published are
-not in it, so copies of them would not be found.
+The pipeline adds every skill that it publishes. Skills published by an older release are not in
+the index, so copies of them would not be found. Workers add them with
+publish/versions/index_similarity.py.
 """
 
 from vskill_platform.base.show_text import count_of

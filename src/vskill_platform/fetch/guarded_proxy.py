@@ -20,7 +20,7 @@ from vskill_platform.errors import (
     SourceUnavailable,
 )
 from vskill_platform.fetch import ip_addresses
-from vskill_platform.fetch.reach import Reach
+from vskill_platform.fetch.allowed_sources import Reach
 
 log = get_logger(__name__)
 

@@ -63,7 +63,7 @@ class NewVersion(NamedTuple):
     note: str = ""
 
 
-def name_version(
+def choose_version(
     skill: PublishedSkill | None,
     versions: Sequence[SkillVersion],
     submission: Submission,

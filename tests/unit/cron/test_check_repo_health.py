@@ -13,7 +13,8 @@ from tests.casts import a_published_skill, a_skill_folder, a_submission
 from tests.clocks import NOON, ManualClock
 from tests.git_server import Answer, GitServer
 from tests.repos import commit_all, git
-from vskill_platform.cron import check_repos
+from vskill_platform.cron import check_repo_health as module
+from vskill_platform.cron.check_repo_health import check_repo_health
 from vskill_platform.fetch.probe_repo import probe_repo
 from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
@@ -55,7 +56,7 @@ async def published(slug: str, source: Source, *, tree_sha: str | None = None) -
 
 
 async def look(slug: str = "ada/notes/tidy-notes") -> RepoHealth:
-    await check_repos.check_repos()
+    await check_repo_health()
     return await get_repo_health(slug)
 
 
@@ -148,7 +149,7 @@ async def test_one_look_serves_all_skills_of_a_repo(git_server: GitServer, repo:
     for number in range(3):
         await published(f"ada/notes/s{number}", git_source(url, "skills/tidy-notes"))
 
-    said = await check_repos.check_repos()
+    said = await check_repo_health()
 
     assert said == "1 of 1 repo checked, 0 failed"
     first_line = [path for path in git_server.asked if path.endswith("service=git-upload-pack")]
@@ -294,7 +295,7 @@ async def test_a_page_shows_the_known_repo_health_and_the_cron_job_checks_it_nex
 
     first = await view_repo_health("ada/notes/tidy-notes")
     asked_by_the_page = list(git_server.asked)
-    await check_repos.check_repos()
+    await check_repo_health()
     second = await view_repo_health("ada/notes/tidy-notes")
 
     assert (first.status, second.status) == (UNKNOWN, ONLINE)
@@ -326,7 +327,7 @@ async def test_an_uploaded_skill_has_no_repo_to_check(
 ) -> None:
     await published("@local/tidy-notes", folder_source(str(tmp_path / "nowhere")))
 
-    said = [await check_repos.check_repos(), await check_repos.check_repos()]
+    said = [await check_repo_health(), await check_repo_health()]
 
     health = await get_repo_health("@local/tidy-notes")
     assert (health.status, health.note) == (UNKNOWN, "it was uploaded, so it has no repository")
@@ -355,9 +356,9 @@ async def test_one_repo_that_breaks_the_check_spoils_no_other(
             raise ValueError("broken")
         return await probe_repo(source, *arguments)
 
-    monkeypatch.setattr(check_repos, "probe_repo", broken)
+    monkeypatch.setattr(module, "probe_repo", broken)
 
-    said = await check_repos.check_repos()
+    said = await check_repo_health()
 
     assert said == "2 of 2 repos checked, 1 failed"
     assert (await get_repo_health("ada/notes/tidy-notes")).status is ONLINE
@@ -383,8 +384,8 @@ async def test_a_repo_not_checked_in_one_run_is_due_in_the_next(
 ) -> None:
     url = git_server.serve_repo(repo, "ada/notes")
     await published("ada/notes/tidy-notes", git_source(url, "skills/tidy-notes"))
-    monkeypatch.setattr(check_repos, "_SECONDS_A_RUN", 0)
-    assert await check_repos.check_repos() == "0 of 1 repo checked, 0 failed"
+    monkeypatch.setattr(module, "_SECONDS_A_RUN", 0)
+    assert await check_repo_health() == "0 of 1 repo checked, 0 failed"
 
     monkeypatch.undo()
 

@@ -10,8 +10,8 @@ from tests.clocks import NOON, ManualClock
 from tests.people import a_user
 from tests.repos import commit_all, git
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.cron.follow_changes import is_new_tag, newest_tag
 from vskill_platform.cron.follow_repos import follow_repos
+from vskill_platform.cron.submit_new_commits import is_new_tag, newest_tag
 from vskill_platform.fetch.repo import Refs
 from vskill_platform.intake.follow_repo import follow_repo, follow_whole_repo, unfollow_repo
 from vskill_platform.intake.submit import submit

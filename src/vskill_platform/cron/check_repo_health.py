@@ -8,8 +8,8 @@ from vskill_platform.base.settle import settle
 from vskill_platform.base.show_text import count_of
 from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.fetch.allowed_sources import reach_of
 from vskill_platform.fetch.probe_repo import ProbeResult, RepoProbe, probe_repo
-from vskill_platform.fetch.reach import reach_of
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.repo_health_store import (
@@ -43,7 +43,7 @@ class _Checked(msgspec.Struct, frozen=True):
     tree_sha: str | None
 
 
-async def check_repos() -> str:
+async def check_repo_health() -> str:
     """Check the repos that are due; one check serves all skills of a repo."""
     slugs = await list_due_checks(get_now(), limit=SKILLS_A_RUN)
     if len(slugs) < SKILLS_A_RUN:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.cron.followed_results import (
+from vskill_platform.cron.record_repo_checks import (
     check_rights,
     mark_failed,
     mark_seen,
@@ -17,8 +17,8 @@ from vskill_platform.cron.followed_results import (
 )
 from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, Overtaken
+from vskill_platform.fetch.allowed_sources import Reach
 from vskill_platform.fetch.probe_repo import ProbeResult, probe_repo
-from vskill_platform.fetch.reach import Reach
 from vskill_platform.fetch.repo import Refs
 from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit

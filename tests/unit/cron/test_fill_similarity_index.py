@@ -7,7 +7,7 @@ import pytest
 
 from tests.casts import a_published_skill, a_skill_folder
 from vskill_platform.cron import send_background
-from vskill_platform.cron.index_similarity import send_missing_skills
+from vskill_platform.cron.fill_similarity_index import send_missing_skills
 from vskill_platform.engines.operations import Delete, Put
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.lookalike import name_marks

@@ -1,4 +1,4 @@
-"""Which URLs and folders may be fetched; proxy.py checks the IP addresses when it connects."""
+"""Check whether a URL or folder may be fetched; guarded_proxy.py checks the IP addresses."""
 
 import os
 from functools import lru_cache
@@ -12,6 +12,8 @@ from vskill_platform.settings import Settings, allowed_folders, allowed_origins,
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """What fetches may reach, and how long they may take."""
+
     #: Scheme, host and port of hosts that may have private addresses or use plain http.
     private_hosts: frozenset[str] = frozenset()
     #: Local folders that may be read, including their subfolders.

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cases import all_cases
-from vskill_platform.base.shortage import (
+from vskill_platform.base.resource_shortage import (
     ROOM_BYTES,
     is_machine_short,
     is_shortage,
