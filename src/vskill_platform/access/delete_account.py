@@ -7,13 +7,12 @@ log keep it, and because a new account of that name would own its namespace.
 import msgspec
 
 from vskill_platform.access.namespaces import has_private_skills, without_user
-from vskill_platform.access.sign_in import check_credentials
 from vskill_platform.access.users import find_user, keep_an_admin
 from vskill_platform.engines.operations import Operation
-from vskill_platform.errors import InvalidInput, NotFound
+from vskill_platform.errors import NotFound
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.submission import TERMINAL_STATES
-from vskill_platform.model.user import User, own_namespace
+from vskill_platform.model.user import own_namespace
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.end_submission import withdraw_deleted
@@ -45,7 +44,7 @@ from vskill_platform.stores.submission_store import get_submission, list_pending
 from vskill_platform.stores.token_store import delete_token, delete_tokens_mark, list_tokens
 from vskill_platform.stores.transfer_store import delete_transfer, list_transfers
 from vskill_platform.stores.trusted_publisher_store import list_trusted_publishers
-from vskill_platform.stores.user_store import delete_user, get_password, get_user
+from vskill_platform.stores.user_store import delete_user, get_user
 from vskill_platform.stores.webhook_store import list_endpoints
 
 
@@ -89,17 +88,6 @@ async def preview_account_deletion(name: str) -> AccountDeletion:
         webhooks=sum(one.owner == user.name for one in await list_endpoints()),
         trusted_publishers=trusted,
     )
-
-
-async def delete_own_account(user: User, password: str, confirm: str) -> AccountDeletion:
-    """Delete a user's own account, given the password and the name."""
-    if confirm.strip() != user.name:
-        raise InvalidInput(f"to confirm, type {user.name}")
-    if await get_password(user.name) is None:
-        raise InvalidInput("your account has no password; ask an admin to delete it")
-    if await check_credentials(user.name, password) is None:
-        raise InvalidInput("the password is wrong")
-    return await delete_account(user.name, actor=user.name, reason="own choice")
 
 
 async def delete_account(name: str, *, actor: str, reason: str) -> AccountDeletion:

@@ -5,6 +5,8 @@ Everything else in a response is left as it is, for `--json`.
 
 from typing import Any, NotRequired, TypedDict
 
+import msgspec
+
 from vskill_platform.model.verdict import Verdict
 
 Gained = dict[str, list[str]]
@@ -131,6 +133,22 @@ class Deletion(TypedDict):
     aliases: list[str]
     installs: int
     bytes: int
+    refused: str | None
+
+
+class AccountDeletion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    name: str
+    tokens: int
+    sessions: int
+    #: Namespaces that no other user owns, with the number of skills that stay in each.
+    ownerless: dict[str, int]
+    webhooks: int
+    trusted_publishers: int
+
+
+class OwnAccountDeletion(AccountDeletion, frozen=True, kw_only=True, rename="camel"):
+    needs_password: bool
+    needs_code: bool
     refused: str | None
 
 

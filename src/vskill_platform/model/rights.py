@@ -38,6 +38,8 @@ class Right(StrEnum):
     REPORT = "report"
     #: One's own account and tokens.
     ACCOUNT = "account"
+    #: Delete one's own account, which also takes the password; nobody else's.
+    DELETE_ACCOUNT = "delete_account"
     #: Reviews, and reports with stored files.
     REVIEW = "review"
     #: Pause and resume, requeue, dead letters, dequeue.
@@ -49,7 +51,7 @@ class Right(StrEnum):
 
 
 _WITHOUT_ACCOUNT = frozenset({Right.ANYONE, Right.REPORT})
-_FOR_ALL = _WITHOUT_ACCOUNT | {Right.ACCOUNT}
+_FOR_ALL = _WITHOUT_ACCOUNT | {Right.ACCOUNT, Right.DELETE_ACCOUNT}
 _FOR_PUBLISHERS = _FOR_ALL | {Right.SUBMIT, Right.MANAGE}
 _FOR_REVIEWERS = _FOR_PUBLISHERS | {Right.REVIEW, Right.OPERATE, Right.BLOCK}
 #: The rights of each role, independent of the settings.
@@ -64,7 +66,7 @@ RIGHTS: dict[Role, frozenset[Right]] = {
 SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
     Scope.READ: frozenset({Right.ANYONE}),
     Scope.SUBMIT: frozenset({Right.ANYONE, Right.REPORT, Right.SUBMIT}),
-    Scope.MANAGE: frozenset({Right.ANYONE, Right.REPORT, Right.MANAGE}),
+    Scope.MANAGE: frozenset({Right.ANYONE, Right.REPORT, Right.MANAGE, Right.DELETE_ACCOUNT}),
     Scope.REVIEW: frozenset({Right.ANYONE, Right.REPORT, Right.MANAGE, Right.REVIEW, Right.BLOCK}),
     Scope.OPERATE: frozenset({Right.ANYONE, Right.REPORT, Right.OPERATE}),
     Scope.ADMIN: frozenset(Right),

@@ -34,7 +34,7 @@ from vskill_platform.web.submissions import manage_queue_api, show_submissions, 
 
 ANYONE, SUBMIT, MANAGE, ACCOUNT = Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT
 REVIEW, OPERATE, BLOCK, ADMINISTER = Right.REVIEW, Right.OPERATE, Right.BLOCK, Right.ADMINISTER
-REPORT = Right.REPORT
+REPORT, DELETE_ACCOUNT = Right.REPORT, Right.DELETE_ACCOUNT
 
 # fmt: off
 #: For programs, by the tag in the OpenAPI document.
@@ -176,6 +176,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
     "Account": (
         ("GET", "/api/v1/account", ANYONE, people_api.who_am_i),
         ("DELETE", "/api/v1/account/token", ANYONE, people_api.revoke_this_token),
+        ("GET", "/api/v1/account/deletion", DELETE_ACCOUNT, delete_account_page.preview_own),
+        ("POST", "/api/v1/account/delete", DELETE_ACCOUNT, delete_account_page.delete_own),
         ("POST", "/api/v1/trusted-publishing/token", ANYONE, trusted_publishers.exchange_over_api),
         ("GET", "/api/v1/trusted-publishers", MANAGE, trusted_publishers.list_over_api),
         ("POST", "/api/v1/trusted-publishers", MANAGE, trusted_publishers.add_over_api),

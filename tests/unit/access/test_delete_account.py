@@ -3,11 +3,10 @@
 import pytest
 
 from tests.casts import a_published_skill
-from tests.people import PASSWORD, a_user
+from tests.people import a_user
 from tests.unit.events.happenings import submitted
 from vskill_platform.access.delete_account import (
     delete_account,
-    delete_own_account,
     preview_account_deletion,
 )
 from vskill_platform.access.namespaces import add_member, add_owner
@@ -99,16 +98,3 @@ async def test_the_last_admin_stays(bound: WorkerEnv) -> None:
         await delete_account("cyd", actor="cyd", reason="")
 
     assert (await find_user("cyd")).role is Role.ADMIN
-
-
-async def test_users_confirm_with_password_and_name(bound: WorkerEnv) -> None:
-    ada = await a_user(Role.PUBLISHER, name="ada")
-
-    with pytest.raises(InvalidInput, match="to confirm, type ada"):
-        await delete_own_account(ada, PASSWORD, "yes")
-    with pytest.raises(InvalidInput, match="the password is wrong"):
-        await delete_own_account(ada, "another password", "ada")
-    await delete_own_account(ada, PASSWORD, "ada")
-
-    with pytest.raises(NotFound):
-        await find_user("ada")

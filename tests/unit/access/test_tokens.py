@@ -16,7 +16,7 @@ from vskill_platform.access.tokens import (
 )
 from vskill_platform.access.users import disable_user, enable_user, set_role
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound
-from vskill_platform.model.rights import SCOPES_OF, Right, Visitor
+from vskill_platform.model.rights import RIGHTS, SCOPES_OF, Right, Visitor
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.settings import Settings
@@ -150,7 +150,7 @@ async def test_a_token_loses_the_rights_its_user_loses() -> None:
     assert found
     visitor = Visitor(user=found.user, via="token", scopes=frozenset(found.record.scopes))
     rights = {right for right in Right if visitor.may(right, Settings())}
-    kept = {Right.ANYONE, Right.REPORT, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT}
+    kept = RIGHTS[Role.READER] | {Right.SUBMIT, Right.MANAGE}
     assert rights == kept
 
 

@@ -25,6 +25,8 @@ WHO = {
     # Every token that can write something.
     Right.REPORT: EVERYBODY - {"token:read"},
     Right.ACCOUNT: _ACCOUNTS,
+    # Takes the password, too.
+    Right.DELETE_ACCOUNT: _ACCOUNTS | {"token:manage"},
     Right.REVIEW: _REVIEWERS,
     Right.OPERATE: frozenset({"reviewer", "admin", "token:operate", "token:admin"}),
     Right.BLOCK: _REVIEWERS,

@@ -25,8 +25,8 @@ from vskill_platform.access.users import (
     set_password,
     set_role,
 )
-from vskill_platform.base.show_text import count_of
 from vskill_platform.cli.local_or_remote import json_option
+from vskill_platform.cli.output.show_account_deletion import show_account_deletion
 from vskill_platform.cli.output.terminal import Console, echo, print_json
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.model.user import Role, User
@@ -165,16 +165,7 @@ def delete_command(*, name: str, reason: str, dry_run: bool, as_json: bool) -> N
     if as_json:
         print_json(found)
         return
-    did = "Would delete" if dry_run else "Deleted"
-    tokens, sessions = count_of(found.tokens, "token"), count_of(found.sessions, "session")
-    echo(f"{did} {found.name}: {tokens}, {sessions}.")
-    for namespace, count in found.ownerless.items():
-        left = f"{count_of(count, 'skill')} {'stays' if count == 1 else 'stay'} in it"
-        echo(f"{namespace} has no other owner; {left}.")
-    if found.webhooks:
-        echo(f"Webhooks of this user that send nothing anymore: {found.webhooks}.")
-    if found.trusted_publishers:
-        echo(f"Trusted publishers of this user that are refused: {found.trusted_publishers}.")
+    show_account_deletion(found, is_done=not dry_run)
 
 
 @users.command()
