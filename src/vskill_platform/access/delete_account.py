@@ -1,7 +1,7 @@
 """Delete an account: preview what would be deleted, then delete everything personal in one commit.
 
-Published skills stay with their namespace. The name stays reserved, because histories and the audit
-log keep it, and because a new account of that name would own its namespace.
+Published skills stay with their namespace. The name stays reserved: histories and the audit log
+keep it, and a new account with that name would own its namespace.
 """
 
 import msgspec
@@ -49,15 +49,15 @@ from vskill_platform.stores.webhook_store import list_endpoints
 
 
 class AccountDeletion(msgspec.Struct, frozen=True, kw_only=True):
-    """What the deletion of an account removes, and what stays without an owner."""
+    """What the deletion of an account removes, and what remains without an owner."""
 
     name: str
     tokens: int
     sessions: int
     followed: int
-    #: Namespaces that no other user owns, with the number of skills that stay in each.
+    #: Namespaces without another owner, with the number of skills that remain in each.
     ownerless: dict[str, int]
-    #: Namespaces that other users own, too.
+    #: Namespaces with other owners.
     shared: tuple[str, ...]
     #: Webhooks and trusted publishers of this user, which stop working.
     webhooks: int
@@ -120,7 +120,7 @@ async def delete_account(name: str, *, actor: str, reason: str) -> AccountDeleti
 
 
 async def _delete_rest(name: str) -> None:
-    """Delete what was written while the account was being deleted; now nothing can be added."""
+    """Delete what was written during the deletion; from now on nothing can be added."""
 
     async def plan() -> PlannedChange[None]:
         rest = [
@@ -149,7 +149,7 @@ async def _delete_credentials(name: str) -> list[Operation]:
 
 
 async def _delete_links(name: str) -> list[Operation]:
-    """Delete what connects the account with other accounts, addresses and repositories."""
+    """Delete the account's links to other accounts, addresses and repositories."""
     github, oidc = await get_github_link_of(name), await get_oidc_link_of(name)
     address = await get_mail_address(name)
     sessions = [delete_oidc_session(one) for one in await list_oidc_sessions(name)]
@@ -168,14 +168,14 @@ async def _delete_links(name: str) -> list[Operation]:
 
 
 async def _withdraw_undecided(name: str, *, actor: str) -> list[Operation]:
-    """Withdraw what would still be published in the namespace of the account."""
+    """Withdraw submissions that would still be published in the namespace of the account."""
     own = own_namespace(name)
     operations: list[Operation] = []
     for found in await list_pending_ids(lambda one: namespace_of(one.source) == own):
         stored = await get_submission(found)
         if stored is None or stored.record.state in TERMINAL_STATES:
             continue
-        if await get_namespace_of(stored.record) == own:  # not of a skill that was transferred
+        if await get_namespace_of(stored.record) == own:  # not if the skill was transferred
             why = f"the account {name} was deleted"
             operations += (await withdraw_deleted(stored, why, actor=actor))[1]
     return operations

@@ -40,16 +40,16 @@ GOOD_FOR = timedelta(minutes=10)
 POLL_INTERVAL = timedelta(seconds=3)
 #: The interval for a program that asked too early.
 SLOWER_INTERVAL = POLL_INTERVAL + timedelta(seconds=5)
-#: A request may be this much early: clocks and networks are not exact.
+#: A request may come this much too early, because clocks and networks are not exact.
 _TOLERANCE = timedelta(seconds=1)
 #: No vowels, so that no words appear, and no letters that look like digits (RFC 8628, 6.1).
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 _CODE_LENGTH = 8
 _NOT_A_LETTER = re.compile(r"[^A-Z]")
 _MAX_PROGRAM_LENGTH = 200
-#: A token that can create tokens and change users is created on the account page only.
+#: The scope `admin` is missing: such tokens are created only on the account page.
 DEVICE_SCOPES = frozenset(Scope) - {Scope.ADMIN}
-#: Words of other clients for our scopes.
+#: Other clients' names for our scopes.
 _ALIASES = {
     "write": (Scope.SUBMIT, Scope.MANAGE),
     "publish": (Scope.SUBMIT,),
@@ -88,17 +88,17 @@ async def request_device_login(
 
 
 async def find_device_login(user_code: str) -> DeviceLogin:
-    """Return the program that waits with this code; raise NotFound if there is none."""
+    """Return the program that waits for the approval of this code; raise NotFound if none does."""
     return (await _find(user_code))[1].record
 
 
 def scopes_for(login: DeviceLogin, user: User) -> tuple[Scope, ...]:
-    """Return the scopes that the program asks for and the user can give."""
+    """Return the scopes that the program requests and the user can grant."""
     return tuple(scope for scope in login.scopes if scope in SCOPES_OF[user.role])
 
 
 async def approve_device(user_code: str, user: User) -> DeviceLogin:
-    """Let the program have a token of this user."""
+    """Grant the program a token of this user."""
 
     async def plan() -> PlannedChange[DeviceLogin]:
         digest, stored = await _find(user_code)
@@ -156,7 +156,7 @@ async def _count_poll(digest: str, stored: Stored[DeviceLogin]) -> None:
     if login.polled_at and now - login.polled_at < POLL_INTERVAL - _TOLERANCE:
         raise DeviceRefused("slow_down", "wait longer between two requests")
     polled = msgspec.structs.replace(login, polled_at=now)
-    # If this fails, the user has just decided, which the next request finds.
+    # If this fails, the user has just decided; the next request sees the decision.
     await commit([write_device_login(digest, polled, expected=stored.revision)])
 
 

@@ -11,7 +11,7 @@ from vskill_platform.settings import Settings
 
 
 async def invite_first_admin(settings: Settings) -> str | None:
-    """If there is no admin, create a link and store it in a file with owner-only permissions."""
+    """If there is no admin, create a link and store it in a file that only its owner can read."""
     if await has_admin():
         await forget_link(settings)
         return None

@@ -1,7 +1,7 @@
-"""Sign in with GitHub: only a link that the user made, or a new account, leads to a user.
+"""Sign in with GitHub: the GitHub account must be linked to a user, or gets a new one.
 
-An account or a namespace of the same name is never taken over: names at GitHub and names here are
-given out independently of each other.
+An existing user or namespace with the same name is never taken over, because names at GitHub and
+names here are independent of each other.
 """
 
 from vskill_platform.access.tokens import NewToken, add_token, revoke_token
@@ -25,7 +25,7 @@ from vskill_platform.stores.skill_store import has_skills_in
 from vskill_platform.stores.token_store import list_tokens
 from vskill_platform.stores.user_store import get_user
 
-#: The name of the tokens that are given out, and how many of them a user has.
+#: The name of the tokens that this issues, and how many of them a user may have.
 TOKEN_LABEL = "GitHub sign-in"  # noqa: S105 - a name, not a secret
 MAX_TOKENS = 5
 _SCOPES = (Scope.READ, Scope.SUBMIT)
@@ -47,7 +47,7 @@ async def exchange_github_token(github_token: str) -> NewToken:
 
 
 async def link_github_account(user: User, github_token: str) -> GithubLink:
-    """Link the owner of a GitHub token to a user, instead of the one before."""
+    """Link the owner of a GitHub token to a user, in place of an earlier link."""
     found = await _find_owner(github_token)
     link = GithubLink(github_id=found.id, login=found.login, user=user.name, at=get_now())
 
@@ -66,7 +66,7 @@ async def link_github_account(user: User, github_token: str) -> GithubLink:
 
 
 async def unlink_github_account(user: User) -> GithubLink:
-    """Remove the link; tokens that were given out before stay valid."""
+    """Remove the link; tokens that were already issued stay valid."""
 
     async def plan() -> PlannedChange[GithubLink]:
         old = await get_github_link_of(user.name)
@@ -106,7 +106,7 @@ async def _sign_up(found: GithubUser) -> User:
             raise NotAllowed(f"there is another account {name} here. If it is yours: {where}")
         space = await get_namespace(own_namespace(name))
         if space.revision != ABSENT or await has_skills_in(space.record.name):
-            # A new user of that name would own the namespace, and see its private skills.
+            # A new user with that name would own the namespace and see its private skills.
             raise NotAllowed(
                 f"the namespace {space.record.name} is used by others here. Ask an admin for an "
                 "account, and link it"

@@ -1,4 +1,4 @@
-"""Email addresses of users: set, confirmed by a link, and the topics that are emailed to them."""
+"""Email addresses of users: set them, confirm them by a link, and choose the topics of emails."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -43,7 +43,7 @@ _GONE = "This link was already used or is older than 24 hours. Set the address a
 
 
 class MailTopic(StrEnum):
-    """Topics that a user can choose for emails; those about the account itself are always sent."""
+    """Topics that a user can choose for emails; emails about the account are always sent."""
 
     VERDICTS = "verdicts"
     REVIEWS = "reviews"
@@ -59,7 +59,7 @@ def checked_address(text: str) -> str:
 
 
 async def set_mail_address(name: str, text: str, *, actor: str) -> MailAddress:
-    """Set the address of a user, and mail a link that confirms it, in one commit."""
+    """Set the address of a user, and email a link that confirms it, in one commit."""
     address = checked_address(text)
 
     async def plan() -> PlannedChange[MailAddress]:
@@ -89,7 +89,7 @@ def prepare_mail_address(user: User, text: str) -> list[Operation]:
 
 
 async def invite_by_mail(name: str, role: Role, text: str, *, actor: str) -> User:
-    """Add a user and have an invitation mailed, in one commit."""
+    """Add a user and email the invitation, in one commit."""
     operations, user = await prepare_user(name, role, actor=actor)
     operations += prepare_mail_address(user, text)
     operations += await prepare_mailed_link(user, checked_address(text), actor=actor)
@@ -99,7 +99,7 @@ async def invite_by_mail(name: str, role: Role, text: str, *, actor: str) -> Use
 
 
 async def change_own_address(user: User, text: str, *, password: str) -> MailAddress:
-    """Change one's own address: a stolen session must not be enough to reset the password."""
+    """Change one's own address, given the password, so that a stolen session cannot reset it."""
     await _check_password(user, password)
     return await set_mail_address(user.name, text, actor=user.name)
 
@@ -128,7 +128,7 @@ async def remove_own_address(user: User, *, password: str) -> None:
 
 
 async def choose_topics(name: str, wanted: set[MailTopic]) -> MailAddress:
-    """Mail a user about these topics only."""
+    """Store the topics about which a user gets emails."""
 
     async def plan() -> PlannedChange[MailAddress]:
         stored = await get_mail_address(name)
@@ -183,9 +183,9 @@ async def confirm_address(key: str) -> MailAddress:
 
 
 async def request_reset_link(text: str) -> None:
-    """Mail a reset link to a user, found by name or address; without one, nothing happens.
+    """Email a reset link to a user, found by name or address; without one, nothing happens.
 
-    The caller shows the same words in both cases, so that nobody learns who has an account.
+    The caller shows the same message in both cases, so that no one learns who has an account.
     """
     text = text.strip()
     names = await list_users_with_address(text) if "@" in text else [text.lower()]
@@ -202,7 +202,7 @@ def confirm_url(settings: Settings, key: str) -> str:
 
 
 async def _check_password(user: User, password: str) -> None:
-    # Users who sign in elsewhere have none.
+    # Users who sign in at a provider have no password.
     if await has_password(user) and await check_credentials(user.name, password) is None:
         raise InvalidInput("the current password is wrong")
 
@@ -215,7 +215,7 @@ def _notify_both(old: MailAddress | None, new: MailAddress, *, actor: str) -> li
 
 
 def _notify_old(old: MailAddress | None, *, actor: str, new: str) -> list[Operation]:
-    """Notify the old address of the change, in case its owner did not make it."""
+    """Notify the old address, in case someone else made the change."""
     if old is None or not old.is_confirmed or old.address == new or not is_mail_on():
         return []
     fields = {"by": actor, "new": new}

@@ -36,7 +36,8 @@ async def add_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
 async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespace:
     """Remove an owner; a namespace without owners is open to everyone again.
 
-    Not one with private skills: everyone who may submit there would learn of them.
+    A namespace with private skills keeps its last owner: everyone who may submit there would learn
+    of them.
     """
 
     async def change(found: Namespace) -> Namespace:
@@ -49,7 +50,7 @@ async def remove_owner(namespace: str, user_name: str, *, actor: str) -> Namespa
 
 
 def without_user(namespace: Namespace, user_name: str, *, stays_closed: bool) -> Namespace:
-    """Return it without this owner; with *stays_closed* it is not opened if it was the last one."""
+    """Return it without this owner; with *stays_closed* it stays closed without any owner."""
     owners = _without(namespace.owners, user_name)
     is_closed = namespace.is_managed or (stays_closed and not owners)
     return msgspec.structs.replace(namespace, owners=owners, is_managed=is_closed)
@@ -87,7 +88,7 @@ async def transfer_namespace(
     by: str = "",
     accepted: Stored[Transfer] | None = None,
 ) -> Namespace:
-    """Make a user the owner of a namespace in place of *by*, or of all owners if that is None."""
+    """Make a user the owner of a namespace, in place of *by* or, if that is None, of all owners."""
     await check_transferable(namespace)
 
     async def change(found: Namespace) -> Namespace:
@@ -107,7 +108,7 @@ async def transfer_namespace(
 
 
 async def check_transferable(namespace: str) -> None:
-    """Refuse the namespace of a user: it always belongs to the account of that name."""
+    """Refuse the namespace of a user: it always belongs to the account with that name."""
     name = checked_namespace(namespace)
     if name.startswith("@") and await get_user(name.removeprefix("@")):
         raise NotAllowed(
@@ -141,11 +142,12 @@ async def check_may_act_in(visitor: Visitor, namespace: str) -> None:
 
 
 async def check_may_publish_ref(visitor: Visitor, source: Source) -> bool:
-    """Refuse another branch or tag than the one the latest version came from.
+    """Refuse a branch or tag other than the one of the latest version.
 
-    It would become the latest version, so anyone could roll a skill back to an old ref. Owners of
-    the namespace and reviewers may publish any ref: returns True. For others it returns False, and
-    the worker checks again, because another ref may be published first.
+    Otherwise anyone could roll a skill back to an old ref, which would become the latest version.
+    Owners of the namespace and reviewers may publish any ref; for them this returns True. For
+    others it returns False, and the worker checks again, because another ref may be published
+    first.
     """
     if source.kind is not SourceKind.GIT or visitor.may(Right.OPERATE, get_settings()):
         return True
@@ -207,7 +209,7 @@ async def may_manage(visitor: Visitor, skill: PublishedSkill) -> bool:
 
 
 async def may_manage_in(visitor: Visitor, name: str) -> bool:
-    """Return whether the visitor may manage what is in a namespace."""
+    """Return whether the visitor may manage the contents of a namespace."""
     settings = get_settings()
     if visitor.may(Right.BLOCK, settings):
         return True

@@ -38,7 +38,7 @@ _GONE = "This link was already used or is older than 24 hours. Ask for a new one
 
 
 async def invite_admin(*, actor: str, is_first: bool = False) -> str:
-    """Create a link that creates an admin; with *is_first* it is valid only while there is none."""
+    """Create a link that creates an admin; with *is_first* it is invalid once there is one."""
     return await _make(OneTimeLink(user=None, is_first=is_first, expires_at=_end(), by=actor), [])
 
 
@@ -55,9 +55,9 @@ def is_mail_on() -> bool:
 
 
 async def mail_user_link(name: str, *, actor: str) -> str:
-    """Have a link to set a password mailed to a user; it revokes earlier ones.
+    """Email a user a link to set a password; it revokes earlier ones. Return the address.
 
-    Return the address. The link itself is created when the mail is sent.
+    The link is created when the email is sent.
     """
     user = await find_user(name)
     address = await get_mail_address(user.name)
@@ -69,7 +69,7 @@ async def mail_user_link(name: str, *, actor: str) -> str:
 
 
 async def prepare_mailed_link(user: User, address: str, *, actor: str) -> list[Operation]:
-    """Return the operations that have a link to set a password mailed to a new or known user."""
+    """Return the operations that email a link to set a password to a new or existing user."""
     if not is_mail_on():
         raise InvalidInput("this registry sends no email; use a link")
     has_password = await get_password(user.name) is not None
@@ -83,7 +83,7 @@ async def prepare_mailed_link(user: User, address: str, *, actor: str) -> list[O
 
 
 async def make_mailed_link(user_name: str, address: str, *, by: str) -> str:
-    """Create the link in an email, when it is sent; it revokes none, as an email may be resent."""
+    """Create the link when an email is sent; keep earlier links, because emails may be resent."""
     link = OneTimeLink(user=user_name, expires_at=_end(), by=by, mailed_to=address)
     return await _make(link, [])
 
@@ -94,7 +94,7 @@ async def read_one_time_link(key: str) -> OneTimeLink:
 
 
 async def is_reset_link(link: OneTimeLink) -> bool:
-    """Return whether a link replaces a password; otherwise it is an invitation."""
+    """Return whether a link replaces a password, and is not an invitation."""
     return link.user is not None and await get_password(link.user) is not None
 
 

@@ -19,10 +19,10 @@ MIN_LENGTH = 12
 _SHORTEST_NAME = 3
 #: A longer password is not safer and takes longer to hash.
 MAX_LENGTH = 1000
-#: The second recommendation of RFC 9106: three passes over 64 MiB.
+#: The second recommended option of RFC 9106: three passes over 64 MiB.
 _HASHER = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=4)
-#: Verified instead if the user is unknown, so that it takes equally long. No password matches it:
-#: salt and digest are random.
+#: Verified if the user is unknown, so that this takes as long as for a known user. No password
+#: matches it, because salt and digest are random.
 DUMMY_DIGEST = (
     "$argon2id$v=19$m=65536,t=3,p=4"
     "$uQX6fCuAXfxEaZMnb+LTZw$Qm5vYm9keSBoYXMgdGhpcyBwYXNzd29yZCwgc28gZG8"
@@ -30,7 +30,7 @@ DUMMY_DIGEST = (
 #: Each hash uses 64 MiB of memory.
 _AT_ONCE = 2
 _THREADS = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="password")
-#: Further requests wait for a few seconds, beyond that they are refused.
+#: This many more requests wait for a few seconds; any others are refused.
 _TURNS = BoundedTurns(at_once=_AT_ONCE, waiting=20, busy="too many people are signing in")
 
 
@@ -70,12 +70,12 @@ async def verify_password(digest: str | None, password: str) -> bool:
 
 
 def is_outdated(digest: str) -> bool:
-    """Return whether it was hashed with other parameters than the current ones."""
+    """Return whether it was hashed with parameters other than the current ones."""
     return _HASHER.check_needs_rehash(digest)
 
 
 def _verify(digest: str | None, password: str) -> bool:
-    # No stored password is longer, so a longer input can be cut off.
+    # No stored password is longer, so a longer input can be cut.
     try:
         _HASHER.verify(digest or DUMMY_DIGEST, password[: MAX_LENGTH + 1])
     except VerifyMismatchError:

@@ -1,7 +1,7 @@
 """Generate secrets that are shown once and stored only as digests.
 
-They are long and random, so a plain digest is enough. A token has a prefix and a checksum, so that
-secret scanners recognize it and a mistyped one is rejected without a database query.
+They are long and random, so a plain digest is enough. With its prefix and checksum, a token is
+recognized by secret scanners, and a mistyped token is rejected without a database query.
 """
 
 import hashlib

@@ -43,7 +43,7 @@ async def begin_session(
 ) -> OpenSession:
     """Start a session with a new secret, which prevents session fixation.
 
-    *also* returns what to write in the same commit.
+    *also* returns further operations for the same commit.
     """
     now = get_now()
     secret = new_secret()
@@ -77,7 +77,7 @@ async def find_session(secret: str) -> OpenSession | None:
     now = get_now()
     if abs(now - session.seen_at) >= _SEEN_EVERY:
         session = msgspec.structs.replace(session, seen_at=now)
-        # If this fails, another request has updated or ended it; either is fine.
+        # If this fails, another request has updated or ended the session; either is fine.
         await commit([write_session(digest, session, expected=stored.revision)])
     return OpenSession(secret=secret, session=session, user=user.record)
 
@@ -94,9 +94,9 @@ async def end_session(user_name: str, session_id: str) -> None:
 async def add_second_factor_to(
     user_name: str, session_id: str, *, ends_others: bool
 ) -> list[Operation]:
-    """Return the operations that record a proved second factor in a session.
+    """Return the operations that record a verified second factor in a session.
 
-    With *ends_others* they end all other sessions of the user, which began without one.
+    With *ends_others* they also end all other sessions of the user, which began without one.
     """
     operations: list[Operation] = []
     for session in await list_sessions(user_name):
@@ -113,10 +113,10 @@ async def add_second_factor_to(
 
 
 async def find_last_sign_in(user_name: str) -> datetime | None:
-    """Return when a user last signed in, as far as that is known."""
+    """Return when a user last signed in; None if that is unknown."""
     if recorded := await get_last_sign_in(user_name):
         return recorded
-    # An older release recorded only the sessions themselves.
+    # An older release recorded only sessions.
     return max((session.created_at for session in await list_sessions(user_name)), default=None)
 
 

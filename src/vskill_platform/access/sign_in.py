@@ -61,7 +61,7 @@ async def _renew(name: str, kept: Stored[Password], password: str) -> None:
     """Hash the password again if the parameters have changed."""
     if not is_outdated(kept.record.digest):
         return
-    with suppress(Busy):  # the next sign-in will do it
+    with suppress(Busy):  # the next sign-in will try again
         renewed = msgspec.structs.replace(kept.record, digest=await digest_password(password))
         await commit([write_password(name, renewed, expected=kept.revision)])
         log.info("password hash updated", name=name, at=get_now().isoformat())

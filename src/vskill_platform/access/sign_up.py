@@ -1,6 +1,6 @@
-"""Sign-up: create an account with an email address of a domain that the operator allows.
+"""Sign-up: create an account with an email address in a domain that the operator allows.
 
-The account exists only after the link in the mail was used: the address is confirmed by that.
+The account is created when the link in the email is used, which confirms the address.
 """
 
 from datetime import timedelta
@@ -47,9 +47,9 @@ def is_sign_up_open() -> bool:
 
 
 async def request_account(text: str) -> None:
-    """Mail a link to create an account; an address that has one gets no mail.
+    """Email a link to create an account, unless the address already has one.
 
-    The caller shows the same words in both cases, so that nobody learns who has an account.
+    The caller shows the same message in both cases, so that no one learns who has an account.
     """
     address = checked_address(text)
     _check_domain(address)
@@ -76,7 +76,7 @@ async def sign_up(key: str, *, name: str, password: str) -> User:
     """Use a link: create a reader with a confirmed email address, in one commit."""
     stored, checked = await _find(key), checked_user_name(name)
     mark = await get_sign_up_mark(stored.record.address)
-    await _find(key)  # again, after the mark: another link may have been used in between
+    await _find(key)  # again, after reading the mark: another link may have been used
     space = await get_namespace(own_namespace(checked))
     is_used = space.revision != ABSENT or await has_skills_in(space.record.name)
     if is_used or await get_user(checked):
@@ -106,13 +106,13 @@ async def _find(key: str) -> Stored[SignUpLink]:
     stored = await get_sign_up_link(digest_of(key))
     if stored is None or not _is_allowed(stored.record.address):
         raise LinkExpired(_GONE)
-    if await _has_account(stored.record.address):  # by another link
+    if await _has_account(stored.record.address):  # through another link
         raise LinkExpired(_GONE)
     return stored
 
 
 async def _has_account(address: str) -> bool:
-    """Return whether someone has confirmed this address; anyone can type one."""
+    """Return whether a user has confirmed this address; unconfirmed ones could be anyone's."""
     users = await list_users_with_address(address)
     return any(one.is_confirmed for one in (await get_mail_addresses(users)).values())
 

@@ -31,7 +31,7 @@ from vskill_platform.stores.token_store import (
 from vskill_platform.stores.user_store import get_user
 
 DEFAULT_LIFETIME = timedelta(days=90)
-#: Longer-lived tokens tend to be forgotten.
+#: Tokens that live longer tend to be forgotten.
 MAX_LIFETIME = timedelta(days=366)
 MAX_LABEL_LENGTH = 100
 #: Maximum per user.
@@ -54,13 +54,13 @@ class OpenToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TokenLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What limits a token beyond its scopes."""
+    """Limits of a token beyond its scopes."""
 
     #: The only namespace in which it may do anything.
     namespace: str = ""
     #: A lower role than that of the user.
     role: Role | None = None
-    #: What is committed together with the token; asked again for each attempt.
+    #: Returns further operations for the commit of the token; called again for each attempt.
     also: Callable[[], Awaitable[Sequence[Operation]]] | None = None
 
 
@@ -90,7 +90,7 @@ async def add_token(
 
     async def plan() -> PlannedChange[NewToken]:
         await find_user(user.name)  # the account may have been deleted meanwhile
-        mark = await get_tokens_mark(user.name)  # before counting, to detect concurrent ones
+        mark = await get_tokens_mark(user.name)  # before counting, to detect concurrent additions
         if len(await list_tokens(user.name)) >= MAX_TOKENS:
             raise NotAllowed(f"{user.name} has {MAX_TOKENS} tokens, the maximum; revoke one first")
         counted = write_tokens_mark(token, expected=mark)
@@ -141,7 +141,7 @@ async def find_open_token(text: str) -> OpenToken | None:
     token, now = stored.record, get_now()
     if token.last_used_at is None or abs(now - token.last_used_at) >= _USED_EVERY:
         token = msgspec.structs.replace(token, last_used_at=now)
-        # If this fails, another request has used or revoked it; either is fine.
+        # If this fails, another request has used or revoked the token; either is fine.
         await commit([write_token(digest, token, expected=stored.revision)])
     return OpenToken(record=token, user=user.record)
 

@@ -1,7 +1,7 @@
 """Trusted publishing: a CI job exchanges its CI system's signed token for a short-lived one.
 
-No secret is stored at the CI system. The token that a job gets is valid for a few minutes, in one
-namespace. docs/decisions/0057-trusted-publishing.md explains the design.
+The CI system stores no secret. The token is valid for a few minutes, in one namespace.
+docs/decisions/0057-trusted-publishing.md explains the design.
 """
 
 import re
@@ -47,7 +47,7 @@ _WORKFLOW = re.compile(r"[\w.-]{1,100}\.ya?ml", re.ASCII)
 _ENVIRONMENT = re.compile(r"[^\x00-\x1f\x7f]{0,200}")
 _REF = re.compile(r"(?:refs/(?:heads|tags)/[^\s\x00-\x1f~^:?*\[\\]{1,200})?")
 _MAX_ID, _MAX_CLAIM = 255, 1_000
-#: Sources of pipelines of GitLab that run for a proposed change.
+#: Pipeline sources at GitLab that stand for a proposed change.
 _MERGE_REQUESTS = frozenset({"merge_request_event", "external_pull_request_event"})
 
 
@@ -61,7 +61,7 @@ class CiJob(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     #: For the name of the token.
     run: str
-    #: What it runs for, if that is not yet part of the repository: "pull request", for example.
+    #: What it runs for, if that is not yet merged, such as "pull request".
     proposal: str = ""
 
     def shown(self) -> str:
@@ -71,7 +71,7 @@ class CiJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which jobs are trusted; an empty field stands for any."""
+    """Which jobs are trusted; an empty field matches any value."""
 
     issuer: str
     repository: str
@@ -81,7 +81,7 @@ class JobFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def issuers() -> dict[str, CiKind]:
-    """Return the CI systems that the operator allows, by their issuers."""
+    """Return the CI systems that the operator allows, by issuer."""
     settings = get_settings()
     return {
         **dict.fromkeys(listed(settings.github_actions_issuers), CiKind.GITHUB),
@@ -90,7 +90,7 @@ def issuers() -> dict[str, CiKind]:
 
 
 def audience() -> str:
-    """Return what a job must request its token for: the URL of this registry."""
+    """Return the audience that a job's token must have: the URL of this registry."""
     return base_url(get_settings())
 
 
@@ -99,7 +99,7 @@ async def add_trusted_publisher(
 ) -> TrustedPublisher:
     """Let these jobs of a repository publish to a namespace of this user.
 
-    *actor* is who adds it for the user.
+    *actor* adds it for the user.
     """
     name, issuer = checked_namespace(namespace), jobs.issuer
     kind = issuers().get(issuer)
@@ -147,9 +147,10 @@ async def remove_trusted_publisher(publisher_id: str, *, actor: str) -> TrustedP
 
 
 async def exchange_ci_token(text: str, *, namespace: str) -> NewToken:
-    """Return a short token for a namespace that trusts the job that this token was signed for.
+    """Exchange the signed token of a CI job for a short-lived token of a namespace that trusts it.
 
-    The job names the namespace: others may trust its repository, too, and must not get its skills.
+    The job names the namespace, because several may trust its repository, and a skill must not end
+    up in the wrong one.
     """
     issuer = read_unverified(text).get("iss")
     kind = issuers().get(issuer) if isinstance(issuer, str) else None
@@ -161,7 +162,7 @@ async def exchange_ci_token(text: str, *, namespace: str) -> NewToken:
         raise NotSignedIn("the token of the CI system has no id")
     job = _read_job(kind, claims)
     if job.proposal:
-        # Anyone can propose a change, and the job may run it.
+        # Anyone can propose a change, and the job may run the changed code.
         raise NotSignedIn(
             f"a job that runs for a {job.proposal} cannot publish; publish from a branch or a tag"
         )
@@ -198,7 +199,7 @@ async def exchange_ci_token(text: str, *, namespace: str) -> NewToken:
 
 
 def describe_conditions(publisher: TrustedPublisher) -> str:
-    """Return which of its jobs may publish, for people."""
+    """Describe in words which of its jobs may publish."""
     parts = [
         f"workflow {publisher.workflow}" if publisher.workflow else "any workflow",
         f"environment {publisher.environment}" if publisher.environment else "",
@@ -231,7 +232,7 @@ async def _find_publisher(issuer: str, job: CiJob, namespace: str) -> TrustedPub
 
 
 async def _find_publishing_user(publisher: TrustedPublisher) -> User:
-    """Return the user who added it, who must still have the right to publish there."""
+    """Return the user who added it; raise if that user may no longer publish there."""
     stored = await get_user(publisher.by)
     if stored is None or stored.record.is_disabled:
         raise NotSignedIn(f"the account {publisher.by}, which trusted this repository, is disabled")

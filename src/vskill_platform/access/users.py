@@ -39,7 +39,7 @@ async def find_user(name: str) -> User:
 
 
 async def add_user(name: str, role: Role, *, actor: str, password: str | None = None) -> User:
-    """Add a user, who without a password cannot sign in until one is set."""
+    """Add a user; without a password, the user cannot sign in until one is set."""
     operations, user = await prepare_user(name, role, actor=actor, password=password)
     if await commit(operations) is None:
         raise InvalidInput(f"the user {user.name!r} already exists")
@@ -77,7 +77,7 @@ async def prepare_password(name: str, password: str) -> Operation:
 
 
 async def set_role(name: str, role: Role, *, actor: str, reason: str = "") -> User:
-    """Change a user's role, effective from the next request, also for tokens."""
+    """Change a user's role, effective from the next request, even for tokens."""
     return await _change(
         name,
         lambda user: msgspec.structs.replace(user, role=role),
@@ -114,7 +114,7 @@ async def enable_user(name: str, *, actor: str, reason: str = "") -> User:
 
 
 async def set_break_glass(name: str, *, is_on: bool, actor: str, reason: str = "") -> User:
-    """Let a user sign in with a password even if passwords are turned off, or no longer."""
+    """Allow or forbid a user to sign in with a password while passwords are turned off."""
     user = await find_user(name)
 
     async def without_link() -> list[Operation]:
@@ -140,7 +140,7 @@ async def set_break_glass(name: str, *, is_on: bool, actor: str, reason: str = "
 async def set_password(name: str, password: str, *, actor: str, reason: str = "") -> User:
     """Set a user's password and revoke password links.
 
-    It ends the user's sessions: each was opened in an epoch, and this begins another one.
+    It ends the user's sessions: each belongs to an epoch, and this begins a new one.
     """
     user = await find_user(name)
     written = await prepare_password(user.name, password)
@@ -200,9 +200,9 @@ async def _change(
     reason: str,
     also: Callable[[], Awaitable[list[Operation]]] | None = None,
 ) -> User:
-    """Change a user by compare-and-set, with the audit record; no change, no record.
+    """Change a user by compare-and-set, with an audit record if there is a change.
 
-    *also* returns further operations of the same commit, and is asked again if another was faster.
+    *also* returns further operations for the same commit; it is called again for each attempt.
     """
 
     async def plan() -> PlannedChange[User]:
@@ -225,7 +225,7 @@ async def _change(
 
 
 async def keep_an_admin(stored: Stored[User], changed: User) -> list[Operation]:
-    """Refuse to remove the last admin, even if two are removed concurrently."""
+    """Refuse to remove the last admin, even if two admins are removed concurrently."""
     was, will_be = (
         user.role is Role.ADMIN and not user.is_disabled for user in (stored.record, changed)
     )

@@ -34,12 +34,13 @@ async def can_see_submission(visitor: Visitor, submission: Submission) -> bool:
 async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSkill]:
     """Return a skill, taken down or not; old slugs work, too.
 
-    Call this before showing versions, files, diffs, archives or reports of a skill.
+    Call this before you show versions, files, diffs, archives or reports of a skill.
     """
     stored = await get_skill(await resolve_slug(slug))
     if stored and not stored.record.is_private:
         return stored
-    # Read even if there is no such skill: the response time must not reveal that one exists.
+    # Read even if there is no such skill, because the response time must not reveal whether it
+    # exists.
     namespace = namespace_of_skill(stored.record) if stored else namespace_in(slug)
     is_seen = await _can_see_namespace(visitor, namespace)
     gone = await get_deleted_skill(slug)  # also for a private skill, for the same reason
@@ -58,7 +59,7 @@ async def find_visible_submission(visitor: Visitor, submission_id: str) -> Store
 
 
 async def list_visible_namespaces(visitor: Visitor) -> frozenset[str]:
-    """Return the namespaces whose private skills a visitor without full access sees."""
+    """Return the namespaces whose private skills a visitor without full access may see."""
     if visitor.user is None or not visitor.can_see_own:
         return frozenset()
     names = frozenset(await list_namespaces_of(visitor.user.name))
@@ -69,7 +70,7 @@ async def _can_see_namespace(visitor: Visitor, namespace: str) -> bool:
     return visitor.can_see_namespace((await get_namespace(namespace)).record)
 
 
-#: How many submissions of a block are checked before it counts as private.
+#: After this many invisible submissions, a block counts as private.
 _MAX_LOOKED_AT = 50
 
 
@@ -89,13 +90,13 @@ async def list_visible_blocks(visitor: Visitor) -> list[Block]:
 
 
 async def _concerned(blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """Return the submissions that each block concerns, by the id of its subject."""
+    """Return the submissions that each block affects, by the id of its subject."""
     found = await list_all_hits()
     for block in blocks:
         subject = block.subject
         if found.get(subject.id) or subject.kind not in {BlockKind.SOURCE, BlockKind.NAME}:
             continue
-        # The block has ended no submission, but earlier ones may have this source.
+        # The block has ended no submission, but earlier submissions may have this source.
         url, _, _ = subject.value.partition("#")
         found[subject.id] = await list_owners_of(url, limit=_MAX_LOOKED_AT)
     return found

@@ -11,7 +11,7 @@ _ROWS = (
     "1qaz", "2wsx", "3edc", "4rfv", "5tgb", "6yhn", "7ujm",
 )  # fmt: skip
 _NEIGHBOURS = frozenset(pair for row in _ROWS for way in (row, row[::-1]) for pair in pairwise(way))
-#: Many words contain two neighbouring characters.
+#: Shorter runs are ignored: many words contain two neighbouring characters.
 _SHORTEST_RUN = 3
 #: Common words in lists of leaked passwords; each counts as one guess.
 _COMMON_WORDS = """
@@ -49,7 +49,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def repeats_a_piece(password: str, *, shorter_than: int) -> bool:
-    """Return whether it repeats one short piece; the last repetition may be partial."""
+    """Return whether it repeats one short piece; the last repetition may be incomplete."""
     text = password.lower()
     longest = min(shorter_than - 1, len(text) // 2)
     return any(text[length:] == text[:-length] for length in range(1, longest + 1))

@@ -1,4 +1,4 @@
-"""A bounded queue for work that visitors cause: some run, a few wait, the rest get Busy."""
+"""Limit concurrent work that visitors cause: some of it runs, a few wait, the rest get Busy."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

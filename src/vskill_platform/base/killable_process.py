@@ -1,9 +1,9 @@
 """Run Python functions on hostile data in long-lived processes that can be killed.
 
 `base/off_loop.py` says when to use this. The functions run in child processes that stay for the
-next call, because starting one takes half a second. A request is a pickle: it comes from us. The
-answer is msgpack, decoded as the type that the function is annotated to return: a process that has
-read hostile data must not be able to make us build objects of its choice, as a pickle would.
+next call, because starting one takes half a second. A request is a pickle, because it comes from
+this program. The answer is msgpack, decoded as the return type of the function: a process that has
+read hostile data must not be able to make us build arbitrary objects, as a pickle could.
 
 docs/decisions/0024 says why this is not `anyio.to_process`.
 """
@@ -40,17 +40,18 @@ Result = TypeVar("Result")
 
 MAX_MEMORY_BYTES = 1024 * 1024 * 1024
 MAX_CPU_SECONDS = 30
-#: How long a visitor waits once the work has a slot. On a busy machine everything is slow, so
-#: running out of it is not the fault of the data.
+#: How long a visitor waits once the work has a slot. A timeout is not blamed on the data, because
+#: on a busy machine everything is slow.
 MAX_WAIT_SECONDS = 120
-#: A process that was idle for this long is ended, to free its memory.
+#: A process that has been idle for this long is ended to free its memory.
 _MAX_IDLE_SECONDS = 300
-#: How often work that was not begun is given to another process.
+#: How often work is given to another process if the first one ended before it started.
 _MAX_STARTS = 3
 _MAX_ANSWER_BYTES = 256 * 1024 * 1024
 _LENGTH_BYTES = 8
 _CHUNK = 256 * 1024
-#: `-P` and the path as an argument: the child imports what we would, nothing from where it runs.
+#: `-P` and the path as an argument: the child imports the same modules as we do, and nothing from
+#: its current folder.
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from vskill_platform.base.killable_process import serve_requests; serve_requests()"
@@ -58,7 +59,7 @@ _PROGRAM = (
 
 
 class ProcessDied(Exception):
-    """The process ended without an answer: it crashed, or the system killed it for its usage."""
+    """The process ended without an answer: it crashed, or the system killed it at a limit."""
 
 
 #: The errors of work that exceeded its limits.
@@ -70,7 +71,7 @@ class _NotStarted(Exception):
 
 
 class _Failure(msgspec.Struct, frozen=True):
-    """An exception of the work, in a form that cannot build anything but an exception."""
+    """An exception of the work, in a form from which nothing but an exception can be built."""
 
     kind: str
     message: str
@@ -111,8 +112,8 @@ async def run_in_process(
             is_reusable = True
             raise
         finally:
-            # Anything else (cancelled, broken down, an answer we cannot read) ends the process:
-            # what is left in its memory or in the socket must not reach the next call.
+            # Otherwise (cancelled, broken down, an unreadable answer) the process is ended: nothing
+            # left in its memory or in the socket may reach the next call.
             if is_reusable:
                 _keep(process)
             else:
@@ -130,7 +131,7 @@ async def run_for_visitor(
     limiter: CapacityLimiter | None = None,
     cpu_seconds: float | None = None,
 ) -> Result:
-    """Run *work* in a process while someone waits for it; raise Busy if that takes too long.
+    """Run *work* in a process while a visitor waits; raise Busy if that takes too long.
 
     Without a *limiter*, one such call per processor runs at a time and the others wait.
     """
@@ -180,12 +181,12 @@ class _Process:
                     end = _LENGTH_BYTES + int.from_bytes(answer[:_LENGTH_BYTES])
                 if end > _MAX_ANSWER_BYTES:
                     raise ProcessDied("the answer of the process is too long")
-        except (BrokenPipeError, ConnectionResetError) as error:  # with our request unread
+        except (BrokenPipeError, ConnectionResetError) as error:  # before it read our request
             raise _NotStarted from error
         return bytes(answer[_LENGTH_BYTES:])
 
     async def kill(self) -> None:
-        """End the process, and return when it is gone, also if the caller is being cancelled."""
+        """End the process and wait until it is gone, even if the caller is being cancelled."""
         self._child.kill()
         self._socket.close()
         # In a thread: the system may take a while to free a gigabyte.
@@ -258,8 +259,8 @@ def _as_error(failure: _Failure) -> Exception:
 
 
 def serve_requests() -> None:
-    """Answer one request after the other; runs in the child until we close our end."""
-    # We decide when it ends: a signal to the whole process group must not break a running check.
+    """Answer requests one by one; runs in the child until the parent closes its end."""
+    # The parent decides when it ends: a signal to the process group must not break a running check.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     ours = socket.socket(fileno=os.dup(0))
@@ -271,7 +272,7 @@ def serve_requests() -> None:
 
 
 class _Answer:
-    """What one request is answered: the result, or the exception that ended the work."""
+    """The answer to a request: the result, or the exception that ended the work."""
 
     content = b""
 

@@ -1,8 +1,8 @@
 """Prometheus metrics of this process; docs/monitoring.md lists them.
 
-Nothing is measured, and the library is not even imported, until a server or worker calls
-`start_metrics`: other commands start faster without it. With PROMETHEUS_MULTIPROC_DIR set, the
-processes of one node are added up.
+Until a server or worker calls `start_metrics`, nothing is measured and the library is not imported,
+so that other commands start faster. With PROMETHEUS_MULTIPROC_DIR set, the processes of one node
+are added up.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
 
 _MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
-#: The prefix of the folder that the processes of a node share, and the file in it that is locked.
+#: The prefix of the folder that the processes of a node share, and the name of its lock file.
 _FOLDER, _LOCK = "vskill-metrics-", "lock"
 _REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 _CRON_BUCKETS = (0.1, 1, 10, 60, 600)
@@ -70,7 +70,7 @@ class MetricReading(msgspec.Struct, frozen=True):
 
 
 def start_metrics() -> None:
-    """Measure from now on."""
+    """Start to measure."""
     global _collectors  # noqa: PLW0603 - one set for the process, as the library wants it
     if _collectors is not None:
         return
@@ -132,7 +132,7 @@ def start_metrics() -> None:
 
 
 def _begin_at_zero(collectors: _Collectors) -> None:
-    """Export what alerts ask for before it happens: Prometheus sees no increase in a new series."""
+    """Export the series of alerts at 0: Prometheus sees no increase when a new series appears."""
     exchanges = collectors.exchanges
     for counter in (exchanges.mails, exchanges.deliveries):
         counter.labels("failed")
@@ -180,7 +180,7 @@ def count_verdict(verdict: str) -> None:
 
 
 def count_commits(outcomes: Sequence[object], seconds: float) -> None:
-    """Count a group of commits: None was refused, because someone else was first."""
+    """Count a group of commits; the outcome None is a commit that another one preceded."""
     if _collectors:
         refused = sum(outcome is None for outcome in outcomes)
         failed = sum(isinstance(outcome, BaseException) for outcome in outcomes)
@@ -228,7 +228,7 @@ def count_mirror_fetch(mirror: str, step: str, outcome: str) -> None:
 
 
 class _Readings:
-    """A collector of values that were read just now."""
+    """A collector of values that are read for each scrape."""
 
     def __init__(self, readings: Iterable[MetricReading]) -> None:
         self._readings = tuple(readings)
@@ -282,13 +282,13 @@ def _lock(folder: Path) -> None:
     new = folder / f"new-{_LOCK}"
     handle = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    new.rename(folder / _LOCK)  # only now, so that nobody finds it unlocked
+    new.rename(folder / _LOCK)  # only now, so that it never appears unlocked
 
 
 def _remove_abandoned() -> None:
-    """Remove the folders of servers that were killed: nobody holds their locks."""
+    """Remove the folders of killed servers, whose locks are free."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        with suppress(OSError):  # locked, or of another user
+        with suppress(OSError):  # locked, or another user's
             handle = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
             with open(handle, "rb") as lock:  # noqa: PTH123 - a descriptor
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -296,7 +296,7 @@ def _remove_abandoned() -> None:
 
 
 def serve_metrics(port: int, address: str) -> None:
-    """Answer GET /metrics on its own port, for a worker without a web server."""
+    """Serve /metrics on a port of its own, for a worker without a web server."""
     from prometheus_client import start_http_server  # noqa: PLC0415 - see above
 
     start_http_server(port, address)

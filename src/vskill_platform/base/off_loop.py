@@ -4,13 +4,14 @@
 
 - `work_in_thread` for anything that writes files or must not be left running. A cancelled caller
   waits until the thread has ended.
-- `in_few_threads` for short computations that visitors cause. However many ask, two threads run.
+- `in_few_threads` for short computations that visitors cause. No more than two threads run, however
+  many visitors ask.
 
 **A killable process** (`base/killable_process.py`), for our own code on hostile data. It has limits
 on processor time and memory, and cancelling the caller kills it:
 
 - `run_in_process` where the caller bounds how many run at once (scan slots).
-- `run_for_visitor` where someone waits for the answer; it raises Busy when that takes too long.
+- `run_for_visitor` where a visitor waits for the answer; it raises Busy when that takes too long.
 - `base/worker_pool.py` for commands that scan many skills and have no event loop or threads: it
   forks, so that no process loads the rules again.
 
@@ -30,8 +31,8 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-#: Two, so that one long computation does not delay all others; more would only share the same
-#: processors.
+#: Two, so that one long computation does not delay all others; more threads would only share the
+#: same processors.
 _FEW_THREADS = ThreadPoolExecutor(2, thread_name_prefix="reading")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from vskill_platform.errors import ConfigError
 
 _MIB = 1024 * 1024
-#: More are of no use, and slow down programs that close all descriptors one by one.
+#: A higher limit is useless and slows down programs that close all descriptors one by one.
 _MANY_FILES = 65_536
 _OPEN_FILES = Path("/dev/fd")
 #: A typical skill needs a fifth of this address space, the largest legitimate ones nearly all.
@@ -46,7 +46,7 @@ def forbid_core_dumps() -> None:
 def limit_child(
     pid: int, *, file_bytes: int | None = None, memory_bytes: int | None = None
 ) -> None:
-    """Limit a program that was just started and everything it starts, for good."""
+    """Permanently limit a program that was just started, and everything that it starts."""
     if not hasattr(resource, "prlimit"):  # pragma: no cover - not on Linux
         return
     wanted = {
@@ -75,7 +75,7 @@ def raise_file_limit() -> int:
 
 
 def check_memory_limit() -> None:
-    """Refuse to start under a memory limit that fails every check: good skills would be rejected.
+    """Refuse to start under a memory limit that would make every check fail and reject good skills.
 
     Each check is a process with the same limit as this one.
     """

@@ -16,7 +16,7 @@ import msgspec
 
 from vskill_platform.base.process_limits import limit_child
 
-_BUFFERED_BYTES: Final = 65_536  # a pipe is not read further while twice this is unread
+_BUFFERED_BYTES: Final = 65_536  # reading pauses while twice this is buffered
 
 
 class Streams(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CannotStart(OSError):
-    """The program is not there, may not be run, or the system has no room for another process."""
+    """The program is missing or not executable, or the system cannot start another process."""
 
 
 @asynccontextmanager
@@ -49,8 +49,8 @@ async def running_program(
 ) -> AsyncIterator[Process]:
     """Start a program in its own process group; the whole group is killed at the end.
 
-    The group is killed even if the program has ended: its children must not outlive it. Raises
-    CannotStart, and never another OSError of its own.
+    The group is killed even if the program has ended, so that its children do not outlive it. If it
+    cannot be started, CannotStart is raised, not another OSError.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -78,10 +78,10 @@ async def running_program(
 
 
 def _close_pipes(transport: asyncio.SubprocessTransport) -> None:
-    """Close our ends of the pipes, for which wait() waits too.
+    """Close our ends of the pipes, because wait() also waits for them.
 
-    A pipe of which we stopped to read, or which a process outside the group holds, never ends by
-    itself. (transport.close() would take the exit status from the one who waits for it.)
+    A pipe that we no longer read, or that a process outside the group holds open, never ends by
+    itself. (transport.close() would take the exit status from the caller that waits for it.)
     """
     for number in range(3):
         pipe = transport.get_pipe_transport(number)

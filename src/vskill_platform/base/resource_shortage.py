@@ -1,4 +1,4 @@
-"""Errors of a machine that is out of disk space, descriptors or memory: not a skill's fault."""
+"""Detect errors of a machine that is out of disk space, descriptors or memory."""
 
 import errno
 import os
@@ -10,9 +10,9 @@ _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
 _NO_MEMORY = frozenset({errno.ENOMEM})
 _SHORTAGES = _NO_SPACE | _NO_DESCRIPTORS | _NO_MEMORY
-#: How other programs report the same.
+#: The message of other programs for a full disk.
 _NO_SPACE_IN_WORDS = tuple(os.strerror(number) for number in _NO_SPACE)
-#: No skill with its archive needs more: with this much free, the skill is at fault.
+#: No skill needs more, including its archive: if this much is free, the skill is at fault.
 ROOM_BYTES = 96 * 1024 * 1024
 #: With less free space a disk counts as full: the archive of a small skill still fits.
 _FULL_BYTES = 1024 * 1024
@@ -60,7 +60,7 @@ class Space(NamedTuple):
     """The space on the disk of a database."""
 
     free: int
-    #: As much as must stay free, so that submissions in progress can be finished.
+    #: How much must stay free, so that submissions in progress can be finished.
     reserve: int
 
     @property

@@ -1,9 +1,8 @@
 """Standard error that never raises and never blocks: a lost log line must not end the platform.
 
 The reader of a pipe may go away or stop reading, and the disk of a log file may be full. Text is
-written at once where that works without blocking. Text that a slow reader has not taken yet is
-kept, up to a limit, for a thread to write; the rest is dropped and counted. As soon as writing
-works again, one line says how many lines are missing.
+written at once if that does not block. Otherwise a thread writes it later; beyond a limit, lines
+are dropped and counted. As soon as writing works again, one line says how many lines are missing.
 """
 
 import atexit
@@ -18,12 +17,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple, TextIO, cast
 
-#: A pipe that poll() calls writable takes this much without blocking.
+#: A pipe that poll() reports as writable accepts this much without blocking.
 _CHUNK_BYTES = select.PIPE_BUF
 #: How much may wait for a slow reader.
 MAX_WAITING_BYTES = 1024 * 1024
 _POLL_MS = 500
-#: How long the end of the process may wait for a slow reader.
+#: How long the process waits for a slow reader before it exits.
 _LAST_SECONDS = 1.0
 _STDERR = 2
 
@@ -46,10 +45,10 @@ class SafeStderr(io.TextIOBase):
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        #: Lines that were lost and not mentioned yet.
+        #: Lines that were lost and not reported yet.
         self.dropped = 0
         self.say_dropped: Callable[[int], str] = _dropped_notice
-        #: Whether what was written last ends in the middle of a line.
+        #: Whether the last write ended in the middle of a line.
         self._is_cut = False
         self.drop_buffered()
 
@@ -167,7 +166,7 @@ class SafeStderr(io.TextIOBase):
 
 
 def guard_stderr() -> SafeStderr | None:
-    """Replace sys.stderr by a safe stream, once; None if it is a buffer in memory."""
+    """Replace sys.stderr with a safe stream, once; return None if it is a buffer in memory."""
     if isinstance(sys.stderr, SafeStderr):
         return sys.stderr
     _open_missing_streams()

@@ -7,8 +7,8 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: How many reads a store keeps in flight. Wide on purpose: the engine turns the gets that
-#: wait together into one query, so the bound is there for memory, not for the database.
+#: How many reads a store keeps in flight. The bound protects memory, not the database, so it is
+#: high: the engine turns concurrent gets into one query.
 READS_AT_ONCE = 1024
 
 
@@ -24,8 +24,8 @@ async def settle(
     """
     outcomes: list[Result | Exception] = []
     runs: list[asyncio.Future[Result]] = []
-    # A sliding window, not a task for every item behind a semaphore: an item that waits for its
-    # turn costs nothing. A slow item holds one slot of the window, whichever it is.
+    # A sliding window, not a task for every item behind a semaphore: a waiting item costs nothing,
+    # and a slow item occupies only one slot of the window.
     in_flight: set[asyncio.Future[Result]] = set()
     try:
         for item in items:

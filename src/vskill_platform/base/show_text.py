@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-#: Invisible, although Unicode calls them printable.
+#: Invisible characters that Unicode calls printable.
 _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
 #: Replaces a character that is invisible or would change how others are shown.
 _SPELLED = "⟨U+{:04X}⟩"
@@ -55,7 +55,7 @@ def _is_seen(char: str) -> bool:
 
 
 def _escape_in_json(char: str) -> str:
-    # Spaces and line ends stand between the values of JSON; inside of them they are escaped.
+    # Between the values of JSON are only spaces and line ends; inside values they are escaped.
     if char in "\n\r\t" or unicodedata.category(char) == "Zs" or _is_seen(char):
         return char
     units = char.encode("utf-16-be")

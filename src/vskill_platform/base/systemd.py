@@ -6,7 +6,7 @@ import socket
 from contextlib import suppress
 
 _SOCKET, _WATCHDOG = "NOTIFY_SOCKET", "WATCHDOG_USEC"
-#: systemd recommends to report twice in the time after which it restarts the service.
+#: systemd recommends two reports in each interval of the watchdog.
 _REPORTS = 2
 
 

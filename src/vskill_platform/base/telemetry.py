@@ -33,7 +33,7 @@ def set_up_logs(*, level: str, as_json: bool) -> None:
     renderer = _choose_renderer(as_json=as_json)
     if safe:
         safe.say_dropped = lambda lines: str(renderer(None, "warning", _dropped_event(lines)))
-    # Ours go straight to stderr: the standard library would cost more than the line itself.
+    # Our lines go straight to stderr: the standard library would take longer than the line itself.
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),

@@ -1,4 +1,4 @@
-"""The certificate authorities that this program trusts in all of its requests to other servers."""
+"""The certificate authorities that this program trusts when it connects to other servers."""
 
 import os
 import ssl
@@ -8,13 +8,13 @@ import httpx2
 
 from vskill_platform.errors import ConfigError
 
-#: The variable that OpenSSL, curl and Python use for it, too.
+#: The variable that OpenSSL, curl and Python also use.
 VARIABLE = "SSL_CERT_FILE"
 
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """Trust the system's authorities, or instead those in the file that SSL_CERT_FILE names.
+    """Trust the authorities in the file that SSL_CERT_FILE names, or else those of the system.
 
     Loaded once, because that takes longer than a short request.
     """
@@ -27,12 +27,12 @@ def tls_context() -> ssl.SSLContext:
 
 
 def certificate_file() -> str:
-    """Return the file of SSL_CERT_FILE, for programs that do not read it; empty without one."""
+    """Return the value of SSL_CERT_FILE, for programs that do not read it themselves."""
     return os.environ.get(VARIABLE, "")
 
 
 def describe_failure(error: BaseException) -> str:
-    """Return why a request failed: that the certificate is not trusted, or the kind of the error.
+    """Return why a request failed: an untrusted certificate, or the kind of error.
 
     The texts of other errors may contain addresses of the internal network.
     """

@@ -1,6 +1,6 @@
 """OpenTelemetry traces: one for each submission, from the request to its publication.
 
-Off unless OTEL_EXPORTER_OTLP_ENDPOINT is set; then the SDK reads its other settings (OTEL_*) from
+Tracing is on if OTEL_EXPORTER_OTLP_ENDPOINT is set. The SDK reads its other settings (OTEL_*) from
 the environment, too. The trace of a submission is derived from its id, so that every node adds to
 the same trace without storing anything.
 """

@@ -1,8 +1,8 @@
 """Run many pieces of work on hostile data in forked processes that can be killed.
 
-For commands without event loop and threads; `base/off_loop.py` says when to use this. A worker that
-hangs is killed, one that uses too much memory or processor time is ended by the system, and one
-that fails reports why and ends. Each is replaced by a new one, so that the result of a piece of
+For commands without an event loop or threads; `base/off_loop.py` says when to use this. A worker
+that hangs is killed, one that uses too much memory or processor time is ended by the system, and
+one that fails reports why and ends. Each is replaced by a new one, so that the result of a piece of
 work never depends on the work before it.
 """
 
@@ -22,19 +22,19 @@ from vskill_platform.base.process_limits import forbid_core_dumps, limit_cpu, li
 from vskill_platform.errors import VskillError
 
 Item = TypeVar("Item")
-#: Called in a worker; what it returns comes back as it is. Bytes, because a process that has read
-#: hostile data must not be able to make us build objects of its choice, as a pickle would.
+#: Called in a worker. It returns bytes, because a process that has read hostile data must not be
+#: able to make us build arbitrary objects, as a pickle could.
 Work = Callable[[Item], bytes]
 
 #: How many pieces of work a worker has queued, so that it never waits for the parent.
 _AHEAD = 4
 #: A worker is replaced after this many pieces of work, so that leaks do not add up.
 _MAX_PIECES = 500
-#: How many bytes a number has: that of a piece of work, or the length of an answer before it.
+#: The size in bytes of a number: the number of a piece of work, or the length before an answer.
 _NUMBER = 8
 #: A longer answer is an error.
 _MAX_ANSWER_BYTES = 256 * 1024 * 1024
-#: What a pipe holds.
+#: The capacity of a pipe.
 _CHUNK = 64 * 1024
 _DONE, _BROKEN, _GONE = b"+", b"-", b""
 
@@ -118,7 +118,7 @@ class _Pool(Generic[Item]):
 
     def _drop(self, worker: "_Worker", message: bytes) -> Iterator[tuple[int, WorkResult]]:
         worker.kill()
-        # If the worker did other work before, that may be the reason: try again in a new one.
+        # Work that the worker did before may be the reason: try again in a new one.
         if worker.pending and not worker.pieces:
             reason = message[1:].decode(errors="replace") or worker.how_it_ended()
             yield worker.pending.popleft(), Failure(reason)
@@ -127,7 +127,8 @@ class _Pool(Generic[Item]):
     def _supply(self, worker: "_Worker") -> None:
         """Give the worker more to do, or end it when it has done enough."""
         is_old = worker.pieces + len(worker.pending) >= _MAX_PIECES
-        # The last pieces are spread, so that no worker is idle while another has a queue.
+        # The last pieces are spread over the workers, so that none is idle while another has a
+        # queue.
         while self._todo and not is_old and len(worker.pending) < self._share():
             worker.send(self._todo.popleft())
         if not worker.pending:
@@ -147,13 +148,13 @@ class _Pool(Generic[Item]):
         their_orders, our_orders = os.pipe()
         our_answers, their_answers = os.pipe()
         foreign = [end for worker in self._workers for end in (worker.orders, worker.answers)]
-        # Forked, not spawned: a worker starts in milliseconds with all modules loaded and all items
-        # in reach. Nothing here starts a thread, which is what makes forking safe.
+        # Forked, not spawned: a worker starts in milliseconds, with all modules and items already
+        # in memory. Forking is safe because nothing here starts a thread.
         process = os.fork()
         if not process:
             try:
                 self._serve(their_orders, their_answers, [our_orders, our_answers, *foreign])
-            finally:  # whatever happens, a worker never continues with the parent's code
+            finally:  # a worker must never continue with the parent's code
                 os._exit(1)
         os.close(their_orders)
         os.close(their_answers)
@@ -162,9 +163,9 @@ class _Pool(Generic[Item]):
         self._supply(worker)
 
     def _serve(self, orders: int, answers: int, foreign: Sequence[int]) -> None:
-        """Answer until the other end is closed; runs in the worker."""
+        """Answer requests until the parent closes its end; runs in the worker."""
         with _ErrorReport(answers):
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for us, and we kill them
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
             for other in foreign:  # else the worker would not notice that the parent has ended
                 os.close(other)
             bounds = self._bounds
@@ -180,7 +181,7 @@ class _Worker:
 
     def __init__(self, process: int, orders: int, answers: int) -> None:
         self.orders, self.answers = orders, answers
-        #: Numbers of the pieces that it was given; it works on the first.
+        #: The numbers of its pieces of work; it works on the first.
         self.pending: deque[int] = deque()
         self.pieces = 0
         self.busy_since = time.monotonic()
@@ -191,11 +192,11 @@ class _Worker:
         if not self.pending:
             self.busy_since = time.monotonic()
         self.pending.append(number)
-        with suppress(OSError):  # it has died, which the next read reports
+        with suppress(OSError):  # it has died; the next read reports that
             os.write(self.orders, number.to_bytes(_NUMBER))
 
     def receive(self) -> list[bytes]:
-        """Return its complete answers; if it has ended, the last one says so."""
+        """Return its complete answers; if the worker has ended, the last one says so."""
         chunk = os.read(self.answers, _CHUNK)
         is_first = not self._received  # the rest of an answer may take as long as the work
         self._received += chunk
@@ -240,7 +241,7 @@ def _send(answers: int, message: bytes) -> None:
 
 
 class _ErrorReport:
-    """Reports whatever ends a worker before the worker exits."""
+    """Reports the exception that ends a worker before the worker exits."""
 
     def __init__(self, answers: int) -> None:
         self._answers = answers

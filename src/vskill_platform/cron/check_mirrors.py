@@ -19,12 +19,12 @@ from vskill_platform.stores.mirror_store import get_mirrored, list_due_mirrored
 
 log = get_logger(__name__)
 
-#: How many records one run reads; as many as time allows are compared, the rest stays due.
+#: How many records one run reads; those that it has no time to compare stay due.
 _SKILLS_A_RUN = 500
 _MIRRORS_AT_ONCE = 4
 #: No comparison starts after this, so that the last ones finish within the job's budget.
 _SECONDS_A_RUN = 60.0
-#: Expected failures of another registry; the record has the reason.
+#: Expected failures of another registry; the record contains the reason.
 _EXPECTED = (NotFound, MirrorRefused, SourceError)
 
 
@@ -59,7 +59,7 @@ async def _list_due() -> dict[str, list[str]]:
     """Return the slugs of each mirror that are due."""
     due = await list_due_mirrored(get_now(), limit=_SKILLS_A_RUN)
     if due:
-        await check_free_space()  # no registry is asked for what cannot be stored
+        await check_free_space()  # do not fetch what cannot be stored
     by_mirror: dict[str, list[str]] = {}
     for skill in due:
         by_mirror.setdefault(skill.mirror, []).append(skill.slug)

@@ -28,7 +28,7 @@ from vskill_platform.stores.submission_store import get_submission
 
 log = get_logger(__name__)
 
-#: How many skills one run checks, as far as time allows; the rest stays due.
+#: How many skills one run checks at most; the rest stays due.
 SKILLS_A_RUN = 500
 _REPOS_AT_ONCE = 4
 #: No check starts after this, so that the last ones finish within the job's budget.

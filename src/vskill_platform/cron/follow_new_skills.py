@@ -1,7 +1,7 @@
-"""Skills that are new in a followed repository: they are submitted, and followed once published.
+"""Submit skills that are new in a followed repository, and follow them once they are published.
 
-Every step can be repeated: a skill that is known is not submitted again. So a crash between the
-submissions and the record of the commit costs only a repeated check.
+Every step can be repeated, because a known skill is not submitted again. A crash before the commit
+is recorded only causes a repeated check.
 """
 
 import msgspec
@@ -39,7 +39,7 @@ log = get_logger(__name__)
 async def take_new_skills(
     followed: Stored[FollowedRepo], source: Source, refs: Refs, reach: Reach
 ) -> int:
-    """Submit the skills that nobody has submitted yet; return how many."""
+    """Submit the skills that have not been submitted yet; return how many."""
     record, sha = followed.record, refs.commit_sha
     published = await list_skills_from(record.repo_url)
     submitted = 0
@@ -68,8 +68,8 @@ class _LimitReached(VskillError):
 async def _submit_unknown(
     record: FollowedRepo, discovery: Discovery, published: list[PublishedSkill]
 ) -> int:
-    """Submit each valid skill of which there is no submission; return how many."""
-    # Others of this repository are private: a new one must not be public by itself.
+    """Submit each valid skill that has no submission yet; return how many."""
+    # Other skills of this repository are private: a new one must not become public by default.
     known = await _list_known(record.repo_url)
     is_private = any(skill.is_private for skill in published) or any(
         submission.is_private for submission in known.values()
@@ -90,7 +90,7 @@ async def _submit_unknown(
 
 
 async def _list_known(repo_url: str) -> dict[str, Submission]:
-    """Return the submissions of a repository by the folder of the skill."""
+    """Return the submissions of a repository, by the skill's folder."""
     owners = await list_owners_of(repo_url, limit=MAX_SKILLS_OF_A_REPO)
     return {one.source.path: one for one in (await read_submissions(owners)).values()}
 
@@ -98,7 +98,7 @@ async def _list_known(repo_url: str) -> dict[str, Submission]:
 async def _follow_published(
     record: FollowedRepo, published: list[PublishedSkill]
 ) -> tuple[str, ...]:
-    """Follow the skills that are published by now; return all that were followed once."""
+    """Follow the skills that are published by now; return all skills that were ever followed."""
     once = set(record.skills)
     for skill in published:
         if skill.slug not in once and await get_followed_repo(skill.slug) is None:
@@ -108,7 +108,7 @@ async def _follow_published(
                 actor=record.by,
                 rights=record.rights,
                 may_replace=False,
-                # Tags since the last check may have content that is newer than what is published.
+                # Tags since the last check may have newer content than the published version.
                 tag=record.tag,
             )
         once.add(skill.slug)

@@ -1,7 +1,7 @@
 """Cron job: look for new commits and tags in followed repositories, and submit changed skills.
 
-A commit is recorded as seen in the same database commit that queues its submission. So a commit is
-submitted once, also by two nodes and after a crash.
+A commit is recorded as seen in the same database commit that queues its submission. So each commit
+is submitted once, even if a node crashes or two nodes find it.
 """
 
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ from vskill_platform.stores.submission_store import get_submission
 
 log = get_logger(__name__)
 
-#: How many records one run reads; as many as time allows are checked, the rest stays due.
+#: How many records one run reads; those that it has no time to check stay due.
 SKILLS_A_RUN = 500
 _HOSTS_AT_ONCE, _READS_AT_ONCE = 4, 8
 #: No check starts after this, so that the last ones finish within the job's budget.
 _SECONDS_A_RUN = 25.0
-#: The longest time of each of the up to three fetches of one check, for the same reason.
+#: The time limit of a fetch, of which a check makes up to three, for the same reason.
 _SECONDS_A_FETCH = 25.0
 
 
@@ -82,24 +82,23 @@ async def follow_repos() -> str:
     run = _Run(stopwatch=Stopwatch())
     repos = await _list_due_repos(run)
     if repos:
-        await check_free_space()  # no host is asked for what cannot be stored
+        await check_free_space()  # do not fetch what cannot be stored
         await run.check(repos)
-        # The check of a whole repository follows its newly published skills, which may have
-        # changed since.
+        # The run may have begun to follow new skills, which are due at once.
         await run.check(await _list_due_repos(run))
     total = count_of(run.due, "repo")
     return f"{run.checked} of {total} checked, {run.submitted} submitted, {run.errors} failed"
 
 
 async def _list_due_repos(run: _Run) -> dict[str, _Repos]:
-    """Return the repositories of each host that became due since the run looked last."""
+    """Return the repositories, by host, that became due since the last call."""
     repos: dict[str, _Repos] = {}
     due_now = await list_due_followed_repos(get_now(), limit=SKILLS_A_RUN)
     names = [name for name in due_now if name not in run.names]
     run.names.update(names)
     outcomes = await settle(_find_due, names, at_once=_READS_AT_ONCE)
     for name, due in zip(names, outcomes, strict=True):
-        if isinstance(due, Exception):  # of one damaged record, which must not stop the others
+        if isinstance(due, Exception):  # a damaged record must not stop the others
             run.errors += 1
             log.error("followed repo not checked", slug=name, error=repr(due))
             if isinstance(due, RecordMalformed):
@@ -112,7 +111,7 @@ async def _list_due_repos(run: _Run) -> dict[str, _Repos]:
 
 
 async def _find_due(name: str) -> DueRepo | None:
-    """Return what to check; None, and following stops, if a skill is not there anymore."""
+    """Return what to check; if the skill is gone, stop following it and return None."""
     followed = await get_followed_repo(name)
     if followed is None:
         return None
@@ -136,7 +135,7 @@ async def _find_due(name: str) -> DueRepo | None:
 
 
 def _ref_of(followed: FollowedRepo, published: Source) -> str:
-    """Return the branch to check: after a tag was published, the one that was followed before."""
+    """Return the branch to check; if a tag was published since, the branch followed before."""
     if followed.ref:
         return followed.ref
     is_tag = version_of_tag(published.ref) is not None
@@ -144,7 +143,7 @@ def _ref_of(followed: FollowedRepo, published: Source) -> str:
 
 
 async def _check_repo(skills: Sequence[DueRepo]) -> int:
-    """Check one branch of a repository for all that is followed; return how many were submitted."""
+    """Check one branch for all its followed skills; return how many were submitted."""
     source, reach = skills[0].source, reach_of(get_settings())
     reach = msgspec.structs.replace(reach, seconds=min(reach.seconds, _SECONDS_A_FETCH))
     try:

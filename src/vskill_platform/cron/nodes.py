@@ -51,9 +51,10 @@ async def beat(env: WorkerEnv, roles: Sequence[str]) -> None:
 
 
 async def sweep_if_due(env: WorkerEnv, last: datetime) -> datetime:
-    """Remove the abandoned work folders of this machine every hour; return when it was done last.
+    """Remove this machine's abandoned work folders every hour; return the time of the last removal.
 
-    Not a scheduled job: those run on one node, and each machine has folders of its own.
+    This is not a scheduled job, because those run on one node, but each machine has its own
+    folders.
     """
     now = env.clock.now()
     if abs(now - last) < SWEEP_EVERY:
@@ -66,9 +67,9 @@ async def sweep_if_due(env: WorkerEnv, last: datetime) -> datetime:
 def find_differences(
     nodes: Sequence[Node], *, policy_saved_at: datetime | None = None
 ) -> list[str]:
-    """Return a sentence for everything in which live nodes differ.
+    """Return a sentence for each difference between live nodes.
 
-    A node that has not reported since the policy was saved may apply the new one already.
+    A node that has not reported since the policy was saved may already apply the new one.
     """
     current = [node for node in nodes if not policy_saved_at or node.beat_at > policy_saved_at]
     figures = {

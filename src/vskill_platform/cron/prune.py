@@ -34,7 +34,7 @@ from vskill_platform.stores.version_store import get_versions
 
 log = get_logger(__name__)
 
-#: A reader of the change feed that was away for longer reads everything again.
+#: A reader of the change feed that was disconnected for longer reads everything again.
 FEED_RETENTION = timedelta(days=7)
 #: How long the files of unpublished submissions stay available.
 HELD_FOR = timedelta(days=30)
@@ -46,7 +46,7 @@ async def prune() -> str:
     removed = await env.engine.prune(deleted_before=env.clock.now() - FEED_RETENTION)
     swept = await work_in_thread(sweep_workspaces)
     held = await _drop_held()
-    letters = await prune_dead_letters()  # first: a submission that has one is kept
+    letters = await prune_dead_letters()  # first, because a submission that has one is kept
     failed = await prune_failed_submissions()
     audited = await prune_audit()
     yanked = await prune_yanked()
@@ -80,7 +80,7 @@ async def _drop_if_ended(submission_id: str) -> bool:
 _S = SubmissionState
 #: Final states without a publication. A blocked submission is evidence and stays.
 _FAILED_STATES = frozenset({_S.TIER1_FAILED, _S.REJECTED, _S.DEQUEUED})
-#: How many submissions are checked per commit and per run; the next run continues there.
+#: How many submissions are checked per commit and per run; the next run continues after them.
 _PAGE, _PAGES = 200, 100
 _CURSOR = "prune-failed"
 _REMOVALS_AT_ONCE = 32
@@ -99,7 +99,7 @@ async def prune_failed_submissions() -> int:
         old = [one for one in page if is_old_failure(one.record, before)]
         removed += await _remove([one for one in old if one.record.id not in dead])
         if page and page[-1].record.created_at >= before:
-            after = None  # all that follow are younger
+            after = None  # the rest are younger
         if after is None:
             break
     await put_cursor(_CURSOR, after)
@@ -193,9 +193,9 @@ async def prune_yanked() -> int:
 
 
 async def list_yanked_long_ago(before: datetime) -> list[tuple[str, SkillVersion]]:
-    """Return the versions that were yanked before that time; never the last one of a skill.
+    """Return the versions that were yanked before a time, but never the last version of a skill.
 
-    A skill that was taken down is evidence and keeps all of them.
+    A skill that was taken down is evidence and keeps all its versions.
     """
     found: list[tuple[str, SkillVersion]] = []
     async for slugs in iterate_slugs():

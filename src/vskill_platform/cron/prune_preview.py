@@ -26,7 +26,7 @@ _PAGE = 500
 
 class PruneRow(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
-    #: How many would be removed now, and their bytes; ignores compression and shared files.
+    #: How many would be removed now, and their size in bytes, without compression and shared files.
     count: int
     bytes: int
     #: When they are removed, in words.

@@ -80,7 +80,7 @@ async def mark_failed(
 
 
 async def postpone(name: str, error: RecordMalformed) -> None:
-    """Check it later, because a record is damaged: its own, or one of its skill.
+    """Postpone a repository with a damaged record.
 
     Otherwise damaged records would always be the most overdue ones, and delay all others.
     """

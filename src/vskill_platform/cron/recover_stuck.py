@@ -32,11 +32,11 @@ RECOVERIES_AT_ONCE = 64
 async def recover_stuck_submissions() -> str:
     """Requeue stuck submissions that have no message; return what was done.
 
-    Every step is a compare-and-set, so running it twice, or on two nodes at once, changes
-    nothing more.
+    Every step is a compare-and-set, so running the job twice, or on two nodes at once, has no
+    further effect.
     """
     overdue = await list_overdue_ids(get_now())
-    # A submission with a message is left alone: a worker will process it. This is checked first,
+    # A submission with a message is not touched: a worker will process it. This is checked first,
     # because in a long queue all submissions are overdue, and reading them every minute is slow.
     queued = await get_queue().pending(overdue)
     without_message = await _find_stuck([one for one in overdue if one not in queued])
@@ -60,7 +60,7 @@ async def _find_stuck(submission_ids: list[str]) -> list[str]:
 
 
 async def _recover(submission_id: str) -> SubmissionState | None:
-    """Move one submission; return its new state, or None if it was left alone."""
+    """Requeue or reject one submission; return its new state, or None if it needed nothing."""
     stored = await get_submission(submission_id)
     now, threshold = get_now(), get_settings().stuck_threshold
     if stored is None or not is_stuck(stored.record, now=now, stuck_threshold=threshold):

@@ -34,9 +34,9 @@ _MAX_NAMED = 20
 
 
 async def remind_reviews() -> str:
-    """Remind of overdue reviews once a day; return what was done.
+    """Send reminders of overdue reviews once a day; return what was done.
 
-    The day only counts after a successful notification, so a program that fails is retried.
+    The day counts as done only after a successful notification, so a failed program is retried.
     """
     patience, today = get_settings().review_reminder, get_now().date()
     late = [review for review in await list_reviews() if review.waits_for >= patience]
@@ -50,7 +50,7 @@ async def remind_reviews() -> str:
                 waits=format_duration(oldest.waits_for))  # fmt: skip
     is_told = await notify(_message(late))
     mails = await _mails(late)
-    # With the day, so that nobody is reminded twice.
+    # Includes the day, so that no one is reminded twice.
     await put_reminder(_TOPIC, today, expected=last.revision if last else None, also=mails)
     ways = [
         *(["by the program"] if is_told else []),
@@ -110,7 +110,7 @@ _MAX_COMPLAINT = 300
 async def notify(message: Any) -> bool:
     """Pass *message* as JSON to the program's standard input; False if none is set.
 
-    It gets the operator's PATH and HOME, and none of our settings and secrets.
+    It gets the operator's PATH and HOME, but none of our settings or secrets.
     """
     arguments = notify_arguments(get_settings())
     if not arguments:

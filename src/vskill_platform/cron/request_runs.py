@@ -1,4 +1,4 @@
-"""Make a scheduled job run soon, for people and webhooks that ask for it."""
+"""Make a scheduled job run soon, at the request of a user or a webhook."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,13 +25,13 @@ from vskill_platform.stores.rescan_store import (
 
 
 async def request_run(job: CronJob, *, actor: str, also: Sequence[Operation] = ()) -> None:
-    """Make a job due, so that the next node that checks runs it; the audit log has the actor."""
+    """Make a job due, so that the next node that checks runs it; the audit log names the actor."""
     await _make_due(job, [write_audit(job.name, "all", actor=actor, reason=""), *also])
 
 
 async def _make_due(job: CronJob, operations: Sequence[Operation] = ()) -> None:
     now, last = get_now(), await get_cron_run(job.name)
-    if last is None:  # then it is due anyway
+    if last is None:  # a job that never ran is due anyway
         is_asked = await commit([expect_no_cron_run(job.name), *operations])
     else:
         refuse_if_running(last.record, job.budget)
@@ -49,12 +49,13 @@ async def request_follow_run() -> None:
 
 async def request_full_rescan(*, actor: str) -> None:
     """Make the next run check everything again; a running job must finish first."""
-    # In the same commit that makes the job due: a run between two commits would drop the request.
+    # In the commit that makes the job due: with two commits, a run between them would drop the
+    # request.
     await request_run(RESCAN, actor=actor, also=[write_rescan_request(actor)])
 
 
 async def request_one_rescan(slug: str, *, actor: str) -> OneRescanRequest:
-    """Have one skill checked again soon; while a request for it is open, return that one."""
+    """Request a rescan of one skill; if one is already requested, return that request."""
 
     async def plan() -> PlannedChange[OneRescanRequest]:
         if stored := await get_one_rescan_request(slug):

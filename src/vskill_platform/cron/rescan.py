@@ -14,7 +14,7 @@ from vskill_platform.stores.rescan_store import get_rescan_request, list_one_res
 
 
 async def send_rescans() -> str:
-    """Queue a rescan for each skill that needs one; workers check them and only report."""
+    """Queue a rescan for each skill that needs one; workers do it and only report the result."""
     return await run_with_current_policy(_send_rescans)
 
 

@@ -1,6 +1,7 @@
-"""The lease of a node on a job: renewed while the job runs, and free when the node dies.
+"""The lease of a node on a job, renewed while the job runs.
 
-So another node takes over the job of a killed one within a minute, however long the job may take.
+When a node is killed, its lease expires, and another node takes the job over within a minute,
+however long the job may take.
 """
 
 import asyncio
@@ -19,9 +20,9 @@ from vskill_platform.stores.records import Stored
 log = get_logger(__name__)
 
 RENEW_EVERY_SECONDS = 10.0
-#: A run that was not renewed for this long died with its node.
+#: If a lease was not renewed for this long, its node has died.
 LEASE = timedelta(seconds=45)
-#: How long after its budget a run of the release before counts as dead, which renews none.
+#: The previous release renews no lease: its runs count as dead this long after their budget.
 _AFTER_BUDGET = timedelta(seconds=10)
 
 
@@ -35,15 +36,15 @@ def refuse_if_running(run: CronRun, budget: timedelta) -> None:
 
 
 def is_running(run: CronRun, budget: timedelta) -> bool:
-    """Return whether a run has not ended, and its node is alive."""
+    """Return whether a run has not ended and its node is alive."""
     since, lease = _last_sign(run, budget)
     # The absolute difference: after the clock jumped back, the last sign is in the future.
     return run.ended_at is None and abs(get_now() - since) <= lease
 
 
 def _last_sign(run: CronRun, budget: timedelta) -> tuple[datetime, timedelta]:
-    """Return when the node of a run was last seen alive, and for how long that counts."""
-    # A node of the release before keeps the field of the run before its own.
+    """Return when the node of a run last showed that it is alive, and how long that is valid."""
+    # A node of the previous release leaves the time of the previous run in this field.
     if run.renewed_at and run.renewed_at >= run.started_at:
         return run.renewed_at, LEASE
     return run.started_at, budget + _AFTER_BUDGET
@@ -56,14 +57,14 @@ class RunLease:
 
     @classmethod
     async def take(cls, job: str, last: Stored[CronRun] | None) -> "RunLease | None":
-        """Start a run after the *last* one; of several nodes only one succeeds."""
+        """Start a run after the *last* one; only one of several nodes succeeds."""
         now = get_now()
         run = CronRun(job=job, node=get_settings().node, started_at=now, renewed_at=now)
         revision = await put_cron_run(run, expected=last.revision if last else ABSENT)
         return None if revision is None else cls(run, revision)
 
     async def keep(self) -> None:
-        """Renew the lease; return when it is lost, because then another node may run the job."""
+        """Renew the lease until it is lost, and then return: another node may run the job."""
         renewed = monotonic()
         while True:
             await asyncio.sleep(RENEW_EVERY_SECONDS)
@@ -83,7 +84,7 @@ class RunLease:
     async def _put(self, run: CronRun) -> bool:
         revision = await put_cron_run(run, expected=self._revision)
         if revision is None:
-            # Perhaps the last renewal was stored, and only its answer was lost.
+            # The last renewal may have been stored although its confirmation was lost.
             last = await get_cron_run(run.job)
             if last is None or not self._is_ours(last.record):
                 return False

@@ -1,7 +1,7 @@
 """The cron jobs: each runs on its own loop, with its own interval, budget and failure.
 
-No job waits for another. A stop cancels all of them at once; one that ignores its cancellation is
-abandoned after the stop grace, which is safe because every job can be repeated.
+No job waits for another. A stop cancels all of them at once. A job that ignores its cancellation is
+abandoned after the stop grace; this is safe because every job can be repeated.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class CronJob:
     run: Callable[[], Coroutine[Any, Any, str]]
     #: Whether only nodes with the newest rules and policy run it.
     needs_newest_rules: bool = False
-    #: Tells whether there is work, so that it runs before its interval has passed.
+    #: Returns whether there is work, so that the job runs before its interval has passed.
     has_work: Callable[[], Coroutine[Any, Any, bool]] | None = None
 
 
@@ -63,7 +63,7 @@ async def _release_external_scans() -> str:
     return f"{await release_dead_external_scans()} ended"
 
 
-#: Operators can start it, too; the shared record prevents parallel runs.
+#: Operators can also start it; the shared record prevents parallel runs.
 RESCAN = CronJob(
     JOB_OF[RescanMessage],
     timedelta(minutes=10),
@@ -78,7 +78,7 @@ async def _follow_repos() -> str:
     return await run_with_current_policy(follow_repos)
 
 
-#: A push webhook starts it, too.
+#: A push webhook also starts it.
 FOLLOW_REPOS = CronJob("follow-repos", timedelta(minutes=2), timedelta(seconds=110), _follow_repos)
 
 JOBS = (
@@ -119,7 +119,7 @@ JOBS = (
 
 
 def snapshot_job(share: Callable[[], Coroutine[Any, Any, str]]) -> CronJob:
-    """Return the job of web nodes, which alone have a search index."""
+    """Return the job of web nodes, the only nodes with a search index."""
     return CronJob("snapshot-index", timedelta(hours=6), timedelta(minutes=20), share)
 
 
@@ -128,7 +128,7 @@ async def run_cron(env: WorkerEnv, stop: asyncio.Event, *, jobs: Sequence[CronJo
     loops = [asyncio.create_task(_run_loop(env, job), name=f"cron {job.name}") for job in jobs]
     stopping = asyncio.create_task(stop.wait())
     try:
-        # A loop only ends by an unexpected error: then the platform stops and reports it.
+        # A loop ends only with an unexpected error: the platform then stops and reports it.
         await asyncio.wait([stopping, *loops], return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()
@@ -160,14 +160,14 @@ async def _cancel(
 
 class _Ended(NamedTuple):
     record: CronRun
-    #: The job itself; not done if it ignores its cancellation.
+    #: The task of the job; it stays unfinished if the job ignores its cancellation.
     work: asyncio.Future[str]
 
 
 async def _run_loop(env: WorkerEnv, job: CronJob) -> None:
     while True:
         run = await run_with_worker_env(env, partial(_run_if_due, job))
-        if run and not run.work.done():  # never two of the same job in one process
+        if run and not run.work.done():  # never two runs of a job in one process
             await asyncio.wait([run.work])
         await asyncio.sleep(LOOK_EVERY_SECONDS)
 
@@ -180,7 +180,7 @@ async def _run_if_due(job: CronJob) -> _Ended | None:
         try:
             ended = await _run(job, lease)
         except asyncio.CancelledError:
-            # The next node that checks starts it again.
+            # The next node that checks will start it again.
             stopped = _end(lease.run, "stopped with its server; it will be restarted")
             await lease.end(msgspec.structs.replace(stopped, asked_at=stopped.ended_at))
             raise
@@ -195,7 +195,7 @@ async def _run_if_due(job: CronJob) -> _Ended | None:
 
 
 async def run_job_now(job: CronJob) -> CronRun:
-    """Run a job that is not due; if it is already running anywhere, let it continue."""
+    """Run a job even if it is not due, unless it is already running somewhere."""
     last = await get_cron_run(job.name)
     if last:
         refuse_if_running(last.record, job.budget)
@@ -212,7 +212,7 @@ async def run_job_now(job: CronJob) -> CronRun:
 
 
 async def _claim(job: CronJob) -> RunLease | None:
-    """Start a run if it is due; of several nodes only one succeeds."""
+    """Start a run if it is due; only one of several nodes succeeds."""
     last = await get_cron_run(job.name)
     if last and not await _is_due(job, last.record):
         return None
@@ -252,7 +252,7 @@ async def _run(job: CronJob, lease: RunLease) -> _Ended:
         is_lost = keeping.done()
         keeping.cancel()
     if is_lost:
-        keeping.result()  # an unexpected error ends the cron
+        keeping.result()  # an unexpected error stops all cron jobs
     if is_late:
         outcome, is_failure = _late(job, is_lost=is_lost, is_running=not work.done()), True
         log.error("cron job failed", job=job.name, error=outcome)

@@ -1,4 +1,4 @@
-"""Queue background messages: each skill once, and a limited number at a time."""
+"""Queue background messages: at most one per skill, and a limited number at a time."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from vskill_platform.stores.background_store import (
 from vskill_platform.stores.db import commit, get_queue
 from vskill_platform.stores.node_store import all_nodes_know
 
-#: How many background messages may be queued. A worker that finds none makes the job due again.
+#: How many background messages may be queued. When a worker finds none, it makes the job due again.
 MAX_QUEUED = 5_000
 #: How many messages one commit sends.
 _A_COMMIT = 500
@@ -25,7 +25,7 @@ async def waits_for_nodes() -> str | None:
 
 
 async def send_background(messages: Sequence[BackgroundMessage]) -> str:
-    """Queue those that are not queued yet, up to the limit; return how many."""
+    """Queue the messages that are not queued yet, up to the limit; return how many."""
     room = max(MAX_QUEUED - await get_queue().count_group(BACKGROUND), 0)
     missing = await send_missing(messages)
     sent = missing[:room]

@@ -44,7 +44,7 @@ class DueRepo(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """The record after a submission, and the wait until the next check if it is a special one."""
+    """The record to store after a submission, and the next wait if it is not the usual one."""
 
     record: FollowedRepo
     wait: timedelta | None = None
@@ -57,7 +57,7 @@ def newest_tag(refs: Refs) -> str:
 
 
 def is_new_tag(followed: FollowedRepo, tag: str) -> bool:
-    """Return whether a tag has a higher version than all that were seen."""
+    """Return whether a tag has a higher version than all tags seen before."""
     is_first = followed.tag is None
     return followed.follows_tags and not is_first and _version(tag) > _version(followed.tag or "")
 
@@ -69,7 +69,7 @@ def _version(tag: str) -> tuple[int, int, int]:
 async def check_tags(
     skills: Sequence[DueRepo], refs: Refs, reach: Reach
 ) -> tuple[int, list[DueRepo]]:
-    """Submit skills at a tag with a new version; return how many, and whose commit is next."""
+    """Submit skills at a new version tag; return how many, and the skills whose commit to check."""
     tag = newest_tag(refs)
     tagged = [due for due in skills if is_new_tag(due.followed.record, tag)]
     rest = [_with_tag(due, tag) for due in skills if due not in tagged]
@@ -93,7 +93,7 @@ async def check_tags(
 
 
 def _with_tag(due: DueRepo, tag: str) -> DueRepo:
-    """Return it with the tag as seen, which the result of its check stores."""
+    """Mark the tag as seen in the record; the check stores the record."""
     record, revision = due.followed.record, due.followed.revision
     if not record.follows_tags or not (record.tag is None or is_new_tag(record, tag)):
         return due
@@ -101,7 +101,7 @@ def _with_tag(due: DueRepo, tag: str) -> DueRepo:
 
 
 async def _take_tag(due: DueRepo, tag: str, tree_sha: str | None) -> bool | None:
-    """Submit a skill at a new tag; return whether it was, None if there is nothing to submit."""
+    """Submit a skill at a new tag; return whether it was submitted, None if there is no need to."""
     followed, record = due.followed, due.followed.record
     source = msgspec.structs.replace(due.source, ref=tag)
     if tree_sha is None:  # the skill is not in this tag
@@ -121,7 +121,7 @@ async def _take_tag(due: DueRepo, tag: str, tree_sha: str | None) -> bool | None
     except NotAllowed as error:  # only owners and reviewers may publish another branch or tag
         log.info("tag of a followed repo not submitted", slug=record.slug, reason=str(error))
         return None
-    # The branch may have the same content: its commit is compared after the tag was processed.
+    # The branch may have the same content, so its commit is compared after the tag was processed.
     branch = record.branch if version_of_tag(due.source.ref) else due.source.ref
     noted = msgspec.structs.replace(record, tag=tag, branch=branch)
     request = SubmissionRequest(source=source, tree_sha=tree_sha, is_private=due.is_private)
@@ -134,7 +134,7 @@ async def check_commits(skills: Sequence[DueRepo], sha: str, reach: Reach) -> in
     changed = [due for due in skills if due.followed.record.commit_sha != sha]
     for due in skills:
         if due not in changed:
-            # A skill that left the repository is still missing at the same commit.
+            # A skill that was removed from the repository is still missing at the same commit.
             await put_checked(
                 due.followed, mark_seen(due.followed.record, sha, due.followed.record.problem)
             )
@@ -150,7 +150,7 @@ async def check_commits(skills: Sequence[DueRepo], sha: str, reach: Reach) -> in
 
 
 async def _take_commit(due: DueRepo, sha: str, tree_sha: str | None) -> bool:
-    """Submit a skill at a new commit unless its folder is unchanged; return whether it was."""
+    """Submit a skill at a new commit if its folder has changed; return whether it was submitted."""
     followed, source = due.followed, due.source
     if tree_sha is None:
         problem = f"the folder {source.path!r} is no longer in the repository"
@@ -243,7 +243,8 @@ async def _note_nothing_new(
 ) -> None:
     """Record the commit after a submission that stored nothing.
 
-    While an older commit is processed, the new one is not seen: the worker may have fetched before.
+    While an older commit is processed, the new one does not count as seen, because the worker may
+    have fetched the repository before it.
     """
     if submission.state in STUCK_STATES:
         pending = mark_seen(followed.record, followed.record.commit_sha)

@@ -12,10 +12,10 @@ from vskill_platform.stores.db import bound_env, get_now
 
 log = get_logger(__name__)
 
-#: How long a blob stays without a record that names it: much longer than any request takes.
+#: How long a blob without a record is kept: much longer than any request takes.
 GRACE = timedelta(days=1)
 _CURSOR = "move-archives"
-#: How many archives are examined per run; the next run continues there.
+#: How many archives are examined per run; the next run continues after them.
 _AT_ONCE = 10_000
 
 
@@ -34,7 +34,7 @@ async def _move_archives() -> int:
         keys, after = keys + 1, key
         try:
             moved += await move_archive(key)
-        except (BlobMissing, RecordMalformed) as error:  # reading it fails, too, and says why
+        except (BlobMissing, RecordMalformed) as error:  # every read of it reports the reason
             log.error("archive not moved", key=key, error=str(error))
     else:
         after = None

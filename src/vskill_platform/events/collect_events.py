@@ -1,4 +1,4 @@
-"""Make events from the history and the audit log: what happened, to which skill, seen by whom."""
+"""Make events from the history and the audit log: what happened, to which skill, who may see it."""
 
 from hashlib import sha256
 
@@ -44,7 +44,7 @@ _ABOUT_APPEAL = {
     "appeal answer": _E.APPEAL_ANSWERED,
     "appeal decide": _E.APPEAL_DECIDED,
 }
-#: Of the block itself, and of each skill that it took down or let back.
+#: Events of the block itself, and of each skill that it took down or brought back.
 _ABOUT_BLOCK = {
     "block add": (_E.BLOCK_ADDED, _E.SKILL_BLOCKED),
     "block remove": (_E.BLOCK_REMOVED, _E.SKILL_UNBLOCKED),
@@ -52,7 +52,7 @@ _ABOUT_BLOCK = {
 
 
 async def collect_events(key: str, happening: FeedEntry) -> list[Event]:
-    """Return the events of one record; most records of the audit log are none."""
+    """Return the events of one record; most records of the audit log cause none."""
     if isinstance(happening, StateEvent):
         stored = await get_submission(happening.submission_id)
         return _of_submission(key, happening, stored.record) if stored else []
@@ -124,7 +124,7 @@ async def _of_skill(
         reason=audit.reason,
         url=f"{base_url(get_settings())}/skills/{slug}",
     )
-    # A skill that is gone may have been private.
+    # A deleted skill may have been private.
     is_private = skill is None or skill.is_private
     return Event(
         id=_event_id(key),
@@ -148,7 +148,7 @@ def _of_report(key: str, audit: AuditRecord) -> Event:
         url=f"{base_url(get_settings())}/admin/reports",
     )
     event = _ABOUT_REPORT[audit.action]
-    # A report may be about a private skill, and names its author.
+    # A report may be about a private skill, and contains the name of its author.
     return Event(id=_event_id(key), type=event, at=audit.at, is_private=True, data=data)
 
 

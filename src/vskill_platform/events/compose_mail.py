@@ -18,7 +18,7 @@ from vskill_platform.settings import Settings
 from vskill_platform.stores.mail_store import Mail
 
 _TEMPLATES = Path(__file__).parent / "templates"
-#: Mail programs show about this much of a subject.
+#: Mail programs show about this many characters of a subject.
 _MAX_SUBJECT = 150
 _MAX_FIELD = 50_000
 
@@ -43,7 +43,7 @@ def compose_mail(
             for is_html, ending in ((False, "txt"), (True, "html"))
         )
     except TemplateNotFound as error:
-        # Written by a newer release, which will send it.
+        # A newer release wrote it and will send it.
         words = f"this release knows no email of the kind {mail.kind!r}"
         raise MailRefused(words, is_final=False) from error
     subject, _, body = text.partition("\n")
@@ -53,7 +53,7 @@ def compose_mail(
     message["To"] = _address("", mail.to)
     message["Date"] = format_datetime(mail.created_at)
     message["Message-ID"] = f"<{mail.id}@{server.from_address.rpartition('@')[2]}>"
-    # Vacation replies and mailing lists answer no such mail (RFC 3834).
+    # Keeps vacation replies and mailing lists from answering (RFC 3834).
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(body.lstrip("\n"))
     message.add_alternative(html, subtype="html")

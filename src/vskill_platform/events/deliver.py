@@ -1,4 +1,4 @@
-"""Deliver webhooks: at least once, in no promised order, retried for three days."""
+"""Deliver webhooks: at least once, in no guaranteed order, retried for three days."""
 
 import random
 from datetime import datetime, timedelta
@@ -35,23 +35,23 @@ from vskill_platform.stores.webhook_store import (
 
 log = get_logger(__name__)
 
-#: Waits before the next attempt; after the last, a delivery has failed. Three days together.
+#: Waits before the next attempt, three days in total; after the last one, a delivery has failed.
 WAITS = tuple(
     timedelta(seconds=seconds)
     for seconds in (5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 72000)
 )
 _JITTER = 0.2
-#: A receiver cannot ask for more than this.
+#: The longest wait that a receiver can ask for.
 _MAX_RETRY_AFTER = timedelta(hours=1)
 #: While a node sends a delivery, no other node does.
 _LEASE = timedelta(minutes=2)
-#: How long the others wait after one delivery to their endpoint has failed.
+#: How long other deliveries to the same endpoint wait after one has failed.
 _POSTPONE = timedelta(minutes=1)
 #: An endpoint that has failed for this long is switched off.
 OFF_AFTER = timedelta(days=5)
 _AT_ONCE = 200
 _ENDPOINTS_AT_ONCE = 16
-#: The receiver says that it will never want another one.
+#: The receiver wants no more deliveries.
 _GONE = 410
 
 
@@ -72,7 +72,7 @@ async def send_events() -> str:
         by_endpoint = await _due_by_endpoint(ids)
         if not by_endpoint:
             break
-        # Each endpoint on its own: a slow one delays no other.
+        # Endpoints are independent: a slow one delays no other.
         done = await settle(
             partial(_deliver_to, tally=tally), by_endpoint.items(), at_once=_ENDPOINTS_AT_ONCE
         )
@@ -117,7 +117,7 @@ async def _deliver_to(item: tuple[str, list[str]], *, tally: _Tally) -> int:
 async def _claim(
     delivery_id: str, until: timedelta, *, is_try: bool
 ) -> Stored[WebhookDelivery] | None:
-    """Keep other nodes from a delivery; None if another node was faster."""
+    """Claim a delivery for this node; return None if another node was faster."""
     stored = await get_delivery(delivery_id)
     if stored is None or stored.record.state != "waiting" or stored.record.due_at > get_now():
         return None
@@ -129,7 +129,7 @@ async def _claim(
 
 
 async def _deliver(endpoint_id: str, stored: Stored[WebhookDelivery], tally: _Tally) -> bool:
-    """Send one delivery and record what happened; return whether it needs no other attempt."""
+    """Send one delivery and record the result; return whether it needs no further attempt."""
     endpoint = await get_endpoint(endpoint_id)
     delivery = stored.record
     if endpoint is None or not endpoint.record.is_enabled or not await owner_may(endpoint.record):
@@ -199,7 +199,7 @@ async def _note_success(endpoint_id: str) -> None:
 
 
 async def _note_failure(endpoint_id: str, answer: ReceiverResponse) -> None:
-    """Remember since when an endpoint fails; switch it off if that is too long."""
+    """Record since when an endpoint has been failing; switch it off after too long."""
 
     async def plan() -> PlannedChange[None]:
         stored = await get_endpoint(endpoint_id)

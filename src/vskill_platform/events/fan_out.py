@@ -1,6 +1,6 @@
-"""Fan out what happened: deliveries to endpoints, and emails to submitters, with the cursor.
+"""Fan out events: write deliveries to endpoints and emails to submitters, and move the cursor.
 
-One commit writes all of them and moves the cursor, so a crash neither loses nor doubles an event.
+All of this is one commit, so a crash neither loses nor repeats an event.
 """
 
 from datetime import timedelta
@@ -44,10 +44,10 @@ _VERDICTS = {
     _E.SUBMISSION_NEEDS_REVIEW: "needs review",
     _E.SUBMISSION_WITHDRAWN: "withdrawn",
 }
-#: Verdicts wait for this long, so that those of a whole repository are in one mail.
+#: Verdicts wait for this long, so that one email contains those of a whole repository.
 _GATHER = timedelta(minutes=1)
 _MAX_LISTED = 100
-#: More deliveries to one endpoint do not wait; they fail at once and can be replayed.
+#: Beyond this number, deliveries to one endpoint fail at once; they can be replayed.
 _MAX_WAITING = 1_000
 _MAX_REASON = 500
 
@@ -58,7 +58,7 @@ async def has_new_events() -> bool:
 
 
 async def fan_out() -> int:
-    """Write what new events cause; return the number of events."""
+    """Write the deliveries and emails for new events; return the number of events."""
     count = 0
     while page := await read_feed():
         events = [
@@ -101,7 +101,7 @@ def _overflowing(delivery: WebhookDelivery) -> Operation:
 
 
 async def wants(endpoint: WebhookEndpoint, event: Event) -> bool:
-    """Return whether an endpoint gets an event: chosen, and its owner may see it now."""
+    """Return whether an endpoint has chosen this event, and its owner may see it."""
     if endpoint.types and event.type not in endpoint.types:
         return False
     if endpoint.namespace and (
@@ -141,7 +141,7 @@ async def _verdict_mails(events: list[Event]) -> list[Operation]:
 
 
 async def _submitter_of(event: Event) -> str | None:
-    """Return the user who submitted it, if they may see it."""
+    """Return the user who submitted it, if that user may see it."""
     stored = await get_submission(event.data.submission)
     user = await get_user(stored.record.submitter) if stored else None
     if user is None:
@@ -160,7 +160,7 @@ def _line(event: Event) -> str:
 
 
 async def _verdict_mail(user: str, lines: list[str]) -> list[Operation]:
-    """Return the mail, or the one that waits already, with these verdicts added."""
+    """Return a new email with these verdicts, or a waiting one with these verdicts added."""
     address = await get_mail_address(user)
     if address is None or not address.record.is_confirmed:
         return []

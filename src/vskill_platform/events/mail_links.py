@@ -42,8 +42,8 @@ _MAKERS: dict[str, _Maker] = {
 async def make_links(mail: Mail) -> dict[str, str] | None:
     """Create the links of an email; None if it is no longer wanted.
 
-    Each attempt creates its own. An attempt may have reached the mailbox although it looked failed,
-    so the links of earlier attempts stay valid until they expire or one of them is used.
+    Each attempt creates new links. An attempt may have reached the mailbox although it seemed to
+    fail, so earlier links stay valid until they expire or one of them is used.
     """
     if mail.user:
         user = await get_user(mail.user)

@@ -40,15 +40,15 @@ from vskill_platform.stores.webhook_store import (
 
 #: How long deliveries are also signed with the old secret after a rotation.
 ROTATION = timedelta(days=1)
-#: Endpoints of one namespace, and of the registry.
+#: The maximum number of endpoints of one namespace, and of the registry.
 MAX_ENDPOINTS = 20
-#: Deliveries that one replay queues.
+#: The maximum number of deliveries that one replay queues.
 MAX_REPLAYED = 1_000
 _MAX_LABEL = 100
 
 
 class EndpointChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What to change; None keeps it."""
+    """Changes to an endpoint; None keeps the current value."""
 
     url: str | None = None
     types: Sequence[str] | None = None
@@ -78,7 +78,7 @@ async def list_manageable(visitor: Visitor) -> list[WebhookEndpoint]:
 
 
 async def find_endpoint(endpoint_id: str, visitor: Visitor) -> WebhookEndpoint:
-    """Return an endpoint; one that the visitor may not manage is not found."""
+    """Return an endpoint; raise NotFound if the visitor may not manage it."""
     stored = await get_endpoint(endpoint_id)
     if stored is None or not await may_manage(visitor, stored.record.namespace):
         raise NotFound(f"there is no webhook {endpoint_id!r}")
@@ -195,7 +195,7 @@ async def replay_delivery(endpoint_id: str, delivery_id: str, *, actor: str) -> 
 
 
 async def replay_failed(endpoint_id: str, *, since: datetime | None, actor: str) -> int:
-    """Send failed deliveries again, all or those since a time; return how many."""
+    """Send failed deliveries again, all or only those since a time; return how many."""
     await _find(endpoint_id)
     count = 0
     for failed in await list_deliveries(endpoint_id, limit=MAX_REPLAYED, only="failed"):
@@ -258,7 +258,7 @@ def _apply(endpoint: WebhookEndpoint, wanted: EndpointChange) -> WebhookEndpoint
         given["types"] = _checked_types(given["types"], endpoint.namespace)
     if "label" in given:
         given["label"] = show(given["label"].strip(), limit=_MAX_LABEL)
-    if given.get("is_enabled"):  # switched on again: a fresh start
+    if given.get("is_enabled"):  # switched on again: forget earlier failures
         given |= {"problem": "", "failing_since": None}
     return msgspec.structs.replace(endpoint, **given)
 
@@ -274,6 +274,6 @@ def _checked_types(types: Sequence[str], namespace: str) -> tuple[str, ...]:
 
 
 def _where(endpoint: WebhookEndpoint) -> str:
-    # Without its path and query, which may contain a secret of the receiver.
+    # Without the path and query, which may contain a secret of the receiver.
     parts = urlsplit(endpoint.url)
     return f"{endpoint.namespace or 'the whole registry'}: {parts.scheme}://{parts.netloc}"

@@ -10,7 +10,7 @@ from vskill_platform.model.event import Event, EventType
 from vskill_platform.stores.webhook_store import PayloadShape
 
 _E = EventType
-#: What happened, with the name of what it happened to.
+#: Each type of event as text; the name of its subject is inserted.
 _TITLES = {
     _E.SUBMISSION_RECEIVED: "{} was submitted",
     _E.SUBMISSION_NEEDS_REVIEW: "{} needs review",
@@ -36,7 +36,7 @@ _TITLES = {
     _E.TEST: "This is a test",
 }
 _MAX_NAME, _MAX_REASON = 150, 500
-#: Mattermost notifies everyone at these words; a space without width separates them.
+#: Mattermost notifies everyone at these words, so a zero-width space breaks them.
 _CHANNELS = re.compile(r"@(?=(?:channel|here|all|everyone)\b)", re.IGNORECASE)
 
 
@@ -70,8 +70,8 @@ def _slack(event: Event) -> dict[str, Any]:
     link = f"<{event.data.url}|{title}>" if event.data.url else title
     lines = [f"*{link}*", *(f"{name}: {_escape_slack(text)}" for name, text in _facts(event))]
     text = "\n".join(lines)
-    # `text` is what a notification shows. With `verbatim`, addresses and names in the texts of
-    # other users do not become links or mentions.
+    # Notifications show `text`. `verbatim` keeps addresses and names in users' texts from becoming
+    # links or mentions.
     section = {"type": "mrkdwn", "text": text, "verbatim": True}
     return {"text": title, "blocks": [{"type": "section", "text": section}]}
 

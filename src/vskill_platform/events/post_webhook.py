@@ -1,4 +1,4 @@
-"""POST a webhook to an address that a user typed: public hosts, no redirects, with limits."""
+"""POST a webhook to a URL that a user chose: public hosts only, no redirects, with limits."""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -14,19 +14,19 @@ from vskill_platform.fetch.guarded_proxy import open_proxy
 from vskill_platform.fetch.ip_addresses import is_literal
 from vskill_platform.settings import Settings, allowed_origins, variable
 
-#: For the whole exchange, from the name of the host to the answer.
+#: For the whole exchange, from the DNS lookup to the response.
 DEADLINE_SECONDS = 15.0
 _MAX_URL = 1000
-#: How much of an answer is read and kept.
+#: How much of a response is read and kept.
 _MAX_ANSWER_BYTES = 2048
 _MAX_ANSWER = 500
 _PORTS = {"https": 443, "http": 80}
 
 
 class ReceiverResponse(msgspec.Struct, frozen=True, kw_only=True):
-    #: 0 if there was no answer.
+    #: 0 if there was no response.
     status: int = 0
-    #: Its beginning, or why there was none.
+    #: The beginning of the response, or why there was none.
     text: str = ""
     #: The value of the header Retry-After, in seconds.
     retry_after: int = 0
@@ -37,7 +37,7 @@ class ReceiverResponse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checked_webhook_url(text: str, settings: Settings) -> str:
-    """Validate the address of an endpoint; the network is only asked when it is used."""
+    """Validate the URL of an endpoint, without network access."""
     url = text.strip()
     try:
         parts = urlsplit(url)
@@ -62,7 +62,7 @@ def checked_webhook_url(text: str, settings: Settings) -> str:
 async def post_webhook(
     url: str, body: bytes, headers: dict[str, str], settings: Settings
 ) -> ReceiverResponse:
-    """Send it through a proxy that connects to public addresses of this host only."""
+    """Send it through a proxy that connects only to public addresses of this host."""
     reach = Reach(
         private_hosts=allowed_origins(settings, "webhook_private_hosts"),
         seconds=DEADLINE_SECONDS,
@@ -86,7 +86,7 @@ async def post_webhook(
                     text=await _beginning(response),
                     retry_after=_retry_after(response),
                 )
-                # A refusal of the proxy is no answer of the host.
+                # A refusal by the proxy is not a response of the host.
                 return ReceiverResponse(text=str(proxy.problem)) if proxy.problem else answer
         except TimeoutError:
             return ReceiverResponse(text=f"no answer within {DEADLINE_SECONDS:g} s")

@@ -32,22 +32,22 @@ from vskill_platform.stores.records import Stored
 
 log = get_logger(__name__)
 
-#: Waits before the next attempt; after the last, an email is a dead letter. 46 hours together.
+#: Waits before the next attempt, 46 hours in total; after the last one, an email is a dead letter.
 _WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 720, 720))
-#: A random part of the wait is added, so that emails that failed together do not stay together.
+#: A random part of the wait is added, so that emails that failed together are not retried together.
 _JITTER = 0.2
 #: While a node sends an email, no other node does. Longer than a connection with a message takes.
 _LEASE = timedelta(minutes=5)
-#: Emails that one connection sends.
+#: How many emails one connection sends.
 _AT_ONCE = 20
 
 
 class MailCounts(msgspec.Struct):
     sent: int = 0
     failed: int = 0
-    #: Will not be tried again.
+    #: It is not tried again.
     dead: int = 0
-    #: No longer wanted.
+    #: It is no longer wanted.
     dropped: int = 0
 
 
@@ -56,7 +56,7 @@ async def has_due_mails() -> bool:
 
 
 async def send_due_mails() -> str:
-    """Send what is due, and return how many were sent; a server that fails is an error."""
+    """Send the emails that are due; return how many were sent, or raise if the server fails."""
     server = mail_server(get_settings())
     if server is None:
         return "email is off"
@@ -73,7 +73,7 @@ async def send_due_mails() -> str:
 
 
 async def _claim(mail_id: str) -> Stored[Mail] | None:
-    """Count an attempt and keep other nodes from it; None if another node was faster."""
+    """Count an attempt and claim the email; return None if another node was faster."""
     try:
         stored = await get_mail(mail_id)
     except RecordMalformed as error:

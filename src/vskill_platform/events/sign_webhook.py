@@ -1,4 +1,4 @@
-"""Sign a webhook as Standard Webhooks says: HMAC-SHA256 of id, time and body."""
+"""Sign a webhook as Standard Webhooks specifies: HMAC-SHA256 of id, time and body."""
 
 import base64
 import hmac
@@ -19,7 +19,7 @@ def new_webhook_secret() -> str:
 def sign_webhook(
     endpoint: WebhookEndpoint, message_id: str, body: bytes, *, now: datetime
 ) -> dict[str, str]:
-    """Return the headers; while a secret is being rotated, both sign."""
+    """Return the headers with the signatures, one for each secret: a rotation adds a second one."""
     timestamp = str(int(now.timestamp()))
     content = f"{message_id}.{timestamp}.".encode() + body
     keys = [endpoint.secret]

@@ -1,4 +1,4 @@
-"""Send messages over SMTP: one connection for several, encrypted unless the operator says no."""
+"""Send messages over SMTP: several per connection, encrypted unless the operator turns that off."""
 
 import asyncio
 import ssl
@@ -13,7 +13,7 @@ from vskill_platform.mail_settings import MailServer
 
 #: How long the server may take for one command, and for a whole message.
 _COMMAND_SECONDS, _MESSAGE_SECONDS = 20.0, 60.0
-#: From here on, an answer is final.
+#: From this code on, a response is a permanent failure.
 _PERMANENT = 500
 #: The server closes the connection.
 _CLOSING = 421
@@ -26,7 +26,7 @@ class MailConnection:
         self._server = server
 
     async def send(self, message: EmailMessage, *, to: str) -> str:
-        """Send a message and return the server's answer.
+        """Send a message and return the server's response.
 
         MailRefused is about this message only. After MailFailed the connection cannot be used.
         """
@@ -38,7 +38,7 @@ class MailConnection:
         except aiosmtplib.SMTPRecipientsRefused as error:
             refused = error.recipients[0]
             raise _failure(refused.code, refused.message) from error
-        except aiosmtplib.SMTPSenderRefused as error:  # of all emails, until the settings change
+        except aiosmtplib.SMTPSenderRefused as error:  # all emails, until the settings change
             raise MailFailed(
                 f"{self._server.shown} refused the sender in VSKILL_MAIL_FROM: "
                 f"{error.code} {error.message[:_MAX_ANSWER]}"

@@ -35,7 +35,7 @@ def reach_of(settings: Settings) -> Reach:
 
 
 def why_out_of_reach(source: Source, reach: Reach) -> str | None:
-    """Return why a source may not be fetched, or None. Does no network access.
+    """Return why a source may not be fetched, or None, without network access.
 
     Addresses are checked when the proxy connects, not here.
     """

@@ -1,4 +1,4 @@
-"""Unpack untrusted archives: regular files and folders only, anything else is refused."""
+"""Unpack untrusted archives: only regular files and folders; anything else is refused."""
 
 import stat
 import tarfile
@@ -90,7 +90,7 @@ def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None
 
 
 def root_of(folder: Path) -> Path:
-    """Return the only top-level folder of an unpacked archive, or *folder* if there is more."""
+    """Return an archive's only top-level folder, or *folder* if there is more than that."""
     entries = list(folder.iterdir())
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
 

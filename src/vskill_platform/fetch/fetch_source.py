@@ -27,7 +27,8 @@ from vskill_platform.stores.blob_store import save_kept
 from vskill_platform.stores.db import bound_env, get_settings
 from vskill_platform.stores.upload_store import get_upload
 
-#: Sources up to this size are packed while they are copied: cheaper than another thread call.
+#: Sources up to this size are packed while they are copied, which is cheaper than another thread
+#: call.
 PACKED_ON_THE_WAY = 64 * 1024
 
 

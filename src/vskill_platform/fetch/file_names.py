@@ -18,7 +18,7 @@ class Names:
         self._seen: dict[str, str] = {}
 
     def add(self, path: str) -> None:
-        """Add a path and its parents; refuse one that some systems cannot tell from another."""
+        """Add a path and its parents; refuse one that some systems would confuse with another."""
         check_name(path)
         parts = path.split("/")
         if len(parts) - 1 > MAX_DEPTH:
@@ -48,7 +48,7 @@ def _is_git(part: str) -> bool:
 
 
 def _folded(path: str) -> str:
-    """Normalize a path as file systems do that ignore case or Unicode composition."""
+    """Normalize a path like file systems that ignore case and Unicode composition."""
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFKD", path).casefold())

@@ -78,7 +78,7 @@ _CONFIGURATION = {
     "core.deltaBaseCacheLimit": "16m",
     "credential.helper": "",
     "http.emptyAuth": "false",
-    #: The namespace, owner and blocks of the redirect's target have not been checked.
+    #: Not followed: the namespace, owner and blocks of the redirect's target have not been checked.
     "http.followRedirects": "false",
     "http.sslVerify": "true",
     "http.lowSpeedLimit": "100",
@@ -128,7 +128,8 @@ class Git:
     async def find_redirect(self, url: str) -> str:
         """Return the address that the host redirects *url* to, or an empty string.
 
-        Git does not report it, so this repeats the request and traces the response headers.
+        Git does not report the address, so this repeats the request and traces the response
+        headers.
         """
         trace = self._home / "trace"
         tracing = {"GIT_TRACE_CURL": str(trace), "GIT_TRACE_CURL_NO_DATA": "1"}

@@ -1,6 +1,6 @@
-"""Ask GitHub whose token this is, and whether it was issued to this registry's application.
+"""Ask GitHub who owns a token, and whether it was issued to this registry's application.
 
-Neither a token nor anything that GitHub says gets into an error.
+Errors contain neither the token nor anything from GitHub's responses.
 """
 
 import asyncio
@@ -14,15 +14,15 @@ from vskill_platform.base.tls import describe_failure, tls_context
 from vskill_platform.errors import GithubUnavailable, NotSignedIn
 from vskill_platform.settings import Settings
 
-#: For both requests together.
+#: The timeout of both requests together.
 _DEADLINE_SECONDS = 15.0
 _MAX_ANSWER_BYTES = 256 * 1024
-#: What GitHub answers about a token that is not valid, or not of this application.
+#: GitHub's status codes for a token that is invalid, or issued to another application.
 _REFUSALS = frozenset({401, 403, 404, 422})
 
 
 class GithubUser(msgspec.Struct, frozen=True):
-    #: Unlike the login, it never changes and is never given to someone else.
+    #: Unlike the login, it never changes and is never reassigned.
     id: Annotated[int, msgspec.Meta(gt=0)]
     login: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 

@@ -1,8 +1,9 @@
 """A loopback proxy for one fetch of git, a mirror or a webhook; it refuses private addresses.
 
-Git sends it every connection by host name. It refuses all hosts except that of the submitted URL,
-resolves the name, checks all addresses and connects to one of the checked addresses, so DNS
-rebinding has no effect. TLS stays end to end between git and the host. See docs/decisions/0008.
+The client asks the proxy for every connection, by host name. The proxy refuses all hosts except
+that of the submitted URL, resolves the name, checks all addresses and connects to one of the
+checked addresses, so DNS rebinding has no effect. TLS stays end to end between the client and the
+host. See docs/decisions/0008.
 """
 
 import asyncio
@@ -43,10 +44,7 @@ class _Request(msgspec.Struct, frozen=True):
 
 
 class _HostTimeout:
-    """The read timeout of a host.
-
-    It does not run while git processes what it has received.
-    """
+    """The read timeout of a host. It is paused while git processes received data."""
 
     def __init__(self, host: str, seconds: float) -> None:
         self.complaint = (
@@ -67,7 +65,7 @@ class _HostTimeout:
         self._was_asked.clear()
 
     async def run_out(self) -> None:
-        """Return when the host has not answered a request in time."""
+        """Wait until the host has left a request unanswered for too long, then return."""
         while True:
             await self._was_asked.wait()
             asked_at = self._asked_at
@@ -152,7 +150,8 @@ class GuardedProxy:
             )
         private = [address for address in found if not ip_addresses.is_public(address)]
         if private:
-            # Not in the error for the submitter: it would reveal details of the internal network.
+            # The log only: in the submitter's error it would reveal details of the internal
+            # network.
             log.warning("address refused", host=request.host, addresses=[str(a) for a in private])
             if not ip_addresses.is_literal(request.host):
                 raise _not_found(request.host)
@@ -232,7 +231,7 @@ def _read_request(head: bytes) -> _Request:
         return _Request("https", host, port or 443, b"")
     if parts.scheme != "http" or not host:
         raise SourceRefused(f"the host redirected git to {parts.scheme}://, which is not allowed")
-    # One request per connection: the next may be for another host, which must be checked.
+    # One request per connection, because the next may be for another host, which must be checked.
     kept = [
         field
         for field in fields.split("\r\n")

@@ -6,7 +6,7 @@ import socket
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-#: Not public, although `is_global` of some Python versions says so.
+#: Not public, although some Python versions say `is_global`.
 _NOT_PUBLIC = (
     ipaddress.ip_network("168.63.129.16/32"),  # Azure: the host of the virtual machine
     ipaddress.ip_network("192.0.0.0/24"),  # contains Oracle Cloud's metadata service

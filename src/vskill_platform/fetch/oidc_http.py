@@ -1,7 +1,7 @@
 """Requests to the OpenID Connect provider that the operator chose, limited in size and time.
 
-The operator chose its address, so it may be a private one. No secret, and nothing that the provider
-says, gets into an error.
+The operator chose its address, so it may be private. Errors contain neither secrets nor anything
+from the provider's responses.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from vskill_platform.model.oidc import ProviderMetadata
 from vskill_platform.secret_settings import Secret
 from vskill_platform.sign_on_settings import is_safe_url
 
-#: For one request with its answer.
+#: The timeout of one request with its response.
 _DEADLINE_SECONDS = 10.0
 _MAX_ANSWER_BYTES = 512 * 1024
 _MAX_KEYS = 100
@@ -48,7 +48,7 @@ class _KeySet(msgspec.Struct, frozen=True):
 
 
 async def fetch_metadata(issuer: str) -> ProviderMetadata:
-    """Return what the provider publishes about itself; it must name the issuer that was asked."""
+    """Return the provider's metadata, which must name the requested issuer."""
     request = httpx2.Request("GET", issuer.rstrip("/") + _DISCOVERY, headers=_HEADERS)
     found = await _ask(request, ProviderMetadata)
     if found.issuer != issuer:
@@ -56,7 +56,7 @@ async def fetch_metadata(issuer: str) -> ProviderMetadata:
             "the provider names another issuer than the one in the settings (VSKILL_OIDC_ISSUER); "
             "copy it exactly, with or without a slash at its end"
         )
-    # One that only signs tokens, such as that of a CI system, has keys and nothing else.
+    # A provider that only signs tokens, such as that of a CI system, publishes only keys.
     optional = (
         found.authorization_endpoint,
         found.token_endpoint,

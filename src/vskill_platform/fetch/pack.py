@@ -51,7 +51,7 @@ def _pack(files: Sequence[SkillFile], contents: Iterable[Iterable[bytes]]) -> Pa
 
 
 def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Join small pieces into large ones: each piece costs a wait for the GIL."""
+    """Join small pieces into large ones, because each piece waits for the GIL."""
     waiting: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -64,7 +64,7 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _tar(files: Sequence[SkillFile], contents: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
-    """Yield the bytes that `tarfile` would write, in half its time for small files."""
+    """Yield the bytes that `tarfile` would write, in half the time for small files."""
     written = 0
     for file, content in zip(files, contents, strict=True):
         entry = tarfile.TarInfo(file.path)

@@ -44,7 +44,7 @@ async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> Re
             return _nothing(error, source)
     except SourceError as error:
         return _nothing(error, source)
-    # The branch or tag may be gone although the repo exists.
+    # The branch or tag may have been deleted although the repo exists.
     try:
         return await _probe(msgspec.structs.replace(source, ref=""), (), reach)
     except SourceError as error:
@@ -52,7 +52,7 @@ async def probe_repo(source: Source, paths: Collection[str], reach: Reach) -> Re
 
 
 def is_missing(error: SourceError, source: Source) -> bool:
-    """Return whether a host reported the repo as missing; a local one may only be unmounted."""
+    """Return whether a host reported the repo as missing; a local repo may just be unmounted."""
     return source.url.startswith(("https://", "http://")) and bool(_MISSING.search(str(error)))
 
 

@@ -36,7 +36,7 @@ _QUIETLY = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-mainte
 
 
 class Refs(msgspec.Struct, frozen=True):
-    """What a host says about a repo without sending any of it."""
+    """What a host reports about a repo without sending its contents."""
 
     commit_sha: str
     #: The names of all tags; empty if they were not requested.
@@ -158,8 +158,8 @@ class Repo:
     async def _find_ref(self, ref: str) -> str:
         """Return the full name of a branch or tag.
 
-        A bare commit is accepted only if a branch or tag points to it: many hosts also serve, as
-        part of a repo, commits that anyone pushed to a fork of it.
+        A bare commit is accepted only if a branch or tag points to it: for many hosts, a repo also
+        contains commits that anyone pushed to a fork of it.
         """
         wanted = ("refs/heads/*", "refs/tags/*") if _SHA.fullmatch(ref) else ()
         named = (f"refs/heads/{ref}", f"refs/tags/{ref}")
@@ -205,7 +205,7 @@ async def open_repo(
 
 
 async def find_refs(source: Source, reach: Reach, *, with_tags: bool = False) -> Refs:
-    """Ask the host which commit a branch or tag points to now, and its tags; fetch nothing."""
+    """Ask the host for its tags and the commit of a branch or tag; fetch nothing."""
     async with (
         open_workspace() as workspace,
         _connected(source, workspace, reach) as repo,

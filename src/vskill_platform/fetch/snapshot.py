@@ -14,8 +14,8 @@ from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.pack import Packed
 from vskill_platform.model.skill import SkillFile
 
-# Limits for hostile sources. They are higher than the limits for publishing, so that an author who
-# slightly exceeds those gets a finding instead of a refusal.
+# Limits for hostile sources. They are higher than the limits for publishing: a skill that slightly
+# exceeds those gets a finding instead of a refusal.
 MAX_FILES = 5_000
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
@@ -134,14 +134,14 @@ def _copy(
 ) -> SkillFile:
     """Copy one file. O_NOFOLLOW, because a link may have replaced it since it was listed.
 
-    System calls are kept to a minimum: after each, the thread waits for the GIL.
+    It makes as few system calls as possible, because after each one the thread waits for the GIL.
     """
     digest, size = hashlib.sha256(), 0
     with _opened(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as reader:
         found = os.fstat(reader)
         if not stat.S_ISREG(found.st_mode):
             raise SourceRefused(f"{relative} is not a regular file")
-        # One byte more than its size, so that a small file is read to its end in one call.
+        # One byte more than the size, so that one call reads a small file to its end.
         at_once = min(max(found.st_size + 1, _PAGE), _CHUNK)
         with _opened(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as writer:
             while chunk := os.read(reader, at_once):

@@ -18,13 +18,12 @@ from pathlib import Path
 from threading import Lock
 
 PREFIX = "vskill-work-"
-#: The in-memory file system, where there is one. On ext4 creating a file is slow after many
-#: deletions, so that creating and removing a small skill's files on disk takes longer than
-#: scanning them.
+#: The in-memory file system, if there is one. On ext4, creating files is slow after many deletions:
+#: creating and removing a small skill's files on disk takes longer than scanning them.
 IN_MEMORY = Path("/dev/shm")  # noqa: S108 - the folders made in it are private
 #: The default temporary folders. If TMPDIR selects another one, everything goes there.
 _USUAL = ("/tmp", "/var/tmp", "/usr/tmp")  # noqa: S108 - only compared with
-#: Anything larger goes to disk, and so does everything if less memory than this is free: other
+#: Larger contents go to disk. So does everything if less memory than this is free, because other
 #: programs share the in-memory file system, and in a container it is small.
 SMALL_BYTES = 1024 * 1024
 ROOM_BYTES = 48 * 1024 * 1024
@@ -75,7 +74,7 @@ def sweep_workspaces() -> int:
 def _remove_if_abandoned(folder: Path) -> bool:
     try:
         lock = _lock(folder)
-    except OSError:  # without locks an owner cannot be ruled out
+    except OSError:  # without locks, it may have an owner
         return False
     if lock is None:
         return False
@@ -136,14 +135,14 @@ def _remove(folder: Path, owner: int) -> None:
 def _has_room(folder: Path) -> bool:
     try:
         found = os.statvfs(folder)
-    except OSError:  # this system has no such folder
+    except OSError:  # the folder does not exist on this system
         return False
     is_roomy = found.f_bavail * found.f_frsize >= ROOM_BYTES
     return is_roomy and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return whether this user owns it: in a shared folder anyone can use the prefix."""
+    """Return whether this user owns a folder: in a shared folder anyone can use the prefix."""
     try:
         found = folder.lstat()
     except FileNotFoundError:  # removed by its owner or another sweep

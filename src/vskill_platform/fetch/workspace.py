@@ -10,7 +10,7 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.fetch.snapshot import Listing
 from vskill_platform.fetch.temporary_folders import fits_into_memory, new_folder, new_workspace
 
-#: Removing this few files from memory takes less time than starting a thread for it.
+#: Removing this few files from memory takes less time than starting a thread.
 FEW_FILES = 20
 
 
@@ -29,7 +29,7 @@ class Workspace:
         return self.folder
 
     async def remove(self) -> None:
-        """Remove the folder with its contents, in a thread unless that is certainly fast."""
+        """Remove the folder with its contents, in a thread unless it is sure to be fast."""
         if self.folder is None:
             return
         if self._few is None or not _remove_few(self.folder, self._few):
@@ -45,7 +45,7 @@ def _remove_few(folder: Path, files: list[str]) -> bool:
         for file in files:
             os.unlink(f"{folder}/{file}")  # noqa: PTH108 - faster than an object for each
         for parent in parents:
-            os.rmdir(parent)  # noqa: PTH106 - a path as text
+            os.rmdir(parent)  # noqa: PTH106 - the path is a string
         folder.rmdir()
     except OSError:  # it contains other files, or not all listed ones
         return False

@@ -12,9 +12,9 @@ from vskill_platform.stores.submission_store import get_submission, write_submis
 
 
 async def requeue_dead_letter(message_id: int, *, actor: str) -> Submission | None:
-    """Requeue a dead letter and reopen its submission, both or neither.
+    """Requeue a dead letter and reopen its submission in one commit.
 
-    None if it is not about a submission, or about one that was removed.
+    Returns None if it has no submission, or if that was removed.
     """
     letter = await _dead_letter(message_id)
     operations: list[Operation] = [Requeue(message_id)]
@@ -44,7 +44,7 @@ async def drop_dead_letter(message_id: int, *, actor: str) -> None:
 
 
 def _name(letter: DeadLetter) -> str:
-    """Return the submission of a dead letter, or what else identifies it."""
+    """Return the submission of a dead letter, or otherwise its key."""
     if is_submission_message(letter.body):
         return read_message(letter.body).submission_id
     return letter.key or str(letter.message_id)

@@ -25,7 +25,7 @@ from vskill_platform.model.source import LOCAL_NAMESPACE, Source, SourceKind
 from vskill_platform.model.verdict import BLOCKING
 from vskill_platform.scan.read.manifest import MANIFEST, check_manifest
 
-#: A larger repo is a collection of others' skills, to be submitted folder by folder.
+#: A repo with more skills is a collection from many authors, to be submitted folder by folder.
 MAX_SKILLS = 1_000
 #: More folders than this are not searched.
 _MAX_FOLDERS = 50_000
@@ -37,7 +37,7 @@ class DiscoveredSkill(msgspec.Struct, frozen=True, kw_only=True):
     #: The skill's folder inside the source, "" for its root.
     path: str
     description: str
-    #: Whether the manifest is valid; if not, the problems say why.
+    #: Whether the manifest is valid; otherwise the problems say why.
     is_fine: bool
     problems: tuple[str, ...] = ()
     #: The git tree id of the folder.
@@ -48,7 +48,7 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     #: The source that was searched.
     source: str
     skills: tuple[DiscoveredSkill, ...]
-    #: The git source or folder of the skills; None if they have to be packed.
+    #: The git source or folder of the skills; None if their files have to be packed.
     origin: Source | None = None
     #: The files to be packed, available while this is open.
     root: Path | None = None
@@ -109,7 +109,7 @@ async def discovered(place: Source | LocalFiles, reach: Reach) -> AsyncIterator[
 
 
 async def _discover_in_repo(source: Source, reach: Reach) -> Discovery:
-    """Fetch the trees, and only the manifests of all files."""
+    """Fetch the trees, but no files other than manifests."""
     async with open_workspace() as workspace:
         async with open_repo(source, workspace, reach) as repo:
             entries = await repo.list_entries(await repo.tree_sha(source.path))
@@ -138,7 +138,7 @@ async def _discover_in_source(source: Source, reach: Reach) -> Discovery:
 async def discover_in_files(
     root: Path, name: str, *, namespace: str = LOCAL_NAMESPACE
 ) -> Discovery:
-    """Search uploaded files; they must stay in place while this is used."""
+    """Search uploaded files, which must stay in place while the result is used."""
     skills = await _read_manifests(root, await work_in_thread(_walk, root), name)
     return Discovery(
         source=f"upload:{namespace}/{name}",
@@ -150,7 +150,7 @@ async def discover_in_files(
 
 
 def _is_manifest(entry: TreeEntry) -> bool:
-    """Return whether a manifest can be submitted; one in a folder with a deceptive name cannot."""
+    """Return whether a manifest can be submitted; its folder must not have a deceptive name."""
     if not entry.is_file or posixpath.basename(entry.path) != MANIFEST:
         return False
     try:
@@ -191,7 +191,7 @@ async def _read_manifests(
 def _read_each(
     root: Path, places: Sequence[_SkillFolder], root_name: str | None
 ) -> tuple[DiscoveredSkill, ...]:
-    """Read all manifests; runs in the other process."""
+    """Read all manifests; runs in the killable process."""
     return tuple(_read_one(root / place.path, place, root_name) for place in places)
 
 
@@ -225,7 +225,7 @@ async def discovered_archive(
 async def discovered_files(
     files: Sequence[tuple[str, bytes]], *, namespace: str
 ) -> AsyncIterator[Discovery]:
-    """Search files with their paths, as a browser sends a chosen folder."""
+    """Search files with their paths, as a browser sends them for a chosen folder."""
     _check(files)
     async with open_workspace() as workspace:
         folder = workspace / "files"
@@ -254,7 +254,7 @@ def _check(files: Sequence[tuple[str, bytes]]) -> None:
 
 
 def _write(folder: Path, files: Sequence[tuple[str, bytes]]) -> None:
-    """Write files under their checked names; nothing but their bytes is used."""
+    """Write files under their checked names, without modes or dates."""
     folder.mkdir(mode=0o700)
     for path, content in files:
         place = folder / path

@@ -22,13 +22,13 @@ from vskill_platform.stores.source_submissions import list_owners_of
 from vskill_platform.stores.submission_store import read_submissions
 from vskill_platform.stores.user_store import expect_not_deleted, is_deleted_user
 
-#: For a user without the rights of staff. Each is a request to its host every VSKILL_FOLLOW_EVERY
-#: for as long as nobody stops it; a hundred are more than a person or team publishes from.
+#: The maximum per user, except staff. Each causes a request to its host every VSKILL_FOLLOW_EVERY
+#: until someone stops it; no person or team publishes from a hundred.
 MAX_REPOS_OF_A_USER = 100
 
 
 def check_repo_of(skill: PublishedSkill, repo_url: str) -> None:
-    """Refuse to follow another repository than the one that a skill is published from."""
+    """Refuse to follow a repository other than the one that the skill is published from."""
     if repo_url and read_remote_source(repo_url, settings=get_settings()).url != skill.repo_url:
         raise InvalidInput(
             f"{skill.slug} is published from {skill.repo_url}, not from {repo_url}; follow that "
@@ -37,9 +37,9 @@ def check_repo_of(skill: PublishedSkill, repo_url: str) -> None:
 
 
 async def check_may_follow_more(user_name: str, repo_url: str) -> None:
-    """Raise if a user follows as many repositories as one user may, and not this one.
+    """Raise if a user already follows the maximum number of other repositories.
 
-    Requests at the same moment are not counted; the limit for each hour keeps them few.
+    Concurrent requests are not counted; the hourly limit keeps them few.
     """
     followed = await list_followed_by(user_name)
     checked = {one.repo_url for one in followed if not (one.stopped_at or one.is_by_operator)}
@@ -61,8 +61,8 @@ async def follow_repo(
     """Follow the repository that a skill is published from; doing so twice changes nothing.
 
     *may_replace* is the right to change what another user follows, such as the branch. *tag* is the
-    newest one that is known already; without it, all tags of the first check are. *rights*
-    are those with which new commits are submitted.
+    newest known tag; without it, all tags of the first check count as known. New commits are
+    submitted with *rights*.
     """
     if not skill.repo_url.startswith(("https://", "http://")):
         raise InvalidInput(
@@ -129,7 +129,7 @@ async def _start(wanted: FollowedRepo, *, may_replace: bool) -> FollowedRepo:
 
 
 async def _expect_still_there(wanted: FollowedRepo) -> list[Operation]:
-    """Refuse a skill that was deleted or moved meanwhile, and the user of a deleted account."""
+    """Refuse a skill that was deleted or moved meanwhile, and a user whose account was deleted."""
     if await is_deleted_user(wanted.by):
         raise NotFound(f"there is no user {wanted.by!r}")
     operations = [expect_not_deleted(wanted.by)]
@@ -142,7 +142,7 @@ async def _expect_still_there(wanted: FollowedRepo) -> list[Operation]:
 
 
 def _is_same(known: FollowedRepo, wanted: FollowedRepo) -> bool:
-    """Return whether nothing has to change; following that was stopped starts again."""
+    """Return whether nothing has to change; a stopped record starts again."""
     is_alike = (known.repo_url, known.ref) == (wanted.repo_url, wanted.ref)
     gains_rights = wanted.is_by_staff and wanted.by == known.by and not known.is_by_staff
     return is_alike and known.stopped_at is None and not gains_rights
@@ -153,7 +153,7 @@ def _is_of_another(known: FollowedRepo, actor: str) -> bool:
 
 
 async def unfollow_repo(name: str, *, actor: str) -> FollowedRepo:
-    """Stop following the repository of a skill, or a repository; NotFound if it is not followed."""
+    """Stop following a repository, or that of a skill; raise NotFound if it is not followed."""
 
     async def plan() -> PlannedChange[FollowedRepo]:
         stored = await get_followed_repo(name)

@@ -1,4 +1,4 @@
-"""Fetch a skill of another registry: it becomes a submission, which is checked like any other."""
+"""Fetch a skill from another registry as a submission, which is checked like any other."""
 
 import random
 from collections.abc import Sequence
@@ -43,9 +43,9 @@ from vskill_platform.stores.submission_store import get_source_owner, get_submis
 
 log = get_logger(__name__)
 
-#: The longest time of a question to another registry; a visitor may be waiting.
+#: The timeout of a request to another registry; a visitor may be waiting.
 _SECONDS_TO_LOOK = 10.0
-#: How long the answer about a skill counts, for visitors who ask again.
+#: How long the metadata of a skill is reused for further visitors.
 _ASK_AGAIN = timedelta(minutes=5)
 #: The wait after the first failure; it doubles with each further one.
 _FIRST_BACK_OFF, _MAX_BACK_OFF = timedelta(minutes=15), timedelta(hours=24)
@@ -56,12 +56,12 @@ _JITTER = 0.1
 class Wanted(NamedTuple):
     slug: str
     mirror: Mirror
-    #: What the mirror calls it.
+    #: The skill's name at the mirror.
     name: str
 
 
 def find_mirror_target(slug: str) -> Wanted:
-    """Return where a slug is mirrored from; raise if it is not, or if the operator refuses it."""
+    """Return the origin of a mirrored slug; raise if it has none, or if the operator refuses it."""
     named = parse_mirrored(slug)
     mirror = get_mirror(named.mirror) if named else None
     if named is None or mirror is None:
@@ -78,10 +78,10 @@ def find_mirror_target(slug: str) -> Wanted:
 
 
 async def mirror_skill(slug: str, *, by: str, again: bool = False) -> Submission:
-    """Return the submission of a mirrored skill, which is new if the other registry has news.
+    """Return the submission of a mirrored skill, a new one if the other registry has a new version.
 
-    The answer of a few minutes ago is used again, and what was refused is not fetched again before
-    it changes, except with *again*.
+    Except with *again*, metadata is reused for a few minutes, and a refused version is not fetched
+    again until it changes.
     """
     wanted = find_mirror_target(slug)
     if not again:
@@ -96,7 +96,7 @@ async def mirror_skill(slug: str, *, by: str, again: bool = False) -> Submission
 
 
 async def check_not_deleted(wanted: Wanted) -> None:
-    """Refuse a skill that an admin has deleted here: nobody brings it back by asking for it."""
+    """Refuse a skill that an admin has deleted here: a request must not bring it back."""
     slug = wanted.slug
     gone = await get_deleted_skill(slug)
     if gone and not gone.record.may_republish(mirror_source(slug, "").owner_key):
@@ -109,9 +109,9 @@ async def check_not_deleted(wanted: Wanted) -> None:
 async def compare(
     wanted: Wanted, known: Stored[MirroredSkill] | None, *, by: str, again: bool = False
 ) -> Submission:
-    """Ask the other registry for the latest version, and submit it unless that was done.
+    """Ask the other registry for the latest version, and submit it if it is new.
 
-    With *again*, also a version that was refused, and a skill that an admin has deleted.
+    *again* also submits a version that was refused, and a skill that an admin has deleted.
     """
     slug, mirror = wanted.slug, wanted.mirror
     if not again:
@@ -130,7 +130,7 @@ async def compare(
 async def look_up(
     wanted: Wanted, known: Stored[MirroredSkill] | None, *, by: str
 ) -> tuple[MirroredSkill, RemoteVersion]:
-    """Ask the other registry for the latest version; return the record after the answer, too."""
+    """Ask the other registry for the latest version; return it with the updated record."""
     slug, mirror, name = wanted
     try:
         found = await find_there(mirror, name, short_reach())
@@ -150,7 +150,7 @@ async def look_up(
 async def note_seen(
     known: Stored[MirroredSkill] | None, seen: MirroredSkill
 ) -> Stored[MirroredSkill] | None:
-    """Store what was seen; return the record that is stored now."""
+    """Store an updated record; return it as it is stored now."""
     await _write(known, seen)
     return await get_mirrored(seen.slug)
 
@@ -179,7 +179,7 @@ async def find_submissions(slugs: Sequence[str]) -> dict[str, Submission]:
 
 
 async def postpone(known: Stored[MirroredSkill], why: str) -> None:
-    """Note why a skill is not compared now, and do it later."""
+    """Postpone the comparison of a skill, and record why."""
     await _write(known, msgspec.structs.replace(known.record, problem=cut_reason(why)))
 
 
@@ -191,7 +191,7 @@ async def check_takes_more(mirror: Mirror) -> None:
 
 
 async def has_room(mirror: Mirror) -> bool:
-    """Return whether further skills of a mirror may wait for their check."""
+    """Return whether more skills of a mirror may be queued."""
     pending = await get_queue().count_group(f"{MIRROR_PREFIX}{mirror.name}")
     return pending < get_settings().mirror_pending
 
@@ -223,7 +223,7 @@ async def _submit(
             return submission
         raise
     log.info("mirrored skill submitted", slug=slug, revision=found.revision, result=result.kind)
-    if result.kind not in {"created", "requeued"}:  # nothing was stored with it
+    if result.kind not in {"created", "requeued"}:  # it stored nothing
         await _write(known, taken)
     return result.submission
 
@@ -231,7 +231,7 @@ async def _submit(
 def _seen(
     wanted: Wanted, known: MirroredSkill | None, found: RemoteVersion, *, by: str
 ) -> MirroredSkill:
-    """Return the record after an answer; the time of the first sight of a version stays."""
+    """Return the updated record; it keeps the time when a version was first seen."""
     now = get_now()
     begun = known or MirroredSkill(
         slug=wanted.slug,
@@ -250,7 +250,7 @@ def _seen(
         content=found.content,
         version=found.version,
         seen_at=begun.seen_at if is_same else now,
-        # Replaced content was never taken, although its version has the same name.
+        # Replaced content was never accepted, although its version is the same.
         taken=begun.taken if is_same or begun.taken != found.revision else "",
         checked_at=now,
         failures=0,
@@ -261,10 +261,10 @@ def _seen(
 
 
 def why_not(mirror: Mirror, found: RemoteVersion, seen_at: datetime, *, is_taken: bool) -> str:
-    """Return why a version is not mirrored now; empty if it may be."""
+    """Return why a version must not be mirrored now; empty if it may be."""
     if found.withdrawn:
         return f"{mirror.name} has withdrawn it: {found.withdrawn}"
-    # Not the date that the other registry names: it could name any.
+    # Not the date in the other registry's metadata, which could be anything.
     ready_at = seen_at + mirror.min_age
     left = ready_at - get_now()
     if left > timedelta(0) and not is_taken:
@@ -277,7 +277,7 @@ def why_not(mirror: Mirror, found: RemoteVersion, seen_at: datetime, *, is_taken
 
 
 def _is_settled(submission: Submission, found: RemoteVersion) -> bool:
-    """Return whether this version was fetched and decided about, or withdrawn by staff."""
+    """Return whether this version was fetched and decided, or withdrawn by staff."""
     is_ended = submission.digest is not None or submission.state is SubmissionState.DEQUEUED
     return submission.source.ref == found.revision and is_ended
 
@@ -295,7 +295,7 @@ async def _find_submission(slug: str) -> Submission | None:
 async def _note_failure(
     known: Stored[MirroredSkill] | None, problem: str, *, is_missing: bool = False
 ) -> None:
-    """Record a failed comparison; a skill that was never seen gets no record."""
+    """Record a failed comparison, but not for a skill that was never seen."""
     if known is None:
         return
     record, now = known.record, get_now()
@@ -333,6 +333,6 @@ def back_off(failures: int) -> timedelta:
 
 
 def short_reach() -> Reach:
-    """Return how other registries are reached while a visitor waits."""
+    """Return the limits for requests to other registries while a visitor waits."""
     reach = reach_of(get_settings())
     return msgspec.structs.replace(reach, seconds=min(reach.seconds, _SECONDS_TO_LOOK))

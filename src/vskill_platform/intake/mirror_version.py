@@ -1,6 +1,6 @@
-"""Fetch one version of a skill of another registry, for a client that asks for its number.
+"""Fetch one version of a skill from another registry, at the request of a client.
 
-It has its own submission, so that its check changes nothing about the latest version.
+It has its own submission, so that its check does not affect the latest version.
 """
 
 import msgspec
@@ -37,7 +37,7 @@ from vskill_platform.stores.submission_store import get_source_owner, get_submis
 
 log = get_logger(__name__)
 
-#: Versions of one skill whose first sight is remembered; the oldest is dropped.
+#: For how many versions of a skill the time of the first sight is kept; the oldest is dropped.
 _MAX_PINNED = 200
 
 
@@ -49,9 +49,9 @@ async def fetch_now(slug: str, version: str, *, by: str) -> Submission:
 
 
 async def mirror_version(slug: str, version: str, *, by: str, again: bool = False) -> Submission:
-    """Return the submission of a version of a mirrored skill, which is new if there was none.
+    """Return the submission of a version of a mirrored skill; create one if there is none.
 
-    A version that was refused stays refused, except with *again*.
+    A refused version stays refused, except with *again*.
     """
     wanted = find_mirror_target(slug)
     if not again:
@@ -111,9 +111,9 @@ async def _take(
 
 
 async def _note(known: Stored[MirroredSkill] | None, found: RemoteVersion) -> PinnedVersion:
-    """Return when a version was first seen, and with which content; store it if that is now."""
+    """Return when a version was first seen, and its content then; store both if it is new."""
     now = PinnedVersion(version=found.version, content=found.content, seen_at=get_now())
-    if known is None:  # another node has just deleted or replaced the record
+    if known is None:  # another node just deleted or replaced the record
         return now
     record = known.record
     if pin := record.pin_of(found.version):
@@ -130,7 +130,7 @@ async def _find_submission(slug: str, version: str) -> Submission | None:
 
 
 def _is_settled(submission: Submission, *, again: bool) -> bool:
-    """Return whether it is being checked, or was decided about and need not be fetched *again*."""
+    """Return whether it is being checked, or was decided and is not requested *again*."""
     if submission.state in STUCK_STATES:
         return True
     is_ended = submission.digest is not None or submission.state is SubmissionState.DEQUEUED
@@ -138,5 +138,5 @@ def _is_settled(submission: Submission, *, again: bool) -> bool:
 
 
 def _is_lower(version: str, latest: str) -> bool:
-    """Return whether a version is lower than the latest, or cannot be compared with it."""
+    """Return whether a version is lower than the latest one, or not comparable with it."""
     return parse_version(latest) is None or version_key(version) < version_key(latest)

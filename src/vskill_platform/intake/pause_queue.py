@@ -6,12 +6,12 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_queue
 
-#: A pause always ends: a forgotten one must not stall the registry forever.
+#: The longest pause: a forgotten one must not stall the registry forever.
 MAX_PAUSE = timedelta(hours=24)
 
 
 async def pause_queue(duration: timedelta, *, actor: str, reason: str = "") -> datetime | None:
-    """Stop deliveries for a while; return until when."""
+    """Stop deliveries for a while; return when they continue."""
     if not timedelta(0) < duration <= MAX_PAUSE:
         raise InvalidInput("a pause must be longer than 0 seconds and at most 24 hours")
     await get_queue().pause(duration)
@@ -22,7 +22,7 @@ async def pause_queue(duration: timedelta, *, actor: str, reason: str = "") -> d
 
 
 async def resume_queue(*, actor: str) -> bool:
-    """End a pause; tell whether there was one, otherwise there is nothing to record."""
+    """End a pause; return whether there was one. Without a pause, nothing is recorded."""
     was_paused = (await get_queue().stats()).paused_until is not None
     await get_queue().resume()
     if was_paused:

@@ -22,7 +22,7 @@ _OWNER_AND_REPO = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCI
 
 
 class LocalFiles(msgspec.Struct, frozen=True):
-    """A folder or an archive on this machine, to be uploaded as it is now."""
+    """A folder or an archive on this machine, to be uploaded in its current state."""
 
     place: Path
     #: The path of the skill in the source.
@@ -32,7 +32,7 @@ class LocalFiles(msgspec.Struct, frozen=True):
 def read_source(
     text: str, *, settings: Settings, path: str = "", ref: str = ""
 ) -> Source | LocalFiles:
-    """Accept a git URL, `owner/repo`, a folder or an archive; otherwise say what is wrong."""
+    """Accept a git URL, `owner/repo`, a folder or an archive; otherwise raise with the problem."""
     if "://" in text:
         return _within_reach(git_source(text, path, ref=ref), settings)
     if not text.isprintable():
@@ -74,7 +74,7 @@ def read_remote_source(text: str, *, settings: Settings, path: str = "", ref: st
 
 
 def _skill_folder(path: str) -> str:
-    """Return the folder shown by a page of the repo, also if the page shows its manifest."""
+    """Return the folder that a page of the repo shows, itself or by its manifest."""
     return path.rstrip("/").removesuffix(MANIFEST).rstrip("/")
 
 
@@ -89,7 +89,7 @@ def _read_place(text: str, place: Path, path: str, settings: Settings) -> Source
     inside = inner_path(path)
     if inside and not (place / inside).is_dir():
         raise InvalidInput(f"there is no folder {path!r} in {text!r}")
-    # With a database server, another machine may process it, so it gets the files, not the path.
+    # With a database server, another machine may process it, so it needs the files, not the path.
     is_one_machine = database_file(settings.database_url) is not None
     if is_one_machine and is_local(place, reach_of(settings)):
         return folder_source(str(place.resolve()), path)

@@ -22,7 +22,7 @@ class SubmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     #: The packed files of an upload.
     upload: bytes | None = None
-    #: The same, as the submission stores them.
+    #: The packed files in the form that the submission stores.
     files: KeptOnce | None = None
     #: The current git tree id of the folder, if already known.
     tree_sha: str | None = None
@@ -47,9 +47,9 @@ async def prepare_request(place: Source | LocalFiles) -> SubmissionRequest:
 
 
 async def is_unchanged(submission: Submission, request: SubmissionRequest) -> bool:
-    """Return whether the content is the one that was checked; False if the source fails.
+    """Return whether the content is still the checked one; False if the source fails.
 
-    Nothing is scanned for this, and no file of a repo is fetched: git has tree ids.
+    This scans nothing and fetches no file of a repo, because git has tree ids.
     """
     if submission.digest is None:
         return False

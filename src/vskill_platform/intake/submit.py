@@ -1,4 +1,4 @@
-"""Submit a source: it becomes a submission that is stored and queued, once."""
+"""Submit a source: store and queue a submission for it, exactly once."""
 
 import posixpath
 from collections.abc import Awaitable, Callable, Sequence
@@ -45,9 +45,9 @@ class SubmitKind(StrEnum):
     CREATED = "created"
     #: Already in progress or in review.
     PENDING = "pending"
-    #: It is published with the same content: nothing is scanned.
+    #: It is published with the same content, so nothing is scanned.
     ALREADY_VERIFIED = "already_verified"
-    #: It was finished, or there is new content; the same record starts again.
+    #: It was finished, or there is new content: the same record starts again.
     REQUEUED = "requeued"
     #: It is blocked; only an unblock reopens it.
     BLOCKED = "blocked"
@@ -70,7 +70,7 @@ class SubmitResult(msgspec.Struct, frozen=True, kw_only=True):
     kind: SubmitKind
     submission: Submission
     #: Its position in the queue: 1 is next, 0 means that a worker holds it, None that it is not
-    #: queued, MAX_POSITION + 1 that it is further back than is counted.
+    #: queued, and MAX_POSITION + 1 that it is further back than we count.
     position: int | None = None
     #: Why it is blocked; empty if it is not.
     reason: str = ""
@@ -86,9 +86,9 @@ async def submit(
 ) -> SubmitResult:
     """Store and queue a request; equal submissions at the same time make one record.
 
-    *group* takes turns with others in the queue; by default it is the submitter. *may_replace_ref*
-    is the right to replace what is published from another ref. If anything is stored, it is in the
-    same commit as the operations of *also*, which is asked again for each attempt.
+    Groups take turns in the queue; by default, *group* is the submitter. *may_replace_ref* is the
+    right to replace a version published from another ref. *also* returns further operations for the
+    commit that stores the submission; it is called again for each attempt.
     """
     by = Submitter(submitter, group, may_replace_ref)
     request = wanted if isinstance(wanted, SubmissionRequest) else SubmissionRequest(source=wanted)
@@ -126,7 +126,7 @@ async def _create(request: SubmissionRequest, by: Submitter) -> PlannedChange[Su
         created_at=now,
         updated_at=now,
         set_id=request.set_id,
-        # Another ref of a private skill is private, too.
+        # Other refs of a private skill are private, too.
         is_private=request.is_private or any(skill.record.is_private for skill in skills),
         may_replace_ref=by.may_replace_ref,
         requested_version=request.version,
@@ -145,7 +145,7 @@ async def _create(request: SubmissionRequest, by: Submitter) -> PlannedChange[Su
 async def _create_blocked(
     request: SubmissionRequest, submission: Submission, event: StateEvent, known: Stored[Block]
 ) -> PlannedChange[SubmitResult]:
-    """Record the attempt; nothing is queued, and an unblock opens it."""
+    """Record the attempt without queueing it; an unblock reopens it."""
     opened = Stored(submission, ABSENT)
     blocked, operations = await block_submission(opened, known.record, actor=submission.submitter)
     beginning = [*await _keep_files(request), *write_beginning(submission, event)]
@@ -156,7 +156,7 @@ async def _create_blocked(
 async def _answer(
     existing: Stored[Submission], request: SubmissionRequest, by: Submitter
 ) -> PlannedChange[SubmitResult]:
-    """Return what is known about a source with a submission, or start it again."""
+    """Return the result for a source that has a submission, or restart that submission."""
     submission = existing.record
     if submission.state is SubmissionState.BLOCKED:
         return _unchanged(SubmitKind.BLOCKED, submission, reason=submission.reason)
@@ -168,7 +168,7 @@ async def _answer(
         is_hidden or _has_other_files(submission, request)
     ):
         return _unchanged(SubmitKind.PENDING, submission)
-    # A change of the visibility is no repetition: the last commit of the check makes it private.
+    # A change of the visibility is not a repetition: the last commit of the check makes it private.
     answer = None if is_hidden else _ANSWERS.get(submission.state)
     if answer and not await _is_deleted(submission) and await is_unchanged(submission, request):
         return _unchanged(answer, submission)
@@ -176,7 +176,7 @@ async def _answer(
 
 
 async def _is_deleted(submission: Submission) -> bool:
-    """Return whether what it published was deleted since."""
+    """Return whether the version that it published was deleted since."""
     if submission.state is not SubmissionState.PUBLISHED or submission.slug is None:
         return False
     _, stored = await find_skill(submission.slug)
@@ -203,7 +203,7 @@ async def _reopen(
         reopened,
         source=request.source,
         set_id=request.set_id or reopened.set_id,
-        # Submitting again may make it private, and never makes it public.
+        # Submitting it again may make it private, but never public.
         is_private=request.is_private or reopened.is_private,
         may_replace_ref=by.may_replace_ref,
         requested_version=request.version,

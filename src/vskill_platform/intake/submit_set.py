@@ -17,7 +17,7 @@ from vskill_platform.stores.submission_set_store import (
     set_id_of,
 )
 
-#: Each may have a packed skill in memory.
+#: Each of them may hold a packed skill in memory.
 _AT_ONCE = 4
 
 
@@ -46,7 +46,7 @@ async def submit_set(
     admit: Callable[[Source], Awaitable[bool]] | None = None,
     on_submitted: Callable[[], None] = lambda: None,
 ) -> SubmittedSet:
-    """Submit every skill that was found; a refused one does not stop the others.
+    """Submit every skill that was found, even if some are refused.
 
     *admit* raises if this submitter may not submit a skill, and returns whether they may replace
     another ref; without it they may. *on_submitted* is called after each. Repeated or concurrent
@@ -89,7 +89,7 @@ def _member(skill: DiscoveredSkill, outcome: SubmitResult | Exception) -> SetMem
         return SetMember(skill=skill, result=outcome)
     if isinstance(outcome, VskillError) and not outcome.retryable:
         return SetMember(skill=skill, result=None, error=str(outcome))
-    raise outcome  # the database, or a bug of ours: nothing about the skill
+    raise outcome  # a database error or a bug, not the skill's fault
 
 
 async def submit_paths(

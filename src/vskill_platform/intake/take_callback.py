@@ -1,4 +1,4 @@
-"""Accept the signed answer of a remote scanner, once; then its submission continues."""
+"""Accept the signed result of a remote scanner, once, and let its submission continue."""
 
 from typing import Annotated, Literal
 
@@ -25,7 +25,7 @@ from vskill_platform.stores.external_scan_store import (
     split_scan_id,
 )
 
-#: The maximum size of an answer; more findings than fit are not kept anyway.
+#: The maximum size of a callback; the findings that would not fit are not kept anyway.
 MAX_CALLBACK_BYTES = 1024 * 1024
 _MAX_NOTE = 300
 _STATUSES = {
@@ -45,7 +45,7 @@ class CallbackFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class Callback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A scanner's answer. It names scan and content, so that it fits no other."""
+    """A scanner's result, valid only for the scan and the content that it names."""
 
     scan: str
     digest: str
@@ -55,9 +55,9 @@ class Callback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 async def take_callback(scan_id: str, body: bytes, *, moment: str, signature: str) -> bool:
-    """Accept an answer; False if the scan has ended or this answer was already accepted.
+    """Accept a callback; return False if the scan has ended or if it was already accepted.
 
-    Nothing of it is parsed before its signature is verified.
+    The signature is verified before anything is parsed.
     """
     scanner = _scanner_of(scan_id)
     until = check_callback(body, moment=moment, signature=signature, key=scanner.key, now=get_now())

@@ -32,12 +32,12 @@ _AT_ONCE = 8
 class PushKind(StrEnum):
     GITHUB = "github"
     GITLAB = "gitlab"
-    #: Forgejo signs in the same way.
+    #: Forgejo uses the same kind of signature.
     GITEA = "gitea"
 
 
 class _Repository(msgspec.Struct, frozen=True):
-    """The addresses of a repository, in the fields of each host."""
+    """The URLs of a repository, in the fields that each host uses."""
 
     clone_url: str | None = None
     html_url: str | None = None
@@ -46,16 +46,16 @@ class _Repository(msgspec.Struct, frozen=True):
 
 
 class _Push(msgspec.Struct, frozen=True):
-    """The part of a webhook that is read; its commits are not trusted but requested."""
+    """The fields of a webhook that are used; commits are requested from the host instead."""
 
     repository: _Repository = msgspec.field(default_factory=_Repository)
     project: _Repository = msgspec.field(default_factory=_Repository)
 
 
 async def take_push(kind: str, body: bytes, headers: Mapping[str, str]) -> int:
-    """Make what is followed of the repository due; return how many records there are.
+    """Make the followed skills of the repository due; return how many records there are.
 
-    Nothing of the body is parsed before its signature is verified.
+    The signature is verified before the body is parsed.
     """
     if kind not in list(PushKind):
         raise NotFound(f"there is no webhook {kind!r}; choose one of {', '.join(PushKind)}")
@@ -97,7 +97,7 @@ def _read(body: bytes) -> _Push:
 
 
 def _repo_urls(push: _Push) -> Iterator[str]:
-    """Yield the canonical form of each address; other kinds of address are left out."""
+    """Yield the canonical form of each URL; skip URLs that are not git sources."""
     for repo in (push.repository, push.project):
         for url in (repo.clone_url, repo.html_url, repo.git_http_url, repo.web_url):
             try:
@@ -107,7 +107,7 @@ def _repo_urls(push: _Push) -> Iterator[str]:
 
 
 async def _make_due(followed: FollowedRepo) -> None:
-    """Make a record due now; a check that runs at this moment is repeated."""
+    """Make a record due now; if it is being checked, it is checked again."""
 
     async def plan() -> PlannedChange[None]:
         stored = await get_followed_repo(followed.name)

@@ -1,4 +1,4 @@
-"""Accept uploaded files: checked, packed to the same bytes every time, and named."""
+"""Accept uploaded files: check them, pack them to reproducible bytes, and choose a name."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,7 +27,7 @@ class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
     """The unpacked files of an archive."""
 
     root: Path
-    #: The root's name: that of its single folder, of its manifest, or of the archive.
+    #: The name of the root: that of its single folder, its manifest, or the archive.
     name: str
 
 
@@ -46,7 +46,7 @@ async def take_folder(folder: Path, *, name: str = "", namespace: str = LOCAL_NA
 async def take_archive(
     content: bytes, *, filename: str, path: str = "", namespace: str = LOCAL_NAMESPACE
 ) -> Upload:
-    """Repack the files of an archive: only its files are kept."""
+    """Repack the files of an archive, and drop everything else."""
     async with unpacked(content, filename=filename) as files:
         folder = inside(files.root, path)
         name = folder.name if path else files.name
@@ -54,7 +54,7 @@ async def take_archive(
 
 
 async def read_archive(path: Path) -> bytes:
-    """Return the content of a local file; one that is too large is not read."""
+    """Return the content of a local file; refuse one that is too large, without reading it."""
 
     def read() -> bytes:
         if path.stat().st_size > MAX_TOTAL_BYTES:

@@ -24,7 +24,7 @@ from vskill_platform.stores.submission_store import get_submission, write_submis
 async def withdraw(submission_id: str, *, actor: str, reason: str) -> Submission:
     """End it without a verdict; a worker that holds it drops its result.
 
-    Its message may still be queued: the worker that receives it has nothing to do.
+    Its message may still be queued; the worker that receives it has nothing to do.
     """
     if not reason.strip():
         raise InvalidInput("give a reason for the withdrawal")

@@ -25,7 +25,7 @@ class BlockKind(StrEnum):
 
 
 class BlockSubject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is blocked. Equal subjects have equal ids, so there is one block for each."""
+    """What a block applies to. Equal subjects have equal ids, so each has at most one block."""
 
     kind: BlockKind
     value: str
@@ -85,7 +85,7 @@ def publisher_subject(publisher: str) -> BlockSubject:
 
 
 def former_subjects(skill: PublishedSkill) -> tuple[BlockSubject, ...]:
-    """Return every subject that blocks a skill where it was before it was moved."""
+    """Return every subject that blocks a skill at its former locations."""
     subjects: dict[BlockSubject, None] = {}
     for home in skill.moved_from:
         subjects |= dict.fromkeys(_subjects_at(home, skill.name))
@@ -93,7 +93,7 @@ def former_subjects(skill: PublishedSkill) -> tuple[BlockSubject, ...]:
 
 
 def current_subjects(skill: PublishedSkill) -> tuple[BlockSubject, ...]:
-    """Return every subject that blocks a skill where it is, whatever its content."""
+    """Return every subject that blocks a skill at its current location, with any content."""
     return _subjects_at(skill, skill.name)
 
 
@@ -109,7 +109,7 @@ def _subjects_at(home: PublishedSkill | FormerLocation, name: str) -> tuple[Bloc
 def subjects_of(
     source: Source, *, name: str | None = None, digest: str | None = None
 ) -> tuple[BlockSubject, ...]:
-    """Return every subject that blocks this skill, as far as its name and digest are known."""
+    """Return every subject that blocks this skill, by what is known of its name and digest."""
     subjects = {
         BlockSubject(BlockKind.SOURCE, source.url): None,
         BlockSubject(BlockKind.SOURCE, source.owner_key): None,

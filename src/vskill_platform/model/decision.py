@@ -59,7 +59,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     #: The deciding findings, most severe first.
     deciding: tuple[Finding, ...] = ()
-    #: Whether it would need a review if its publisher were not trusted.
+    #: Whether it would need a review if its publisher were not exempt from review.
     is_by_trust: bool = False
 
 

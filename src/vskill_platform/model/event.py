@@ -57,21 +57,21 @@ class EventData(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     state: str = ""
     report: str = ""
     appeal: str = ""
-    #: What a block is about.
+    #: The subject of a block.
     subject: str = ""
     outcome: str = ""
     actor: str = ""
     reason: str = ""
-    #: The page about it.
+    #: The URL of the page with the details.
     url: str = ""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    #: The same for every copy, so that a receiver can tell that it knows it.
+    #: Equal in every delivery of the event, so that receivers can detect duplicates.
     id: str
     type: EventType
     at: datetime
-    #: Empty if it concerns no namespace.
+    #: Empty if the event is not about a namespace.
     namespace: str = ""
     is_private: bool = False
     data: EventData

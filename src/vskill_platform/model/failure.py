@@ -6,7 +6,7 @@ from vskill_platform.model.verdict import BLOCKING, Finding, FindingKind, Report
 
 #: The scanner's name in a report without a verdict.
 NO_SCANNER = "none"
-#: Events of the submission, kept in its report for programs; pages show its state instead.
+#: Findings that explain the submission's state to programs; pages show the state instead.
 BLOCKED, WITHDRAWN, REVIEWED = "RUN-BLOCKED", "RUN-WITHDRAWN", "RUN-REVIEW"
 _NOTES = frozenset({BLOCKED, WITHDRAWN, REVIEWED})
 _TITLES = {
@@ -60,7 +60,7 @@ def score_of(findings: tuple[Finding, ...]) -> int | None:
 
 
 def score_in(report: Report) -> int | None:
-    """Return the score; None if there is none because of a failure.
+    """Return the score of a report; None if a failure prevented it.
 
     Older releases stored 0 for a check that never ran.
     """

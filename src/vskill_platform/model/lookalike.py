@@ -7,8 +7,8 @@ from enum import StrEnum
 from functools import cache
 
 NAMES_VERSION = 1
-#: Letters of other scripts that look identical to these; without those that NFKC normalises, and
-#: those that only look similar.
+#: Letters of other scripts that look identical to these. Letters that NFKC normalises, or that only
+#: look similar, are left out.
 _LETTERS = {
     "a": "\u0430\u03b1\u0251",
     "b": "\u0184\u042c",
@@ -95,7 +95,7 @@ def compare_names(name: str, other: str) -> NameSimilarity | None:
 
 
 def name_marks(name: str) -> tuple[str, ...]:
-    """Return marks; every similar name shares at least one of them.
+    """Return the marks of a name; every similar name shares at least one of them.
 
     If two words are one typo apart, removing one letter from one or both makes them equal.
     """
@@ -108,8 +108,8 @@ def name_marks(name: str) -> tuple[str, ...]:
 
 def skeleton(name: str) -> str:
     """Return a name as it looks, in any script."""
-    # Before and after each step: a lunate sigma looks like a c, but NFKC makes it a final sigma,
-    # and an upper-case letter may look like one that its lower-case form does not.
+    # Translated before and after each step: a lunate sigma looks like a c, but NFKC turns it into a
+    # final sigma, and an upper-case letter may resemble one that its lower-case form does not.
     plain = unicodedata.normalize("NFKC", name.translate(CONFUSABLES)).translate(CONFUSABLES)
     plain = plain.casefold().translate(CONFUSABLES)
     for shape, same in _SHAPES:

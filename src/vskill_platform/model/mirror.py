@@ -1,9 +1,9 @@
 """Names of mirrored skills: `@hub_acme/demo` is `acme/demo` of the mirror `hub`.
 
 Nobody can publish in such a namespace, because namespaces of users have no underscore. The part
-after the first underscore is the owner there. Characters that some client does not allow in an
-owner are written as an underscore and a letter, and a slash as two underscores. So two skills never
-have the same name here: `ada/notes/tidy` is `@hub_ada__notes/tidy`.
+after the first underscore is the owner at the mirror. Characters that some client does not allow in
+an owner are written as an underscore and a letter, and a slash as two underscores. So two skills
+never have the same name here: `ada/notes/tidy` is `@hub_ada__notes/tidy`.
 """
 
 import re
@@ -17,7 +17,7 @@ _ESCAPES = {"/": "__", "_": "_u", ".": "_d", ",": "_c", "~": "_t", "+": "_p", ":
 _PLAIN = {escape: plain for plain, escape in _ESCAPES.items()}
 _ESCAPE = re.compile(r"_.?")
 _MIRRORED = re.compile(r"@([a-z0-9][a-z0-9-]*)_([a-z0-9_-]+)/([a-z0-9]+(?:-[a-z0-9]+)*)")
-#: An owner there: a namespace, an owner and a repo, with or without a host.
+#: An owner at a mirror: a namespace, or an owner and a repo, with or without a host.
 _OWNER = re.compile(r"[a-z0-9_][\w.,~+:-]*(?:/(?!\.{1,2}(?:/|$))[\w.,~+:-]+){0,2}", re.ASCII)
 _MAX_SLUG, _MAX_NAME = 200, 64
 #: Registries that are read by discovery have no owners.
@@ -27,14 +27,14 @@ _NO_OWNER = "skills"
 class MirroredName(msgspec.Struct, frozen=True):
     #: The name of the mirror in the settings.
     mirror: str
-    #: The owner there, such as `acme` or `ada/notes`.
+    #: The owner at the mirror, such as `acme` or `ada/notes`.
     owner: str
     #: The name of the skill.
     skill: str
 
 
 def parse_mirrored(slug: str) -> MirroredName | None:
-    """Return what a slug names; None if it is not one of a mirrored skill."""
+    """Parse the slug of a mirrored skill; return None for any other slug."""
     found = _MIRRORED.fullmatch(slug) if len(slug) <= _MAX_SLUG else None
     if not found or len(found[3]) > _MAX_NAME:
         return None
@@ -53,7 +53,7 @@ def is_mirror_namespace(namespace: str) -> bool:
 
 
 def name_at_mirror(mirror: Mirror, name: MirroredName) -> str:
-    """Return what the mirror itself calls a skill."""
+    """Return the name of a skill at the mirror."""
     if mirror.kind is MirrorKind.DISCOVERY:
         return name.skill
     is_upload = mirror.kind is MirrorKind.VSKILL and "/" not in name.owner
@@ -61,7 +61,7 @@ def name_at_mirror(mirror: Mirror, name: MirroredName) -> str:
 
 
 def mirrored_slug(mirror: Mirror, name: str) -> str:
-    """Return the slug here of a skill that the mirror calls *name*."""
+    """Return our slug of a skill that the mirror calls *name*."""
     owner, _, skill = name.removeprefix("@").rpartition("/")
     if mirror.kind is MirrorKind.DISCOVERY:
         owner = owner or _NO_OWNER

@@ -1,4 +1,4 @@
-"""An OpenID Connect provider as it describes itself, and who has signed in there."""
+"""The metadata of an OpenID Connect provider, and the identity of a user who signed in there."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-#: Longest subject of the standard.
+#: The longest subject that the standard allows.
 MAX_SUBJECT = 255
-#: More groups than this cannot be read.
+#: A sign-in with more groups than this is refused.
 MAX_GROUPS = 2_000
 
 
@@ -22,7 +22,7 @@ class ProviderMetadata(msgspec.Struct, frozen=True, kw_only=True):
     userinfo_endpoint: str = ""
     end_session_endpoint: str = ""
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
-    #: Whether it names itself in each redirect (RFC 9207).
+    #: Whether each redirect from it contains its issuer (RFC 9207).
     authorization_response_iss_parameter_supported: bool = False
 
 
@@ -42,7 +42,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     #: The claims from which a name is made, the preferred one first.
     names: tuple[str, ...] = ()
     groups: frozenset[str] = frozenset()
-    #: The session at the provider; empty if it does not say.
+    #: The session at the provider; empty if the provider does not name it.
     session: str = ""
     #: The signed token, for signing out at the provider.
     id_token: str = ""

@@ -25,10 +25,10 @@ _MEANINGS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 class Suppression(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that does not count at a path, until a date, with a reason."""
+    """A rule whose findings are ignored at a path until a date, with the reason."""
 
     rule: str
-    #: A glob over the files of the skill; `*` stays in its folder, `**` does not.
+    #: A glob over the files of the skill: `*` matches within a folder, `**` across folders.
     path: str
     #: A glob over the slug or the source of the skill.
     skill: str = _EVERY_SKILL
@@ -107,8 +107,8 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     def levels(self, kind: FindingKind) -> Levels:
         """Return the review and reject thresholds for this kind of finding.
 
-        For unreadable content they are at least as strict as the defaults: nobody can vouch for
-        content that nobody has seen.
+        For unreadable content they are at least as strict as the defaults: no one can vouch for
+        content that no one has seen.
         """
         own = getattr(self, kind, None)
         if not isinstance(own, KindThresholds):
@@ -123,9 +123,9 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
-    """Publishers exempt from review, and the findings for which their skills need none."""
+    """Publishers exempt from review, and the findings that the exemption covers."""
 
-    #: Host and owner, or the namespace of uploads; by default nobody is trusted.
+    #: Host and owner, or the namespace of uploads; by default no publisher is exempt.
     publishers: tuple[str, ...] = ()
     kinds: tuple[FindingKind, ...] = (FindingKind.RISKY,)
     up_to: Level = Level.MEDIUM
@@ -160,7 +160,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     #: A glob over `owner/repo`, `host/owner/repo` or `@namespace`.
     match: str
-    #: The complete policy there, including inherited settings.
+    #: The complete policy for these skills, including inherited settings.
     policy: "Policy"
 
 
@@ -184,7 +184,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def digest_of(policy: Policy) -> str:
-    """Return a digest of the policy's meaning; empty for none. Comments and order don't matter."""
+    """Return a digest of what the policy means, not of comments and order; empty for none."""
     if policy == Policy():
         return ""
     encoded = msgspec.json.encode(policy, order="deterministic")
@@ -194,7 +194,7 @@ def digest_of(policy: Policy) -> str:
 def suppress(
     findings: Iterable[Finding], policy: Policy, *, names: Collection[str], today: date
 ) -> tuple[Finding, ...]:
-    """Mark findings that the policy suppresses, or did until an expired date.
+    """Mark the findings that the policy suppresses, including those whose suppression has expired.
 
     No finding is dropped; verdict_from() ignores suppressed ones.
     """

@@ -33,7 +33,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 class _Statement(msgspec.Struct, frozen=True, kw_only=True):
     """A table header, or a key with its value."""
 
-    #: The keys that lead to it; in an array of tables, its index.
+    #: The keys that lead to it, with its index inside an array of tables.
     at: At
     is_header: bool
     line: int
@@ -55,7 +55,7 @@ def line_of(text: str, at: At) -> int:
 
 
 def locate(error: PolicyInvalid, text: str) -> PolicyInvalid:
-    """Return the error with the line of the text that it is about."""
+    """Return the error with its line in the text."""
     line = error.line or (line_of(text, error.at) if error.at else 0)
     return PolicyInvalid(str(error), at=error.at, line=line)
 
@@ -196,7 +196,7 @@ def _keys_below(table: _Statement, statements: list[_Statement]) -> list[_Statem
 
 
 def _statements(text: str) -> Iterator[_Statement]:
-    """Yield the headers and keys of a document, in order; of an invalid one, those it has."""
+    """Yield the headers and keys of a document, in order; skip what is not valid TOML."""
     counts: Counter[At] = Counter()
     table: At = ()
     for start, end, line, tokens in _logical_lines(text):
@@ -220,7 +220,7 @@ def _statements(text: str) -> Iterator[_Statement]:
 
 
 def _resolve(names: At, counts: Counter[At], *, is_new: bool) -> At:
-    """Return the path of a table: below an array of tables, of its last entry."""
+    """Return the full path of a table; below an array of tables, it belongs to the last entry."""
     at: At = ()
     for number, name in enumerate(names, start=1):
         at = (*at, name)

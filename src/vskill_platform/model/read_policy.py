@@ -30,12 +30,12 @@ _WRITTEN = {str: "a string in quotes", date: "a date such as 2026-12-31, without
 #: scanners check every skill.
 _OVERRIDABLE = ("thresholds", "trust", "limits", "review")
 _PUBLISHER = re.compile(r"@[\w.-]+|[a-z0-9.:-]+/[^\s/*?]+")
-#: The most that trust can ignore: neither evidence of an attack nor unreadable content.
+#: The kinds that an exemption can cover: neither evidence of an attack nor unreadable content.
 _FORGIVABLE = frozenset({FindingKind.RISKY, FindingKind.IMITATION, FindingKind.EXPOSURE})
 
-#: Where a syntax error is, in the words of tomllib.
+#: How tomllib reports the position of a syntax error.
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
-#: Where a wrong value is, in the words of msgspec.
+#: How msgspec reports the position of a wrong value.
 _AT_KEY = re.compile(r"`\$\.([\w.]+)")
 _AT_SCANNER = re.compile(r"`\$\[(\d+)\]\.?(\w*)")
 
@@ -110,7 +110,7 @@ def _tables(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
 def _namespace(
     table: dict[str, Any], place: _Place, document: dict[str, Any], everywhere: Policy
 ) -> NamespacePolicy:
-    """Read the settings of a namespace, on top of those for all."""
+    """Read the settings of a namespace, which override those for all."""
     _check_keys(table, ("match", *_OVERRIDABLE), place)
     match = table.get("match")
     if not isinstance(match, str) or not match.strip():

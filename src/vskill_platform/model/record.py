@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-#: Increased when this release reads fields, values or messages that the one before does not. They
+#: Increased when this release reads fields, values or messages that the previous one cannot. They
 #: are written only once all nodes know the number (`all_nodes_know`).
 RECORD_FORMAT = 2
 #: From this format on, a node applies the policy that is saved in the database.

@@ -23,18 +23,18 @@ __all__ = [
 ]
 
 
-#: Begins the names of visitors without an account; names of users have no @.
+#: The prefix of the names of visitors without an account; names of users contain no @.
 ANONYMOUS = "anonymous@"
 
 
 class Right(StrEnum):
     #: No sign-in required: public pages, the sign-in form, health, static files.
     ANYONE = "anyone"
-    #: Submit, retry and withdraw own submissions; a setting decides who may.
+    #: Submit, retry and withdraw own submissions; a setting decides which roles have this right.
     SUBMIT = "submit"
     #: Yank, hide and show skills in own namespaces, for signed-in users who may submit.
     MANAGE = "manage"
-    #: Report a skill or a problem to the staff: everyone, and every token that can write.
+    #: Report a skill or a problem to the staff; everyone has it, and every token that can write.
     REPORT = "report"
     #: One's own account and tokens.
     ACCOUNT = "account"
@@ -80,7 +80,7 @@ SCOPES_OF: dict[Role, frozenset[Scope]] = {
 }
 #: The roles for which the operator can require a second factor.
 STAFF = frozenset({Role.REVIEWER, Role.ADMIN})
-#: What a token for one namespace can be for.
+#: The scopes that a token for one namespace can have.
 _IN_NAMESPACE = frozenset({Right.ANYONE, Right.SUBMIT})
 #: A token with one of these scopes sees the private skills that its user sees.
 _SEEING = frozenset({Scope.READ, Scope.REVIEW, Scope.ADMIN})

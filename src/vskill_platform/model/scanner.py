@@ -70,7 +70,7 @@ class OutputFormat(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity = Severity.MEDIUM
     #: Text: a pattern with the groups `file` and `rule`, optionally `line` and `message`.
     pattern: str = ""
-    #: Text that complete output contains.
+    #: A text that appears in every complete output.
     complete: str = ""
 
 
@@ -91,8 +91,8 @@ class LocalScanner(msgspec.Struct, frozen=True, kw_only=True):
     fail_on: Severity = Severity.HIGH
     deadline: timedelta = timedelta(seconds=30)
     environment: dict[str, str] = msgspec.field(default_factory=dict)
-    #: Configuration files with which a skill could disable the scanner: files with these names are
-    #: not copied, and these contents are written to the root instead.
+    #: Configuration files with which a skill could disable the scanner. The skill's files with
+    #: these names are not copied; these contents are written to the root instead.
     own_files: dict[str, str] = msgspec.field(default_factory=dict)
 
 

@@ -11,12 +11,12 @@ from vskill_platform.model.record import Reasoned, Record
 _SEMVER = re.compile(r"(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})", re.ASCII)
 #: A requested version with more digits is ignored: not every client can parse it.
 _MAX_REQUESTED = 10**9
-#: A tag that names a version; others, such as `nightly`, `20270101` or `v2.0.0-rc.1`, do not.
+#: A tag that names a version, unlike `nightly`, `20270101` or `v2.0.0-rc.1`.
 _VERSION_TAG = re.compile(r"(?:v|(?=\d+\.))(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?", re.ASCII)
 FIRST_VERSION = "1.0.0"
-#: What a skill can do, by kind: the hosts that it contacts, the commands that it runs, ….
+#: What a skill can do, by kind: the hosts it contacts, the commands it runs, and so on.
 Capabilities = dict[str, tuple[str, ...]]
-#: Capabilities as people choose and read them, each with the kinds behind it.
+#: Capabilities as pages and filters name them, each with its kinds.
 CAPABILITY_KINDS: dict[str, tuple[str, ...]] = {
     "network": ("hosts", "listens"),
     "secrets": ("secrets",),
@@ -51,7 +51,7 @@ class Yank(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     reason: str
     by: str
     at: datetime
-    #: By someone who does not own the namespace: its owners can appeal it, but not undo it.
+    #: Whether staff yanked it: the owners of the namespace can appeal that, but not undo it.
     is_by_staff: bool = False
 
 
@@ -83,7 +83,7 @@ class TakenDown(Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
 class DeletedVersion(
     Reasoned, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
-    """What stays of a deleted version: its number is never used again."""
+    """What is kept of a deleted version; its number is never used again."""
 
     number: int
     version: str
@@ -124,7 +124,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     submission_id: str
     #: The latest available version and its content; empty if every version is yanked.
     version: str
-    #: How many versions there are; the newest has this number.
+    #: How many versions were ever published, which is also the number of the newest one.
     versions: int
     digest: str
     published_at: datetime
@@ -139,14 +139,14 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
     yanked: tuple[Yank, ...] = ()
     deprecated: tuple[Deprecation, ...] = ()
     deleted: tuple[DeletedVersion, ...] = ()
-    #: The numbers of versions in the order of the versions, if some were published out of order;
-    #: numbers that are not in it are later ones.
+    #: Version numbers from the lowest version to the highest, if some were published out of order;
+    #: numbers missing here were published later and are higher.
     order: tuple[int, ...] = ()
     #: None while it is listed. Only a new publication, after a new check, lists it again.
     down: TakenDown | None = None
     #: Whether only namespace members, reviewers and admins see it.
     is_private: bool = False
-    #: Oldest first. Blocks of a former home still apply, so that no transfer evades one.
+    #: Oldest first. Blocks of a former location still apply, so that a transfer cannot evade them.
     moved_from: tuple[FormerLocation, ...] = ()
 
     def accepts(self, source_key: str) -> bool:
@@ -165,7 +165,7 @@ class PublishedSkill(Record, frozen=True, kw_only=True):
         return next((yank for yank in self.yanked if yank.number == number), None)
 
     def deprecation_of(self, number: int | None) -> Deprecation | None:
-        """Return why a version is deprecated: for its own reason, or with the whole skill."""
+        """Return the deprecation of a version, or else that of the whole skill."""
         by_number = {mark.number: mark for mark in self.deprecated}
         return by_number.get(number) or by_number.get(None)
 
@@ -212,7 +212,7 @@ class SkillVersion(Record, frozen=True, kw_only=True):
 
     @property
     def sort_key(self) -> tuple[int, int, int]:
-        """Sorts versions, lowest first; a lower one of a mirror may be published later."""
+        """Sorts versions, lowest first; a mirror may publish a lower version later."""
         return version_key(self.version)
 
 
@@ -221,8 +221,8 @@ def known_version(
 ) -> SkillVersion | None:
     """Return the existing version with this content, so that no second one is created.
 
-    This is the latest version, or a yanked one, which does not return under a new number. Going
-    back to the content of an older available version creates a new version.
+    This is the latest version, or a yanked one: yanked content does not return under a new number.
+    Going back to the content of an older available version creates a new version.
     """
     for version in reversed(versions):
         is_latest = version.number == skill.latest_number
@@ -232,7 +232,7 @@ def known_version(
 
 
 def next_version(newest: str | None, *requested: str | None) -> str:
-    """Number new content: the first requested version that is higher, else the next patch one."""
+    """Return the version of new content: the first higher one requested, else the next patch."""
     known = parse_version(newest) if newest else None
     for version in requested:
         parsed = parse_version(version) if version else None
@@ -254,7 +254,7 @@ def version_of_tag(ref: str) -> str | None:
 
 
 def newest_version(versions: Sequence[SkillVersion], skill: PublishedSkill | None) -> str | None:
-    """Return the highest version that there ever was, so that none is used twice."""
+    """Return the highest version so far, deleted ones included, so that none is used twice."""
     names = [item.version for item in versions]
     names += [mark.version for mark in skill.deleted] if skill else []
     return max(names, key=version_key, default=None)
@@ -266,7 +266,7 @@ def version_key(version: str) -> tuple[int, int, int]:
 
 
 def is_version(text: str) -> bool:
-    """Return whether a skill can have this version here."""
+    """Return whether the text is a version that a skill can have."""
     parsed = parse_version(text)
     return parsed is not None and max(parsed) < _MAX_REQUESTED
 

@@ -98,16 +98,16 @@ class Submission(Record, frozen=True, kw_only=True):
     events: int = 0
     #: How often a worker claimed it since it was last opened.
     attempts: int = 0
-    #: Attempts since it was last queued that count: failed ones, and those whose worker crashed
-    #: during the check.
+    #: Attempts that count towards the limit, since it was last queued: failed ones, and those whose
+    #: worker crashed during the check.
     tries: int = 0
     #: The delivery whose attempt is already counted because its check has started.
     counted: str | None = None
     #: How often recovery requeued it since it was last opened.
     recoveries: int = 0
-    #: Recovery skips it until then.
+    #: Recovery skips it until this time.
     recover_after: datetime | None = None
-    #: Why it is in its state, shown to users.
+    #: The reason for its state, shown to users.
     reason: str = ""
     #: The published skill, if any.
     slug: str | None = None
@@ -159,7 +159,7 @@ class StateEvent(Record, frozen=True, kw_only=True):
     @property
     def is_submit(self) -> bool:
         """Whether someone with the right to publish has submitted or retried it."""
-        # Workers retry, too, but only what is in progress.
+        # Workers also retry, but only submissions in progress.
         is_retry = self.trigger == "retry" and self.from_state in TERMINAL_STATES
         return self.trigger == "submit" or is_retry
 
@@ -207,7 +207,7 @@ def reopen(submission: Submission, cause: Cause, *, now: datetime) -> tuple[Subm
 
 
 def wait(submission: Submission, waiting: Waiting, *, reason: str, now: datetime) -> Submission:
-    """Let it wait in its state, without a queue message, until remote scanners have responded."""
+    """Keep it in its state, without a queue message, until remote scanners have responded."""
     return msgspec.structs.replace(
         submission,
         waiting=waiting,

@@ -37,7 +37,7 @@ _MEANINGS = {
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the trust score is derived from. More evidence never lowers it."""
+    """Everything that the trust score is derived from. More evidence never lowers the score."""
 
     #: On the blocklist, or taken down.
     is_down: bool = False

@@ -15,13 +15,13 @@ Json = Any
 
 
 class Unknown(msgspec.Struct):
-    """The unknown fields in a tree, by where they were."""
+    """The unknown fields in a tree, with their positions."""
 
     #: Those of this object.
     fields: dict[str, Json] = msgspec.field(default_factory=dict)
     #: Those of objects below it, by the name of its field.
     below: dict[str, "Unknown"] = msgspec.field(default_factory=dict)
-    #: Those of the items of a list, with what is known of each item.
+    #: Those of the items of a list, each with the known part of its item.
     items: list[tuple[Json, "Unknown"]] = msgspec.field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -29,14 +29,15 @@ class Unknown(msgspec.Struct):
 
 
 def split_unknown(tree: Json, kind: Any) -> tuple[Json, Unknown]:
-    """Return the tree with the fields that *kind* has, and the other ones."""
+    """Return the tree with only the fields that *kind* has, and the unknown fields."""
     return _split(tree, _type_info(kind))
 
 
 def restore_unknown(tree: Json, unknown: Unknown) -> Json:
-    """Return a tree of a changed record with the fields that it did not know.
+    """Return the tree of a changed record with its unknown fields restored.
 
-    An item of a list gets them if it is unchanged, or the only changed one at its place.
+    An item of a list gets them back if it is unchanged, or if the list has as many items as before
+    and another item took its position.
     """
     if isinstance(tree, dict):
         restored = {

@@ -71,7 +71,7 @@ class Session(Record, frozen=True, kw_only=True):
     #: Where it was created: the address and the browser's name.
     address: str = ""
     browser: str = ""
-    #: Whether it began with a second factor, or at a provider, which is responsible for that.
+    #: Whether it began with a second factor, or at a provider, which asks for one itself.
     has_second_factor: bool = False
 
 
@@ -88,8 +88,8 @@ class Namespace(Record, frozen=True, kw_only=True):
     owners: tuple[str, ...] = ()
     #: They see its private skills but cannot change anything.
     members: tuple[str, ...] = ()
-    #: It stays closed even without owners: they come from groups of the sign-on provider, or the
-    #: last one left private skills behind.
+    #: Whether it stays closed without owners, because they come from groups of the sign-on provider
+    #: or the last one left private skills behind.
     is_managed: bool = False
     #: Nobody can submit to it until an admin adds an owner.
     deleted: DeletedNamespace | None = None

@@ -22,7 +22,7 @@ class FindingKind(StrEnum):
     MALICIOUS = "malicious"  #: evidence of deception or theft
     RISKY = "risky"  #: dangerous, regardless of the intention
     OPAQUE = "opaque"  #: could not be read
-    IMITATION = "imitation"  #: similar to another publisher's skill, or published in bulk
+    IMITATION = "imitation"  #: resembles another publisher's skill, or published in bulk
     EXPOSURE = "exposure"  #: harms only its author
     QUALITY = "quality"  #: violates the specification; unrelated to security
     UNVERIFIED = "unverified"  #: a check did not complete
@@ -54,7 +54,7 @@ _SCORES = {
     Severity.LOW: 10,
     Severity.INFO: 0,
 }
-#: Added to the score of the most severe rule if another rule agrees.
+#: Added to the highest score if a second rule has a finding of at least medium severity.
 _SECOND_RULE = 10
 
 
@@ -63,7 +63,7 @@ class FindingSuppression(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 
     reason: str
     expires: date
-    #: Whether it had expired when the skill was checked; then it has no effect.
+    #: Whether it had expired when the skill was checked, so that it has no effect.
     is_expired: bool = False
 
     def in_words(self) -> str:
@@ -160,7 +160,7 @@ def verdict_from(findings: tuple[Finding, ...]) -> Verdict:
 
 
 def score(findings: tuple[Finding, ...]) -> int:
-    """Return how severe the worst finding is, plus a little if another rule agrees."""
+    """Return the score of the most severe finding, plus a bonus if a second rule confirms it."""
     by_rule: dict[str, int] = {}
     for finding in findings:
         if _counts(finding):

@@ -1,7 +1,7 @@
 """Tier 2, first half: run the third-party scanners that the policy names.
 
-Local programs run here, each on its own copy. Remote scanners are sent the archive; if one of them
-is required, processing stops here without a message, and its answer queues the submission again.
+Local programs run here, each on its own copy. Remote scanners get the archive. If one of them is
+required, processing stops here without a message, and its result queues the submission again.
 docs/decisions/0010 says why.
 """
 
@@ -25,7 +25,7 @@ from vskill_platform.stores.records import Stored
 
 class ScannerResults(msgspec.Struct, frozen=True, kw_only=True):
     submission: Stored[Submission]
-    #: What tier 1 and the scanners found.
+    #: The findings of tier 1 and the scanners.
     scanned: ScanResult
     #: Required remote scans that have not been answered yet.
     unanswered: tuple[Stored[ExternalScan], ...] = ()
@@ -34,7 +34,7 @@ class ScannerResults(msgspec.Struct, frozen=True, kw_only=True):
 async def ask_scanners(
     claimed: Stored[Submission], snapshot: Snapshot, scanned: ScanResult, stopwatch: Stopwatch
 ) -> ScannerResults:
-    """Run the scanners; do nothing without any, or if tier 1 has rejected the skill."""
+    """Run the scanners, if there are any and tier 1 has not rejected the skill."""
     used = bound_env().scanners
     if not used or not is_publishable(claimed.record, scanned):
         return ScannerResults(submission=claimed, scanned=scanned)

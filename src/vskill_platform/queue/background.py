@@ -46,7 +46,7 @@ log = get_logger(__name__)
 Result = TypeVar("Result")
 #: After this many deliveries whose worker died, a message becomes a dead letter.
 _END_AFTER_LOST = 10
-#: How often, and after which delay, a message of a kind that only newer nodes know is postponed.
+#: How often, and for how long, a message is postponed if only newer nodes know its kind.
 _UNKNOWN_TRIES, _UNKNOWN_DELAY = 20, timedelta(minutes=1)
 
 
@@ -76,7 +76,7 @@ async def _plan_in_slot(message: BackgroundMessage) -> list[Operation]:
 
 
 async def _while_leased(delivery: Delivery, work: Coroutine[Any, Any, Result]) -> Result:
-    """Extend the lease until the work is done; it has deadlines of its own."""
+    """Extend the lease until the work is done; the work has its own deadlines."""
     working = asyncio.ensure_future(work)
     keeping = asyncio.ensure_future(_keep_lease(delivery))
     try:
@@ -96,7 +96,7 @@ async def _keep_lease(delivery: Delivery) -> None:
         await asyncio.sleep(lease.total_seconds() * PART_OF_LEASE)
         try:
             is_ours = await commit([Extend(delivery, lease)]) is not None
-        except EngineError as error:  # the lease may last until the database answers again
+        except EngineError as error:  # the database may answer again before the lease expires
             log.warning("lease not extended", message=delivery.key, error=str(error))
             continue
         if not is_ours:
@@ -127,7 +127,7 @@ async def fail_background(delivery: Delivery, error: Exception) -> None:
 
 
 async def _record(message: BackgroundMessage, reason: str) -> list[Operation]:
-    """Return what keeps the cron job from sending the same message again."""
+    """Return the record that keeps the cron job from sending the same message again."""
     stored = await get_skill(message.slug)
     if stored is None:
         return []
@@ -148,7 +148,7 @@ async def _record(message: BackgroundMessage, reason: str) -> list[Operation]:
 
 
 def postpone_unknown(delivery: Delivery) -> Operation:
-    """Leave a message of a kind that this release does not know to nodes of a newer one."""
+    """Postpone a message of an unknown kind, for nodes with a newer release."""
     log.warning("kind of message is not known here", message=delivery.key, attempt=delivery.attempt)
     reason = "no worker knows this kind of message; run the newest release on all nodes"
     if delivery.attempt > _UNKNOWN_TRIES:

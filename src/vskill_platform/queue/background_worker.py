@@ -19,11 +19,11 @@ from vskill_platform.stores.cron_store import make_due
 
 log = get_logger(__name__)
 
-#: How often to look for background messages while there are none, or no slot for them.
+#: How often to look for background messages while there are none, or no free slot.
 LOOK_EVERY_SECONDS = 1.0
-#: While submissions use all slots: how long after the last background message the next one starts.
+#: The interval between background messages while submissions use all slots.
 TURN_SECONDS = 10.0
-#: For how long the answer whether other nodes have newer rules is used.
+#: How long it is remembered whether other nodes have newer rules.
 _RULES_KNOWN_SECONDS = 10.0
 
 
@@ -34,7 +34,7 @@ class BackgroundWorker:
         self._count_submissions = count_submissions
         self._in_flight: set[asyncio.Task[None]] = set()
         self._started_at = -TURN_SECONDS
-        #: When the other nodes were compared last, by the clock of the event loop.
+        #: When the other nodes were last compared, by the clock of the event loop.
         self.rules_asked_at = -_RULES_KNOWN_SECONDS
         self._has_newest_rules = False
         #: Jobs that may have more to send, now that their messages are done.
@@ -61,13 +61,13 @@ class BackgroundWorker:
                 )
         finally:
             stopping.cancel()
-            # Their messages return to the queue, and their work is repeated elsewhere.
+            # Their messages return to the queue, and another worker repeats the work.
             for task in self._in_flight:
                 task.cancel()
             await asyncio.gather(stopping, *self._in_flight, return_exceptions=True)
 
     async def _take(self) -> bool:
-        """Start as many messages as fit; tell whether the line was empty."""
+        """Start as many messages as there are free slots; return whether the queue was empty."""
         free = self.free_slots(seconds_since_last=self._time() - self._started_at)
         if free < 1 or not await self._may_rescan():
             return False
@@ -82,7 +82,7 @@ class BackgroundWorker:
         return True
 
     def free_slots(self, *, seconds_since_last: float) -> int:
-        """Return how many messages may start now: half of the slots, if submissions leave them."""
+        """Return how many messages may start now: at most half of the slots, if they are free."""
         slots = int(self._env.scan_slots.total_tokens)
         free = max(slots // 2, 1) - len(self._in_flight)
         unused = slots - self._count_submissions() - len(self._in_flight)
@@ -91,7 +91,7 @@ class BackgroundWorker:
         return min(free, 1) if seconds_since_last >= TURN_SECONDS else 0
 
     async def _may_rescan(self) -> bool:
-        """Return whether no other node has newer rules; such a node is to do it."""
+        """Return whether no other node has newer rules; otherwise that node does the rescan."""
         now = self._time()
         if now - self.rules_asked_at >= _RULES_KNOWN_SECONDS:
             self._has_newest_rules = await has_newest_rules()

@@ -1,7 +1,7 @@
 """Find the submission of a message, and claim it for its check.
 
-A submission is claimed when its check begins, not when its message is received: only a worker that
-dies during the check counts as a failed try of this skill. docs/decisions/0018 says why.
+A submission is claimed when its check begins, not when its message is received: the skill is
+charged with a failed try only if the worker dies during the check. docs/decisions/0018 says why.
 """
 
 import msgspec
@@ -30,18 +30,19 @@ from vskill_platform.stores.submission_store import (
 log = get_logger(__name__)
 
 #: How many more tries a suspect gets, each with no other check running. More than one, because
-#: something else that kills workers may do so again at the same moment.
+#: another cause may kill the worker again.
 TRIES_ALONE = 3
-#: The number of deliveries whose worker died before the check began, after which a skill becomes a
-#: suspect, and after which it is rejected. They say little about the skill, so both are high.
+#: After how many deliveries whose worker died before the check a skill becomes a suspect, and after
+#: how many it is rejected. These deaths say little about the skill, so both numbers are high.
 SUSPECT_AFTER_LOST, END_AFTER_LOST = 10, 40
 
 
 async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
     """Return the submission of a message.
 
-    If there is nothing left to do for it, remove the message and return None. Someone may submit
-    it again at this moment, which queues no second message, so the removal expects it unchanged.
+    If there is nothing left to do, remove the message and return None. The removal expects the
+    submission unchanged: someone may submit it again at this moment, which queues no second
+    message.
     """
     submission_id = read_message(delivery.body).submission_id
     stored = await get_submission(submission_id)
@@ -63,7 +64,7 @@ async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
 def is_suspect(submission: Submission, delivery: Delivery) -> bool:
     """Return whether this skill may be killing its workers; such a skill is checked alone.
 
-    Raises WorkerDied if a worker died with it even then.
+    Raises WorkerDied if a worker died even then.
     """
     too_many = get_settings().max_retries + 1
     lost = delivery.attempt - 1 - submission.tries

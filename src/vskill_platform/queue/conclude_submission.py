@@ -1,4 +1,4 @@
-"""The end of processing: publish, reject, or hold for review, and what to write for each."""
+"""The end of processing: publish, reject or hold for review, and the operations for each."""
 
 import asyncio
 
@@ -53,7 +53,7 @@ class Conclusion(msgspec.Struct, frozen=True):
 async def conclude_submission(
     judged: Judged, snapshot: Snapshot, stopwatch: Stopwatch
 ) -> Conclusion:
-    """Decide by the findings; return the new state and everything that has to be written."""
+    """Decide by the findings; return the new state and all operations."""
     scanned = judged.scanned
     described = describe(judged.submission.record, snapshot, scanned)
     submission = msgspec.structs.replace(described, timings=stopwatch.laps)
@@ -79,7 +79,7 @@ async def _conclude_unpassed(
     report: Report,
     decision: Decision,
 ) -> Conclusion:
-    """Reject a skill that did not pass, or let it wait for scanners or a reviewer."""
+    """Handle a skill that did not pass: reject it, or let it wait for scanners or a reviewer."""
     submission = current.record
     if blocked := await end_if_blocked(current, report=report):
         return Conclusion(*blocked)
@@ -148,8 +148,9 @@ async def _hold(waits: Conclusion, submission: Submission, snapshot: Snapshot) -
 async def _other_ref(submission: Submission) -> str:
     """Return the published ref that this submission may not replace; "" if there is none.
 
-    It may have been published since this was submitted. Asked after the publication is prepared:
-    its commit expects the skill as it was then, so a ref that is published later fails it.
+    It may have been published after this submission was made. Call this after the publication is
+    prepared: its commit expects the skill unchanged since then, so it fails if another ref is
+    published later.
     """
     return "" if submission.may_replace_ref else await find_other_ref(submission.source)
 
@@ -184,7 +185,7 @@ def _stop(
 def _wait(
     current: Stored[Submission], report: Report, scans: tuple[Stored[ExternalScan], ...]
 ) -> Conclusion:
-    """Wait without a message until the scanners answer; an answer meanwhile fails the commit."""
+    """Wait without a message for the scanners; a result that arrives meanwhile fails the commit."""
     names = tuple(scan.record.provider for scan in scans)
     # Later than the job that ends overdue scans: recovery is the fallback for that job.
     until = max(scan.record.deadline for scan in scans) + get_settings().stuck_threshold

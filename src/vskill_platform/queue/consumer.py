@@ -43,8 +43,8 @@ async def handle_submission_queue(batch: Sequence[Delivery], env: WorkerEnv) -> 
         outcomes = await settle(_handle_message, batch, at_once=len(batch))
         for delivery, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Exception):
-                # Not even the failure could be stored, so the database is in trouble. The lease
-                # expires by itself and the message is delivered again.
+                # Not even the failure could be stored, so the database has a problem. The lease
+                # expires, and the message is delivered again.
                 log.error("message not handled", message=delivery.key, error=str(outcome))
 
     await run_with_worker_env(env, handle_batch)
@@ -73,7 +73,7 @@ async def _handle_message(delivery: Delivery) -> None:
         await asyncio.shield(handler.release(delivery))
         raise
     except NoSpaceLeft as error:
-        # Nothing was done yet: the message keeps its position, and the attempt does not count.
+        # Nothing has been done yet: the message keeps its position, and the attempt does not count.
         log.info("message released", submission=delivery.key, error=str(error))
         await handler.release(delivery)
     except Exception as error:
@@ -94,9 +94,9 @@ async def _handle_message(delivery: Delivery) -> None:
 
 
 async def _release_later(delivery: Delivery, error: Exception, *, why: str) -> None:
-    """Wait a little, then return the message: no skill is rejected because a disk is full.
+    """Wait a little, then return the message: a full disk must not cause a rejection.
 
-    Meanwhile the message keeps its slot, so the worker receives fewer others.
+    Meanwhile the message keeps its slot, so the worker receives fewer messages.
     """
     log.error(why, submission=delivery.key, error=str(error))
     try:

@@ -23,14 +23,14 @@ async def enter_tier2(
     else:
         reason = f"tier 1 completed ({scanned.verdict}); next: {asked}"
         cause = Cause(trigger="check", actor=get_settings().node, reason=reason)
-        # The check has ended: a worker that dies from here on is not the skill's fault.
+        # The check has ended: if a worker dies from here on, it is not the skill's fault.
         ended = msgspec.structs.replace(
             current.record, tries=current.record.tries - 1, counted=None
         )
         described = describe(ended, snapshot, scanned)
         submission, event = move(described, SubmissionState.TIER2_SCANNING, cause, now=get_now())
         events = [event]
-        # If nobody answers, a reviewer decides about these files.
+        # If no scanner or judge responds, a reviewer decides about these files.
         held = await hold_skill(submission, snapshot)
     operations = write_submission(submission, events, expected=current.revision)
     report = build_report(submission, snapshot, scanned)

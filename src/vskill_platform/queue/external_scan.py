@@ -37,7 +37,7 @@ from vskill_platform.stores.external_scan_store import (
 
 log = get_logger(__name__)
 
-#: How long a result is reused; later the scanner may know more.
+#: How long a result is reused; after that, the scanner may know more.
 GOOD_FOR = timedelta(hours=2)
 #: How often a submission may wait for remote scanners.
 MAX_WAITS = 3
@@ -55,7 +55,7 @@ class ScanSubject(msgspec.Struct, frozen=True):
 
     @property
     def seconds_left(self) -> float:
-        """How long a scanner may take without exceeding the deadline of the whole message."""
+        """How long a scanner may take within the deadline of the whole message."""
         whole = get_settings().message_deadline.total_seconds()
         return whole - self.stopwatch.total_seconds - _MARGIN_SECONDS
 
@@ -76,7 +76,7 @@ async def get_or_begin_scan(one: ScannerInUse, subject: ScanSubject) -> External
 async def _reach(
     one: ScannerInUse, scanner: RemoteScanner, subject: ScanSubject, known: ExternalScan | None
 ) -> ExternalScan:
-    """Continue with what a remote scanner was sent, or send it, a limited number of times."""
+    """Wait for a remote scanner that has the archive, or send it, a limited number of times."""
     if known and known.status in IN_FLIGHT and known.deadline > get_now():
         is_taken = known.status is ExternalScanStatus.RUNNING
         return known if is_taken else await _send(scanner, known, subject)
@@ -96,7 +96,7 @@ async def _reach(
 
 
 async def _run(scanner: LocalScanner, subject: ScanSubject) -> ExternalScan:
-    """Run a program in the time that the message has left, including the wait for a scan slot."""
+    """Run a program within the message's remaining time, including the wait for a scan slot."""
     settings, snapshot = get_settings(), subject.snapshot
     begun = await begin_external_scan(
         subject.submission.id,
@@ -144,7 +144,7 @@ async def _send(scanner: RemoteScanner, scan: ExternalScan, subject: ScanSubject
     )
     if claimed:
         return claimed
-    # The answer may already be there.
+    # The result may have arrived already.
     stored = await get_external_scan(scan.subject, scan.provider)
     if stored is None or stored.record.scan_id != scan.scan_id:
         raise Overtaken(f"the scan of {scan.subject} by {scan.provider} was restarted")
@@ -164,7 +164,7 @@ async def _end(scan: ExternalScan, answer: ExternalScanResult) -> ExternalScan:
 
 
 def _find_changed(snapshot: Snapshot) -> str | None:
-    """Return a file that has changed: the published files must be the scanned ones."""
+    """Return a file that has changed, because the published files must be the scanned ones."""
     for file in snapshot.files:
         try:
             with (snapshot.folder / file.path).open("rb") as reading:

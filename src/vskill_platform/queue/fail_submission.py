@@ -60,7 +60,7 @@ log = get_logger(__name__)
 
 
 class ErrorClass(StrEnum):
-    """The kind of failure: the rule of the finding that tells the submitter."""
+    """A kind of failure, and the rule of the finding that tells the submitter about it."""
 
     TIMEOUT = "RUN-TIMEOUT"
     SOURCE = "RUN-SOURCE"
@@ -113,7 +113,7 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
     else:
         stored = _count(found, delivery)
         if isinstance(error, Overtaken):
-            # Another worker had it too, after a stop or a clock jump: the skill is fine.
+            # Another worker also had the message, after a stop or a clock jump: the skill is fine.
             operations = _try_again(found, delivery, error)
         elif is_retryable(error) and stored.record.tries <= get_settings().max_retries:
             operations = _try_again(stored, delivery, error)
@@ -131,18 +131,18 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
 
 
 async def _acknowledge(ended: Stored[Submission], delivery: Delivery) -> None:
-    """Remove the message of a final submission; return it if that is submitted again meanwhile."""
+    """Remove the message of a final submission; return it to the queue if that was resubmitted."""
     if await commit([expect_submission(ended), Acknowledge(delivery)]) is None:
         await commit([Release(delivery)])
 
 
 def is_retryable(error: Exception) -> bool:
-    """Ask the error whether to retry; an unexpected one may be temporary, so it is retried."""
+    """Return whether the error can be retried; an unexpected error may be temporary, so it can."""
     return error.retryable if isinstance(error, VskillError) else True
 
 
 def _is_dead_letter(error: Exception) -> bool:
-    """Return whether another try might have helped; an operator can requeue it."""
+    """Return whether another try might have helped, so that an operator can requeue it."""
     return is_retryable(error) or isinstance(error, WorkerDied)
 
 
@@ -151,7 +151,7 @@ def _count(stored: Stored[Submission], delivery: Delivery) -> Stored[Submission]
     submission = stored.record
     if is_counted(submission, delivery):
         return stored
-    # The claim counts an attempt; in tier 2 there was one.
+    # Each claim counts one attempt, and the submission was claimed before tier 2.
     is_unclaimed = submission.state is SubmissionState.RECEIVED
     counted = msgspec.structs.replace(
         submission, tries=submission.tries + 1, attempts=submission.attempts + is_unclaimed
@@ -208,7 +208,7 @@ async def _hold_or_end(
 async def _hold_for_review(
     stored: Stored[Submission], delivery: Delivery, error: Exception
 ) -> list[Operation]:
-    """End tier 2 without a verdict: tier 1 passed, and the scanners or the judge did not answer."""
+    """End tier 2 without a verdict: tier 1 passed, but a scanner or the judge did not respond."""
     error_class, fix = classify(error)
     what = "not scanned" if isinstance(error, ScannerFailed) else "not judged"
     why = _describe(error, stored.record.source)
@@ -224,7 +224,7 @@ async def _hold_for_review(
         *await expect_publishable(waiting),
         *write_submission(waiting, [event], expected=stored.revision),
     ]
-    report = await get_report(waiting.id)  # of tier 1, from before the judge was asked
+    report = await get_report(waiting.id)  # the report of tier 1
     if report:
         unjudged = msgspec.structs.replace(
             report,

@@ -46,7 +46,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 async def check_health() -> Health:
     """Check the queue and the heartbeats; raises if the database does not answer.
 
-    The cost does not depend on how much is pending.
+    The cost does not depend on the number of pending submissions.
     """
     stats = await get_queue().stats()
     workers = tuple(await get_heartbeats())

@@ -1,4 +1,4 @@
-"""Tier 2, second half: ask the judge, if one is configured, about skills that passed so far."""
+"""Tier 2, second half: ask the judge, if there is one, about a skill that has passed so far."""
 
 import msgspec
 
@@ -34,7 +34,7 @@ log = get_logger(__name__)
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     submission: Stored[Submission]
-    #: What both tiers and the scanners found.
+    #: The findings of both tiers and the scanners.
     scanned: ScanResult
     #: None if no judge was asked.
     judgement: Judgement | None = None
@@ -45,7 +45,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 async def judge_submission(
     examined: ScannerResults, snapshot: Snapshot, stopwatch: Stopwatch
 ) -> Judged:
-    """Ask the judge; do nothing without one, or if the submission ends or waits before this."""
+    """Ask the judge, if there is one and the submission neither ends nor waits before this."""
     settings, scanned = get_settings(), examined.scanned
     if examined.unanswered:  # the judge is asked once, after all scanners have answered
         return Judged(
@@ -72,7 +72,7 @@ async def judge_submission(
 
 
 async def _ask(endpoint: JudgeEndpoint, snapshot: Snapshot) -> Judgement | None:
-    """Return the judge's answer, or None if today's budget is spent."""
+    """Return the judge's answer, or None if today's budget is used up."""
     settings = get_settings()
     question = await prepare_question(
         snapshot.folder, max_chars=settings.judge_max_chars, slots=bound_env().scan_slots

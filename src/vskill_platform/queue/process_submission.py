@@ -1,4 +1,4 @@
-"""The pipeline: fetch, claim, scan, third-party scanners, judge, conclude. Fits on one screen."""
+"""The whole pipeline in one function: fetch, claim, scan, third-party scanners, judge, conclude."""
 
 from vskill_platform.engines.operations import Acknowledge, Delivery
 from vskill_platform.errors import Overtaken
@@ -17,8 +17,8 @@ from vskill_platform.stores.db import commit
 async def process_submission(delivery: Delivery) -> None:
     """Process a submission from the queue to its final state, or until it has to wait.
 
-    The last commit holds the new state, the published version with its archive, the report and
-    the acknowledgement of the message: all of them happen once, or none does.
+    The last commit contains the new state, the published version with its archive, the report and
+    the acknowledgement of the message, so all of them take effect exactly once.
     """
     found = await find_submission(delivery)
     if found is None:  # already final, and the message is removed

@@ -13,11 +13,11 @@ from vskill_platform.engines.operations import Delivery, Extend
 from vskill_platform.errors import Overtaken
 from vskill_platform.stores.db import bound_env, commit
 
-#: The deadline of the message that is being handled; it is paused while waiting for a slot.
+#: The deadline of the message that is being handled, paused while it waits for a slot.
 message_limit: ContextVar[asyncio.Timeout | None] = ContextVar("message_limit", default=None)
-#: Which part of a lease may pass before it is extended.
+#: The fraction of a lease that may pass before it is extended.
 PART_OF_LEASE = 1 / 3
-#: After a shorter wait nearly the full lease is left.
+#: After a shorter wait, nearly the full lease is left.
 _SHORT_WAIT_SECONDS = 1.0
 
 
@@ -25,7 +25,8 @@ _SHORT_WAIT_SECONDS = 1.0
 async def scan_slot(delivery: Delivery, stopwatch: Stopwatch) -> AsyncIterator[None]:
     """Hold a slot; wait for it as long as it takes.
 
-    The fetched files are kept meanwhile: returning the message would mean fetching them again.
+    Meanwhile the fetched files are kept: if the message were returned, they would have to be
+    fetched again.
     """
     async with _slots(1, _Lease(delivery)):
         stopwatch.skip()
@@ -34,13 +35,13 @@ async def scan_slot(delivery: Delivery, stopwatch: Stopwatch) -> AsyncIterator[N
 
 @asynccontextmanager
 async def all_other_slots(delivery: Delivery, *, wanted: bool) -> AsyncIterator[None]:
-    """Hold all scan slots but one if *wanted*, so that the last one is used alone."""
+    """If *wanted*, hold all scan slots but one, so that only one check runs."""
     env, lease = bound_env(), _Lease(delivery)
     others = int(env.scan_slots.total_tokens) - 1
     if not wanted or not others:
         yield
         return
-    await lease.wait(env.one_alone.acquire)  # two that each hold some slots would deadlock
+    await lease.wait(env.one_alone.acquire)  # two holders of some slots would deadlock
     try:
         async with _slots(others, lease):
             yield

@@ -1,7 +1,7 @@
 """The worker: receives messages up to its limits, sends a heartbeat, and stops in an orderly way.
 
 It holds at most twice as many messages as can be checked at once: while one is checked, the next is
-fetched. More would only wait here instead of in the queue, where other workers could take them.
+fetched. Any more would wait here instead of in the queue, where other workers could take them.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from vskill_platform.stores.heartbeat_store import Heartbeat, put_heartbeat
 
 log = get_logger(__name__)
 
-#: How long one receive waits, and so how long a stop may go unnoticed.
+#: How long one receive waits, and therefore how long a stop may go unnoticed.
 RECEIVE_WAIT = timedelta(seconds=1)
-#: While a host or a submitter is at its limit: how soon to check for messages of others.
+#: How often to check for other messages while a host or a submitter is at its limit.
 LOOK_AGAIN_SECONDS = 0.1
-#: How long a free slot waits for a second one: receiving two messages takes one transaction too.
+#: How long a free slot waits for a second one, to receive two messages in one transaction.
 GATHER_SLOTS_SECONDS = 0.005
 HEARTBEAT_EVERY_SECONDS = 10.0
 #: How long to wait after a database error.
@@ -35,7 +35,7 @@ class Worker:
     def __init__(self, env: WorkerEnv) -> None:
         self._env = env
         self._started_at = env.clock.now()
-        #: One task per message, so that one that hangs blocks only its own slot.
+        #: One task per message, so that a hanging one blocks only its own slot.
         self._in_flight: set[asyncio.Task[None]] = set()
         self._slots = message_slots(env.settings, scan_slots=int(env.scan_slots.total_tokens))
         self._handled = 0
@@ -45,13 +45,13 @@ class Worker:
         """Work until *stop* is set, or with *drain* until nothing is ready and nothing runs."""
         others = BackgroundWorker(self._env, lambda: len(self._in_flight))
         if drain:
-            # One after the other: a receive does not see a message that another one is about to
-            # put in line, and would take the line for empty.
+            # One by one: a receive does not see the messages that another one is just sorting into
+            # the fair order, and would mistake the queue for empty.
             await self._run_submissions(stop, drain=True)
             await others.run(stop, drain=True)
             return
         background = asyncio.create_task(others.run(stop))
-        # It ends only with the worker, or by an unexpected error.
+        # It ends only with the worker, or with an unexpected error.
         background.add_done_callback(lambda _: stop.set())
         try:
             await self._run_submissions(stop, drain=False)
@@ -88,7 +88,7 @@ class Worker:
             await asyncio.gather(heartbeat, stopping, return_exceptions=True)
 
     async def _has_free_slots(self, stopping: asyncio.Task[bool]) -> bool:
-        """Return whether to receive now; a few free slots wait briefly for more."""
+        """Return whether to receive now; with few free slots, wait briefly for more."""
         free = self._slots - len(self._in_flight)
         if free < 1:
             await self._wait_for_one(stopping)
@@ -116,7 +116,7 @@ class Worker:
                 busy=busy,
             )
         except EngineError as error:
-            if drain:  # a queue that does not answer is not empty
+            if drain:  # a queue that did not answer may not be empty
                 raise
             log.error("queue does not answer", error=str(error))
             await asyncio.sleep(PAUSE_AFTER_ERROR_SECONDS)
@@ -124,7 +124,7 @@ class Worker:
 
     def _start(self, batch: list[Delivery]) -> None:
         for delivery in batch:
-            # Each task has its own context, which ends with it.
+            # Each task has its own context, which ends with the task.
             task = asyncio.create_task(handle_submission_queue([delivery], self._env))
             self._in_flight.add(task)
             task.add_done_callback(self._end)

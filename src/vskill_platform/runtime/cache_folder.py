@@ -11,10 +11,11 @@ from vskill_platform.settings import Settings
 
 
 def cache_path(settings: Settings, ending: str) -> Path | None:
-    """Return the path of a file or folder of this database; None if there is no place for it.
+    """Return the path for a cached file or folder of this database; None without a cache folder.
 
-    It is next to the database if that is a file, and in VSKILL_CACHE_DIR otherwise or if that is
-    set. There the name has a digest of the database's address, because others may share the folder.
+    The cache folder is VSKILL_CACHE_DIR if it is set, otherwise the folder of the database file. In
+    VSKILL_CACHE_DIR the name contains a digest of the database's URL, because several databases may
+    share it.
     """
     database = database_file(settings.database_url)
     if not settings.cache_dir:

@@ -17,8 +17,8 @@ from vskill_platform.model.unknown_fields import Unknown
 from vskill_platform.runtime.fetch_limits import FetchLimits
 from vskill_platform.settings import Settings
 
-#: How many records with unknown fields are remembered. Few are needed at a time: a record is
-#: written right after it was read.
+#: How many records with unknown fields are remembered. Few are needed, because a record is written
+#: right after it was read.
 _UNKNOWN_KEPT = 10_000
 _POLICIES_KEPT = 4
 
@@ -44,20 +44,20 @@ class WorkerEnv:
     clock: Clock
     #: Limits how many skills are checked at once.
     scan_slots: CapacityLimiter
-    #: Held by the one submission that is being checked alone.
+    #: Held by the submission that is being checked alone, if any.
     one_alone: asyncio.Lock = field(default_factory=asyncio.Lock)
-    #: Limits how much is fetched at once from one host and for one submitter.
+    #: Limits concurrent fetches from one host and for one submitter.
     fetch_limits: FetchLimits = field(default_factory=FetchLimits)
-    #: The operator's policy: of the file that the settings name, read at the start, or the one that
-    #: was current when this piece of work began.
+    #: The operator's policy: from the file in the settings, read at the start, or the saved policy
+    #: that was current when this work began.
     policy: Policy = field(default_factory=Policy)
-    #: Saved policies that were read already, by the digest of their text.
+    #: Saved policies that were already parsed, by the digest of their text.
     policies: LruCache[str, PolicyInUse] = field(default_factory=_remember_policies)
     #: Unknown fields of records that were read and may be written, by key and revision.
     unknown_fields: LruCache[tuple[str, int], Unknown] = field(default_factory=_remember_unknown)
     #: The third-party scanners that the policy names.
     scanners: tuple[ScannerInUse, ...] = ()
-    #: What OpenID providers publish about themselves, by issuer; the settings name one at most.
+    #: The metadata of OpenID providers, by issuer; the settings name at most one.
     providers: dict[str, Provider] = field(default_factory=dict, hash=False)
     #: The registries that this one mirrors.
     mirrors: tuple[Mirror, ...] = ()

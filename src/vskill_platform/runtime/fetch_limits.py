@@ -1,7 +1,7 @@
 """Limits on fetching, per host and per group, and a circuit breaker for hosts that do not answer.
 
 Counted in memory by each process. A host that does not answer must not occupy all slots of a
-worker: two requests with fifty paths each once did.
+worker, as two requests with fifty paths each once did.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from vskill_platform.engines.ports import BusyResources
 from vskill_platform.errors import HostUnresponsive, NoSpaceLeft, SourceRefused, SourceUnavailable
 from vskill_platform.settings import Settings
 
-#: After this many failures in a row nothing is fetched from a host for a while.
+#: After this many failures in a row, fetches from a host pause for a while.
 FAILURES_TO_OPEN = 2
-#: How long at first; it doubles with each further failure.
+#: The length of the first pause; it doubles with each further failure.
 FIRST_BACKOFF_SECONDS = 30.0
 MAX_BACKOFF_SECONDS = 300.0
 #: How many failing hosts are remembered; the oldest failures are dropped first.
@@ -27,7 +27,7 @@ _MAX_HOSTS = 1_000
 
 
 def message_slots(settings: Settings, *, scan_slots: int) -> int:
-    """Return how many messages a worker holds: one being checked and one being fetched per slot."""
+    """Return how many messages a worker holds: two per slot, one in its check, one in its fetch."""
     return min(settings.max_batch_size * settings.max_concurrency, 2 * scan_slots)
 
 
@@ -35,7 +35,7 @@ class _Failing(msgspec.Struct):
     """The circuit breaker of a host that does not answer."""
 
     failures: int = 0
-    #: Nothing is fetched from it before this moment; afterwards one fetch at a time.
+    #: Until this moment nothing is fetched from it; afterwards, one fetch at a time.
     closed_until: float = 0.0
 
 
@@ -56,7 +56,7 @@ class FetchLimits:
         self._freed = asyncio.Event()
 
     def busy(self) -> BusyResources:
-        """Return the groups and hosts for which no further fetch may start now."""
+        """Return the groups and hosts that may not start another fetch now."""
         return BusyResources(
             groups=tuple(g for g, count in self._groups.items() if count >= self._per_group),
             resources=tuple(h for h, count in self._hosts.items() if count >= self._limit_of(h)),
@@ -64,7 +64,7 @@ class FetchLimits:
         )
 
     async def wait_until_freed(self, *, timeout_seconds: float) -> None:
-        """Return when a fetch has ended, or after that time."""
+        """Wait until a fetch has ended, but at most for this time."""
         self._freed.clear()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._freed.wait(), timeout_seconds)
@@ -87,7 +87,7 @@ class FetchLimits:
         except HostUnresponsive:
             self._note_failure(host)
             raise
-        except SourceRefused:  # the host has answered
+        except SourceRefused:  # the host did answer
             self._failing.pop(host, None)
             raise
         else:

@@ -34,13 +34,13 @@ async def open_worker_env(
     policy: Policy | None = None,
     scanners: tuple[ScannerInUse, ...] = (),
 ) -> AsyncIterator[WorkerEnv]:
-    """Open the database that the settings name; with *create* off it must exist."""
+    """Open the database of the settings; without *create* it must exist."""
     engine = await open_engine(
         settings.database_url,
         clock=clock,
         create=create,
         check_for=check_for,
-        # Programs that keep running wait at their start for a server that restarts.
+        # When they start, long-running programs wait for a database server that is restarting.
         options=_server_options(settings, wait=_WAIT_AT_START if check_for else timedelta(0)),
         blobs=blob_options(settings),
     )
@@ -55,7 +55,7 @@ async def open_worker_env(
 async def open_reading_env(
     settings: Settings, *, policy: Policy | None = None
 ) -> AsyncIterator[WorkerEnv]:
-    """Open the database for reading only, also if it cannot be written."""
+    """Open the database read-only, even if it could not be written to."""
     engine = await open_engine_to_read(
         settings.database_url, options=_server_options(settings), blobs=blob_options(settings)
     )
@@ -73,7 +73,7 @@ def _server_options(settings: Settings, *, wait: timedelta = timedelta(0)) -> Se
 
 
 async def _check_complete(engine: Engine) -> None:
-    with suppress(EngineError):  # every request and /readyz report a database that does not answer
+    with suppress(EngineError):  # requests and /readyz report a database that is down
         await refuse_unfinished_copy(engine)
 
 
@@ -86,7 +86,7 @@ def _an_env(
     return WorkerEnv(
         engine=engine,
         settings=settings,
-        clock=engine.clock,  # of the database, so that all nodes agree
+        clock=engine.clock,  # the database's clock, so that all nodes agree
         scan_slots=CapacityLimiter(settings.scan_processes),
         fetch_limits=_fetch_limits(settings),
         policy=policy or Policy(),

@@ -1,4 +1,4 @@
-"""Find the user of an account at the provider: by its link, or a new user; never by name.
+"""Find the user of an account at the provider by its link, never by name; otherwise create one.
 
 Groups decide the role and the namespaces of the user, again at each sign-in.
 """
@@ -31,7 +31,7 @@ log = get_logger(__name__)
 
 _NOT_ALLOWED_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _MAX_NAME = 36
-#: How many people with the same name at the provider get a name with a number.
+#: How many people with the same name at the provider get a number after their name.
 _MAX_NUMBER = 99
 _MAX_SHOWN = 100
 _LINK_IT = "Sign in with your password, and link it on your account page"
@@ -44,18 +44,18 @@ async def find_account(identity: Identity) -> User:
     if user.is_disabled:
         raise NotSignedIn(f"the account {user.name} is disabled")
     user = await apply_groups(user.name, identity)
-    if role_of(identity) is None:  # after the rights were withdrawn, also those of tokens
+    if role_of(identity) is None:  # after withdrawing the rights, of tokens too
         raise _no_group()
     return user
 
 
 async def link_account(user: User, identity: Identity) -> OidcLink:
-    """Link an account at the provider to a user who has asked for it."""
+    """Link an account at the provider to a user who asked for it."""
     return await _link(user, _new_link(user.name, identity), actor=user.name, reason="")
 
 
 async def link_subject(user_name: str, subject: str, *, actor: str, reason: str = "") -> OidcLink:
-    """Link the account with this subject at the provider of the settings to a user."""
+    """Link the account with this subject, at the provider in the settings, to a user."""
     user, issuer = await find_user(user_name), get_settings().oidc_issuer
     if not issuer:
         raise InvalidInput("set VSKILL_OIDC_ISSUER first")
@@ -130,10 +130,10 @@ async def _sign_up(identity: Identity) -> User:
 
 
 async def _find_free_name(identity: Identity) -> str:
-    """Return a name for a new user, which neither a user nor a namespace has.
+    """Return a name for a new user that is free as a user and as a namespace.
 
-    The name of a user who signs in at the provider gets a number. The name of any other user may
-    belong to the same person, who has to link it.
+    If a user of the provider has the name, it gets a number. If another user has it, that may be
+    the same person, who has to link the account.
     """
     wanted = _wanted_name(identity)
     for number in range(1, _MAX_NUMBER):

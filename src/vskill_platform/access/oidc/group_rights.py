@@ -1,7 +1,8 @@
 """Rights from groups of the provider: the role of a user, and namespaces.
 
-They are set at each sign-in, so a lost group means a lost right. This includes the last admin: the
-provider decides, and the operator can always make another one (`admin users admin-link`).
+They are set at each sign-in, so whoever loses a group loses its rights. This includes the last
+admin, because the provider decides; the operator can always create another one (`admin users
+admin-link`).
 """
 
 import msgspec
@@ -30,7 +31,7 @@ _NO_GROUPS = NamespaceGroups()
 
 
 def role_of(identity: Identity) -> Role | None:
-    """Return the role of these groups; None if they do not give access to this registry."""
+    """Return the role of these groups; None if they give no access to this registry."""
     settings = get_settings()
     groups = role_groups(settings)
     for role in _STRONGEST_FIRST:
@@ -55,7 +56,7 @@ async def apply_groups(user_name: str, identity: Identity) -> User:
 
 
 async def close_managed_namespaces() -> None:
-    """Close the namespaces of the settings before anyone of their groups has signed in."""
+    """Close the namespaces in the settings before any member of their groups has signed in."""
     for name, groups in _managed().items():
 
         async def plan(name: str = name, groups: NamespaceGroups = groups) -> PlannedChange[None]:

@@ -24,14 +24,14 @@ from vskill_platform.stores.session_store import delete_session, get_session, ge
 
 log = get_logger(__name__)
 
-#: Longer than a token is accepted, so that none can be used twice.
+#: Longer than a token is valid, so that none can be used twice.
 _REMEMBERED_FOR = timedelta(hours=1)
 
 
 async def find_logout_url(user_name: str, session_id: str) -> str:
-    """Return where to sign out at the provider; empty if this session did not begin there.
+    """Return the URL to sign out at the provider; empty if this session did not begin there.
 
-    An outage of the provider does not keep anyone from signing out here.
+    If the provider is down, users can still sign out here.
     """
     if not is_oidc_sign_in():
         return ""
@@ -82,7 +82,7 @@ async def _end(session: OidcSession) -> list[Operation]:
     digest = await get_session_digest(session.user, session.session_id)
     stored = await get_session(digest) if digest else None
     if digest is None or stored is None:
-        return operations  # it has ended already
+        return operations  # the session has ended already
     audit = write_audit(
         "user sign-out", session.user, actor="system", reason="signed out at the provider"
     )

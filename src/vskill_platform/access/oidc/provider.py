@@ -1,4 +1,4 @@
-"""The configured provider: its metadata and keys, which are fetched again after a while."""
+"""The metadata and keys of the configured provider, which are fetched again after a while."""
 
 from datetime import timedelta
 
@@ -9,9 +9,9 @@ from vskill_platform.fetch.oidc_http import ClientCredentials, fetch_keys, fetch
 from vskill_platform.model.oidc import Provider
 from vskill_platform.stores.db import bound_env, get_now, get_settings
 
-#: A key that the provider withdrew is accepted for this long.
+#: How long a key is accepted after the provider has withdrawn it.
 _KEPT_FOR = timedelta(minutes=5)
-#: How often untrusted callers can make us fetch the keys again.
+#: How often untrusted callers can cause the keys to be fetched again.
 _REFETCHED_EVERY = timedelta(seconds=10)
 
 
@@ -32,7 +32,7 @@ def client_credentials() -> ClientCredentials:
 
 
 async def find_provider(issuer: str = "") -> Provider:
-    """Return the configured provider, or another one, as it last described itself."""
+    """Return the last metadata of a provider, by default the configured one."""
     if not issuer:
         check_oidc_sign_in()
     issuer, known = issuer or get_settings().oidc_issuer, bound_env().providers
@@ -46,10 +46,10 @@ async def find_provider(issuer: str = "") -> Provider:
 
 
 async def refetch_keys(provider: Provider, *, is_untrusted: bool) -> Provider:
-    """Fetch the keys again, because a token names an unknown one: the provider may have a new one.
+    """Fetch the keys again after a token named an unknown one: the provider may have new keys.
 
-    Anyone can send a token with an unknown key, so that is limited; a token that the provider
-    itself has just given us is not.
+    This is limited, because anyone can send a token with an unknown key. It is not limited for a
+    token that came directly from the provider.
     """
     now = get_now()
     if is_untrusted and abs(now - provider.fetched_at) < _REFETCHED_EVERY:

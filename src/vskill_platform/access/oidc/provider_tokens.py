@@ -23,7 +23,7 @@ from vskill_platform.stores.db import get_now, get_settings
 
 #: How far the clocks of the provider and of this machine may differ.
 LEEWAY = timedelta(minutes=1)
-#: A token must be fresh: it was made for this sign-in.
+#: The maximum age of a token, which must be made for this sign-in.
 _MAX_AGE = timedelta(minutes=10)
 _MAX_TOKEN_LENGTH = 64 * 1024
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
@@ -56,12 +56,12 @@ async def check_id_token(text: str, *, nonce: str) -> dict[str, Any]:
 
 
 async def check_logout_token(text: str) -> LogoutToken:
-    """Return whom the provider has signed out (OpenID Connect Back-Channel Logout 1.0)."""
+    """Return the session and user to sign out (OpenID Connect Back-Channel Logout 1.0)."""
     claims = await _verify(text, is_untrusted=True)
     events = claims.get("events")
     if not isinstance(events, Mapping) or not isinstance(events.get(_LOGOUT_EVENT), Mapping):
         raise _refused("is not a logout token")
-    if "nonce" in claims:  # so that no ID token is accepted as a logout token
+    if "nonce" in claims:  # an ID token is not a logout token
         raise _refused("is an ID token, not a logout token")
     if not _is_text(claims.get("jti"), MAX_SUBJECT):
         raise _refused("has no id")
@@ -89,7 +89,7 @@ async def _verify(text: str, *, is_untrusted: bool) -> dict[str, Any]:
 async def verify_signed(
     text: str, *, issuer: str, audience: str, is_untrusted: bool = True
 ) -> dict[str, Any]:
-    """Check the signature, and what the token says about who made it, for whom and when."""
+    """Check the signature, the issuer, the audience and the times of a token."""
     header = _read_header(text)
     algorithm, key_id = header.get("alg"), header.get("kid")
     if algorithm not in _KEY_OF:
@@ -139,7 +139,7 @@ def _usable_keys(provider: Provider, algorithm: str, key_id: object) -> list[_Ke
 
 
 def read_unverified(text: str) -> Mapping[str, Any]:
-    """Return the claims of a token as they are: to find out who should have signed it."""
+    """Return the unverified claims of a token, to find out who should have signed it."""
     _read_header(text)
     try:
         claims = msgspec.json.decode(extract_compact(text.encode()).payload)
@@ -168,7 +168,7 @@ def _check_claims(claims: Mapping[str, Any], issuer: str, client_id: str) -> Non
 
 
 def _time(claims: Mapping[str, Any], name: str, *, missing: float = float("-inf")) -> float:
-    """Return a time in seconds; a required one that is missing counts as long past."""
+    """Return a time in seconds; a missing required time counts as long past."""
     time = claims.get(name, missing)
     if isinstance(time, bool) or not isinstance(time, int | float) or math.isnan(time):
         raise _refused("has a time that cannot be read")

@@ -1,7 +1,7 @@
-"""Sign in at the provider and come back: authorization code, PKCE, state and nonce.
+"""Sign in at the provider: authorization code, PKCE, state and nonce.
 
-The state is a secret that works once, and only in the browser that began: a cookie ties them
-together. So nobody can sign someone else in with an account of their own (login CSRF).
+The state is a secret that works once, and only in the browser that began the sign-in: a cookie ties
+them together. So no one can sign another user in to the wrong account (login CSRF).
 """
 
 import base64
@@ -43,7 +43,7 @@ from vskill_platform.stores.oidc_store import (
 log = get_logger(__name__)
 
 CALLBACK = "/sign-in/oidc/callback"
-#: How long someone may take at the provider.
+#: How long a user may take at the provider.
 LOGIN_LIFETIME = timedelta(minutes=10)
 _MAX_ID_TOKEN = 8 * 1024
 _MAX_PARAMETER = 8 * 1024
@@ -51,25 +51,25 @@ _OVER = "This sign-in was already used or took more than 10 minutes. Start again
 
 
 class ProviderRedirect(msgspec.Struct, frozen=True, kw_only=True):
-    #: The address at the provider.
+    #: The URL at the provider.
     url: str
-    #: The value of the cookie that ties the sign-in to this browser.
+    #: The value of the cookie that ties the sign-in to its browser.
     browser_secret: str
 
 
 class SignInResult(msgspec.Struct, frozen=True, kw_only=True):
     #: The page to return to.
     next: str
-    #: None if an account was linked, and nobody signed in.
+    #: None if an account was linked and no session began.
     opened: OpenSession | None
 
 
 class Browser(msgspec.Struct, frozen=True, kw_only=True):
-    """The browser that came back."""
+    """The browser that returned from the provider."""
 
-    #: The secret of its cookie.
+    #: The secret in its cookie.
     secret: str
-    #: The user who is signed in there; None for nobody.
+    #: The user who is signed in there, if any.
     user: User | None = None
     address: str = ""
     name: str = ""
@@ -106,7 +106,7 @@ async def begin_oidc_login(back: str, *, link_to: str = "") -> ProviderRedirect:
 
 
 async def finish_oidc_login(query: Mapping[str, str], client: Browser) -> SignInResult:
-    """Check what the provider sent back, and start a session or link an account."""
+    """Check the provider's response, and start a session or link an account."""
     check_oidc_sign_in()
     login = await _use_login(query, client)
     provider = await find_provider()
@@ -131,7 +131,7 @@ async def finish_oidc_login(query: Mapping[str, str], client: Browser) -> SignIn
         user,
         address=client.address,
         browser=client.name,
-        has_second_factor=True,  # the provider decides how its users sign in
+        has_second_factor=True,  # the provider decides about second factors
         also=lambda session: _remember(session, identity),
     )
     log.info("signed in", name=user.name, address=client.address, via="oidc")
@@ -139,7 +139,7 @@ async def finish_oidc_login(query: Mapping[str, str], client: Browser) -> SignIn
 
 
 async def _use_login(query: Mapping[str, str], client: Browser) -> OidcLogin:
-    """Return the sign-in that began in this browser, and use it up."""
+    """Return the sign-in that began in this browser; it cannot be used again."""
     digest = digest_of(query.get("state", "")[:_MAX_PARAMETER])
     stored = await get_oidc_login(digest)
     if stored is None or not client.secret:
@@ -153,7 +153,7 @@ async def _use_login(query: Mapping[str, str], client: Browser) -> OidcLogin:
 
 
 def _check_answer(query: Mapping[str, str], provider: Provider) -> None:
-    """Refuse an answer of another provider (RFC 9207), an error, and one without a code."""
+    """Refuse a response from another provider (RFC 9207), an error, and a missing code."""
     metadata = provider.metadata
     is_named = "iss" in query or metadata.authorization_response_iss_parameter_supported
     if is_named and query.get("iss") != metadata.issuer:
@@ -168,7 +168,7 @@ def _check_answer(query: Mapping[str, str], provider: Provider) -> None:
 
 
 async def _identify(provider: Provider, tokens: ProviderTokens, nonce: str) -> Identity:
-    """Return who signed in: claims of the ID token, and of userinfo if groups are missing."""
+    """Return the identity from the ID token, and from userinfo if groups are missing."""
     settings = get_settings()
     claims = await check_id_token(tokens.id_token, nonce=nonce)
     missing = [
@@ -195,7 +195,7 @@ async def _identify(provider: Provider, tokens: ProviderTokens, nonce: str) -> I
 
 
 def _read_groups(claims: Mapping[str, Any], name: str) -> frozenset[str]:
-    """Return the groups; refuse what cannot be read, so that nobody loses a right by mistake."""
+    """Return the groups; refuse an unreadable list, so that no one loses rights by mistake."""
     found = find_claim(claims, name)
     if found is None and name in (claims.get("_claim_names") or {}):
         raise NotAllowed(

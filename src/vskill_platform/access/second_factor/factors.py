@@ -35,16 +35,16 @@ log = get_logger(__name__)
 
 RECOVERY_CODES = 10
 WRONG_CODE = "The code is wrong, or was used before."
-#: Without letters and digits that look alike.
+#: Omits letters and digits that look alike.
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP_LENGTH = 4, 4
 _MAX_CODE_LENGTH = 64
-#: How long someone may take to scan the code.
+#: How long a user may take to scan the code.
 _ENROL_WITHIN = timedelta(minutes=15)
 
 
 async def begin_totp(user: User, password: str) -> str:
-    """Return a secret for an app; it takes effect once the user has entered a code of it."""
+    """Return a secret for an app; it takes effect when the user has entered a code of the app."""
     if not await has_password(user):
         raise NotAllowed("you sign in without a password, so you need no second factor here")
     if await check_credentials(user.name, password) is None:
@@ -57,7 +57,7 @@ async def begin_totp(user: User, password: str) -> str:
 async def confirm_totp(user: User, code: str, *, session_id: str) -> list[str]:
     """Turn the second factor on; return the recovery codes, which are shown once.
 
-    All other sessions of the user end, unless there was a second factor before.
+    All other sessions of the user end, unless the user already had a second factor.
     """
     codes = new_recovery_codes()
 
@@ -68,7 +68,7 @@ async def confirm_totp(user: User, code: str, *, session_id: str) -> list[str]:
         step = matching_step(secret, code, now=get_now(), after=0)
         if step is None:
             raise InvalidInput(WRONG_CODE)
-        old = await get_second_factor(user.name)  # with passkeys, or another app
+        old = await get_second_factor(user.name)  # passkeys, or another app
         factor = SecondFactor(
             user=user.name,
             totp_secret=secret,
@@ -115,7 +115,7 @@ async def remove_second_factor(user: User, code: str) -> None:
 
 
 async def reset_second_factor(name: str, *, actor: str, reason: str = "") -> User:
-    """Remove the app, the passkeys and the recovery codes of a user; sessions stay valid."""
+    """Remove a user's app, passkeys and recovery codes; sessions stay valid."""
     user = await find_user(name)
 
     async def plan() -> PlannedChange[User]:
@@ -134,7 +134,7 @@ async def reset_second_factor(name: str, *, actor: str, reason: str = "") -> Use
 
 
 async def use_code(name: str, code: str) -> None:
-    """Check a code of the app or a recovery code and use it up; raise InvalidInput otherwise."""
+    """Check and use up a code of the app or a recovery code; raise InvalidInput if it is wrong."""
 
     async def plan() -> PlannedChange[str]:
         stored = await _find(name)
@@ -164,7 +164,7 @@ def _with_used(stored: Stored[SecondFactor], code: str) -> tuple[SecondFactor, s
 
 
 def without_factor(user: User, stored: Stored[SecondFactor]) -> Operation:
-    """Return the operation that removes what is left of the second factor."""
+    """Return the operation that removes the rest of the second factor."""
     _check_may_do_without(user)
     return delete_second_factor(stored)
 
@@ -182,7 +182,7 @@ async def _find(name: str) -> Stored[SecondFactor]:
 
 
 def new_recovery_codes() -> list[str]:
-    """Return codes of 79 random bits each, so that a plain digest of them is enough."""
+    """Return codes of 79 random bits each, enough for a plain digest."""
     return [
         "-".join(
             "".join(secrets.choice(_LETTERS) for _ in range(_GROUP_LENGTH)) for _ in range(_GROUPS)

@@ -1,6 +1,6 @@
-"""Passkeys (WebAuthn): add, name and remove them, and check one that is used to sign in.
+"""Passkeys (WebAuthn): add, name and remove them, and verify them at a sign-in.
 
-The library is imported when someone uses a passkey: it takes longer to load than most pages.
+The library is imported when someone uses a passkey, because that takes longer than most pages.
 """
 
 from datetime import timedelta
@@ -55,7 +55,7 @@ _REFUSED = "This passkey was not accepted."
 class RelyingParty(msgspec.Struct, frozen=True, kw_only=True):
     """The registry as browsers know it."""
 
-    #: The host name, to which passkeys belong.
+    #: The host name; passkeys are bound to it.
     id: str
     origin: str
 
@@ -136,7 +136,7 @@ async def add_passkey(
 
 
 async def remove_passkey(user: User, key_id: str, password: str) -> Passkey:
-    """Remove a passkey; with the last one, and without an app, the second factor is off."""
+    """Remove a passkey; without another one or an app, the second factor is off."""
     await _check_password(user, password)
 
     async def plan() -> PlannedChange[Passkey]:
@@ -157,7 +157,7 @@ async def remove_passkey(user: User, key_id: str, password: str) -> Passkey:
 
 
 async def begin_passkey_sign_in(party: RelyingParty, *, user_name: str = "") -> str:
-    """Return what the browser needs to use a passkey: any, or one of this user."""
+    """Return what the browser needs to use a passkey: any passkey, or one of this user."""
     challenge = await _new_challenge()
     from webauthn import generate_authentication_options, options_to_json  # noqa: PLC0415 - see above
     from webauthn.helpers import base64url_to_bytes, structs  # noqa: PLC0415 - see above
@@ -176,9 +176,10 @@ async def begin_passkey_sign_in(party: RelyingParty, *, user_name: str = "") -> 
 
 
 async def use_passkey(credential: str, party: RelyingParty, *, user_name: str = "") -> User:
-    """Return the user of a passkey that was used just now; it must be this user's, if one is named.
+    """Verify a used passkey and return its user, who must be *user_name* if that is given.
 
-    The device has verified its user, by a PIN, a finger or a face: that is two factors in one.
+    The device has verified its user by a PIN, a finger or a face, so a passkey counts as two
+    factors.
     """
     challenge = await _use_challenge(credential, adds_for="")
     stored = await find_passkey(_read(credential).id)
@@ -191,7 +192,7 @@ async def use_passkey(credential: str, party: RelyingParty, *, user_name: str = 
     count = _verify_used(stored.record, credential, challenge, party)
     used = msgspec.structs.replace(stored.record, sign_count=count, used_at=get_now())
     if await commit([change_passkey(stored, used)]) is None:
-        raise NotSignedIn(_REFUSED)  # it was removed, or used at the same moment
+        raise NotSignedIn(_REFUSED)  # it was removed, or used concurrently
     return user.record
 
 
@@ -259,7 +260,7 @@ async def _new_challenge(*, adds_for: str = "") -> str:
 
 
 async def _use_challenge(credential: str, *, adds_for: str) -> str:
-    """Return the challenge that a browser answers, and use it up."""
+    """Return the challenge that a browser responds to; it cannot be used again."""
     from webauthn.helpers import base64url_to_bytes  # noqa: PLC0415 - see above
 
     try:

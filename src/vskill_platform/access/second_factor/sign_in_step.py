@@ -46,7 +46,7 @@ async def open_session(
 ) -> OpenSession:
     """Start a session for a user whose password was right; raise if a second factor is needed."""
     if await get_second_factor(user.name) is None:
-        # Turning it on ends all other sessions, and must not miss one that begins at that moment.
+        # Turning it on ends all other sessions, even one that begins at the same moment.
         alone = [expect_no_second_factor(user.name)]
         opened = await begin_session(user, address=address, browser=browser, also=lambda _: alone)
         log.info("signed in", name=user.name, address=address)
@@ -60,7 +60,7 @@ async def open_session(
 
 
 async def find_step(secret: str) -> tuple[SignInStep, User]:
-    """Return a sign-in that waits for its second factor; raise NotSignedIn if there is none."""
+    """Return a sign-in that waits for its second factor; raise NotSignedIn if none does."""
     stored, user = await _find(secret)
     return stored.record, user
 
@@ -72,7 +72,7 @@ async def finish_step(
     stored, user = await _find(secret)
     try:
         await use_code(user.name, code)
-    except NotFound as error:  # it was reset meanwhile
+    except NotFound as error:  # the factor was reset meanwhile
         raise NotSignedIn(_OVER) from error
     except InvalidInput as error:
         await _count_wrong(secret, stored)
@@ -82,7 +82,7 @@ async def finish_step(
 
 
 async def end_step(secret: str, *, address: str = "", browser: str = "") -> tuple[OpenSession, str]:
-    """Start the session of a step whose second factor was right."""
+    """Start the session after the second factor was verified."""
     stored, user = await _find(secret)
     if await commit([delete_sign_in_step(digest_of(secret), stored)]) is None:
         raise NotSignedIn(_OVER)
@@ -108,5 +108,5 @@ async def _count_wrong(secret: str, stored: Stored[SignInStep]) -> None:
         await commit([delete_sign_in_step(digest, stored)])
         return
     counted = msgspec.structs.replace(step, tries=tries)
-    # If this fails, another try was counted at the same moment; names are counted, too.
+    # If this fails, a concurrent try was counted; tries are also counted by name.
     await commit([write_sign_in_step(digest, counted, expected=stored.revision)])

@@ -1,6 +1,6 @@
 """One-time codes of an authenticator app: TOTP (RFC 6238) with SHA-1, six digits and 30 seconds.
 
-Those are the values that every app supports. The standard library is enough for it.
+Every app supports these values. The standard library is enough for this.
 """
 
 import base64
@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 _STEP_SECONDS = 30
 _DIGITS = 6
-#: Clocks of phones differ a little, and people type slowly.
+#: Tolerates the clocks of phones and slow typing.
 _STEPS_AROUND = 1
 
 
@@ -32,7 +32,7 @@ def current_step(now: datetime) -> int:
 
 
 def matching_step(secret: str, code: str, *, now: datetime, after: int) -> int | None:
-    """Return the step of a valid code; None if it is wrong, or not after the last one used."""
+    """Return the step of a valid code; None if it is wrong, or not later than the last one."""
     text = "".join(code.split())
     if len(text) != _DIGITS or not (text.isascii() and text.isdigit()):
         return None

@@ -1,4 +1,4 @@
-"""Read a skill of a registry with the ClawHub v1 API."""
+"""Read skills from a registry with the ClawHub v1 API."""
 
 from typing import Annotated
 from urllib.parse import quote, urlencode

@@ -1,4 +1,4 @@
-"""Read a skill of a site that publishes an index for agent-skills discovery 0.2."""
+"""Read skills from a site that publishes an index for agent-skills discovery 0.2."""
 
 from typing import Annotated, Any, Literal
 from urllib.parse import urljoin
@@ -26,11 +26,11 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVersion:
-    """Return the only version that an index has; it must still be *revision*, if that is given."""
+    """Return the only version in an index; raise if it is not *revision*, unless that is empty."""
     mirror = client.mirror
     try:
         answer = await client.get_json(_INDEX)
-    except NotFound as error:  # of the whole index, which says nothing about one skill
+    except NotFound as error:  # the whole index is missing, not one skill
         raise SourceRefused(f"{mirror.name} has no index for discovery at {_INDEX}") from error
     index = read_shape(mirror, answer, _Index)
     if index.schema != _SCHEMA:

@@ -28,7 +28,7 @@ _FINDERS = {
 }
 #: The first bytes of an archive; its name and media type are not trusted.
 _SUFFIXES = ((b"PK\x03\x04", ".zip"), (b"\x1f\x8b", ".tar.gz"))
-#: A file that ClawHub adds to its archives; it is not one of the skill.
+#: A file that ClawHub adds to its archives; it is not part of the skill.
 _ADDED = "_meta.json"
 _MANIFEST = "SKILL.md"
 
@@ -45,10 +45,10 @@ def is_offline(mirror: Mirror) -> bool:
 async def find_there(
     mirror: Mirror, name: str, reach: Reach, *, revision: str = ""
 ) -> RemoteVersion:
-    """Return what a registry says about a version of a skill; by default the latest.
+    """Ask a registry for the metadata of a version of a skill; by default the latest.
 
-    NotFound if it has none, SourceUnavailable if it does not answer, SourceRefused if the answer
-    cannot be used.
+    Raises NotFound if it has none, SourceUnavailable if it does not respond, and SourceRefused if
+    the response cannot be used.
     """
     with _counted(mirror, "find"):
         return await _FINDERS[mirror.kind](MirrorClient(mirror, reach), name, revision)
@@ -56,7 +56,7 @@ async def find_there(
 
 @contextmanager
 def _counted(mirror: Mirror, step: str) -> Iterator[None]:
-    """Count how a request to another registry ended, for `/metrics`."""
+    """Count the results of requests to other registries, for `/metrics`."""
     outcome = "failed"
     try:
         yield
@@ -100,7 +100,7 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
 
 
 async def _check_as_seen(slug: str, found: RemoteVersion) -> None:
-    """Refuse content that was replaced since this registry first saw the version."""
+    """Refuse content that was replaced after this registry first saw the version."""
     seen = await get_mirrored(slug)
     content = seen.record.content_of(found.revision) if seen else ""
     if content and content != found.content:

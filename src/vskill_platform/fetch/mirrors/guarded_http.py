@@ -1,6 +1,6 @@
 """Requests to other registries over HTTP, through the proxy that checks every address.
 
-An answer is hostile: its size, its encoding, its time and the target of a redirect are limited.
+Responses are untrusted: their size, encoding and duration and the targets of redirects are limited.
 """
 
 import asyncio
@@ -31,19 +31,19 @@ _MAX_ERROR_BYTES = 64 * 1024
 class MirrorResponse(msgspec.Struct, frozen=True):
     status: int
     content: bytes
-    #: Where a redirect leads; empty if it is none.
+    #: The target of a redirect; empty if the response is not one.
     location: str = ""
 
 
 class MirrorClient:
-    """Asks one registry; its token is sent to no other host."""
+    """A client of one registry; the token is sent to no other host."""
 
     def __init__(self, mirror: Mirror, reach: Reach) -> None:
         self.mirror = mirror
         self._reach = reach
 
     async def get_json(self, path: str, **params: str) -> Any:
-        """Return the decoded answer; NotFound if there is nothing at this path."""
+        """Return the decoded response; raise NotFound if there is nothing at this path."""
         url = str(httpx2.URL(self.mirror.url + path, params=params))
         answer = await self._follow(url, MAX_ANSWER_BYTES, may_leave=False)
         try:
@@ -55,7 +55,7 @@ class MirrorClient:
             ) from error
 
     async def download(self, url: str, *, limit: int) -> bytes:
-        """Return the bytes at *url*, which may be on another host; that is checked, too."""
+        """Return the bytes at *url*; if that is on another host, it is checked, too."""
         return (await self._follow(url, limit, may_leave=True)).content
 
     async def _follow(self, url: str, limit: int, *, may_leave: bool) -> MirrorResponse:
@@ -103,7 +103,7 @@ class MirrorClient:
                         f"{self.mirror.name} cannot be reached at {origin} "
                         f"({describe_failure(error)})"
                     ) from error
-                if proxy.problem:  # over plain http its refusal looks like an answer of the host
+                if proxy.problem:  # over plain http its refusal looks like a response
                     raise proxy.problem
                 return answer
         except TimeoutError as error:
@@ -167,12 +167,12 @@ def _target(url: str, location: str) -> str:
 
 
 def _error_text(content: bytes) -> str:
-    """Return what an error answer says: the detail of a problem document, or its plain text."""
+    """Return the text of an error response: the detail of a problem document, or its plain text."""
     try:
         found = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = content.decode(errors="replace")
-        found = "" if "<" in found else found  # a page, which is too long to show
+        found = "" if "<" in found else found  # a page is too long to show
     if isinstance(found, dict):
         found = found.get("detail") or found.get("message") or found.get("title") or ""
     return show(" ".join(str(found).split()), limit=_MAX_SHOWN) or "no reason given"

@@ -12,22 +12,22 @@ from vskill_platform.mirror_settings import Mirror
 
 Kind = TypeVar("Kind")
 Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
-#: Also a part of URLs and messages.
+#: Appears in URLs and messages.
 VersionText = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]{0,99}$")]
 _MAX_MESSAGE = 200
 
 
 def shown(text: str) -> str:
-    """Return text of another registry for a message: one line of limited length."""
+    """Return text from another registry as one line of limited length, for a message."""
     return show(" ".join(text[: 10 * _MAX_MESSAGE].split()), limit=_MAX_MESSAGE)
 
 
 class RemoteVersion(msgspec.Struct, frozen=True, kw_only=True):
-    #: Identifies this version there: its number, or a digest.
+    #: Identifies this version at the other registry: its number, or a digest.
     revision: str
     #: Its number; empty if the protocol has none.
     version: str = ""
-    #: When it was published; None if the protocol does not say.
+    #: When it was published; None if the protocol does not contain it.
     published_at: datetime | None = None
     url: str
     #: Whether `url` is the SKILL.md itself, not an archive.
@@ -41,7 +41,7 @@ class RemoteVersion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def content(self) -> str:
-        """Identify its content, as the other registry describes it; "" if it does not."""
+        """Identify its content by the digests of the other registry; "" if it names none."""
         if self.sha256 or not self.files:
             return self.sha256
         listed = "".join(f"{sha256} {path}\n" for path, sha256 in sorted(self.files.items()))
@@ -49,7 +49,7 @@ class RemoteVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_shape(mirror: Mirror, answer: Any, kind: type[Kind]) -> Kind:
-    """Return an answer with the fields that are read, checked by type."""
+    """Convert a response to the fields that are used, checked by type."""
     try:
         return msgspec.convert(answer, kind)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""Read a skill of another vskill-platform, over its own API."""
+"""Read skills from another vskill-platform over its API."""
 
 from datetime import datetime
 from urllib.parse import quote
@@ -40,7 +40,7 @@ async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVe
     if skill.slug != name:
         raise NotFound(f"{name} was renamed there: it is {shown(skill.slug)} now")
     if skill.is_private:
-        # Everyone could read it here.
+        # A private skill would be readable by everyone here.
         raise SourceRefused(f"{name} is private in {client.mirror.name}, so it is not mirrored")
     if revision and skill.version != revision:
         raise SourceRefused(f"{client.mirror.name} answered with another version of {name}")
