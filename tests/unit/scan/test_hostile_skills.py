@@ -32,6 +32,7 @@ def scanned(tmp_path: Path, name: str, text: str) -> ScanResult:
         ("package.json", '{"scripts": {"postinstall": "' + "$(" * 4000 + '"}}'),
         ("notes.md", "`" + "$(" * 190 + "`"),
         ("run.ps1", "npm " + "$(" * 4000),
+        ("run.tcl", 'set u "https://a.b/x"\nset 110\nset é 1\nopen(my 7'),
     ],
 )
 def test_it_breaks_nothing_and_can_be_stored(tmp_path: Path, name: str, text: str) -> None:

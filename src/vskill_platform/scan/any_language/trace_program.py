@@ -180,7 +180,7 @@ def _read(number: int, text: str) -> _Line:
     assigns = _ASSIGNS.search(text)
     left = text[: assigns.start()] if assigns else ""
     targets = _WORD.findall(left.rpartition("(")[2] if left.count("(") > left.count(")") else left)
-    targets += [_WORD.findall(name)[-1] for name in _SET.findall(text)]
+    targets += [word for name in _SET.findall(text) for word in _WORD.findall(name)[-1:]]
     targets = [name.lstrip("$@") for name in targets]
     targets = [name for name in targets if name not in _KEYWORDS]
     return _Line(number, text, strings, words, targets)
