@@ -32,6 +32,7 @@ def scanned(tmp_path: Path, name: str, text: str) -> ScanResult:
         ("package.json", '{"scripts": {"postinstall": "' + "$(" * 4000 + '"}}'),
         ("notes.md", "`" + "$(" * 190 + "`"),
         ("run.ps1", "npm " + "$(" * 4000),
+        ("notes.md", "[a](https://a.b/x) [b](https://a.b/y) c<!-- d\n\ne"),
         ("run.tcl", 'set u "https://a.b/x"\nset 110\nset é 1\nopen(my 7'),
     ],
 )

@@ -305,13 +305,13 @@ def _on_a_line(text: str) -> str:
 
 def _comment(found: re.Match[str]) -> str:
     """Remove a comment that splits a word; elsewhere an agent reads it."""
+    if found[0].endswith("\n"):  # it is not closed in its paragraph
+        return f" {found[1]} \n"
     text, before, after = found.string, found.start() - 1, found.end()
     is_inside = (
         before >= 0 and after < len(text) and text[before].isalpha() and text[after].isalpha()
     )
-    if is_inside:
-        return _JOINT * found[0].count(_JOINT)
-    return f" {found[1]} " + ("\n" if found[0].endswith("\n") else "")
+    return _JOINT * found[0].count(_JOINT) if is_inside else f" {found[1]} "
 
 
 def _tag(found: re.Match[str]) -> str:
