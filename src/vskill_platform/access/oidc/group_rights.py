@@ -1,6 +1,6 @@
 """Rights from groups of the provider: the role of a user, and namespaces.
 
-They are set at each sign-in, so whoever loses a group loses its rights. This includes the last
+They are set at each sign-in, so a user who loses a group loses its rights. This includes the last
 admin, because the provider decides; the operator can always create another one (`admin users
 admin-link`).
 """
