@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.registry import RISKY, Registry, own_words, wait_for_state
-from vskill_platform.web.html.templating import ago_in_words
+from vskill_platform.web.html.numbers import ago_in_words
 
 
 @pytest.mark.slow

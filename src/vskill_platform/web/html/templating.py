@@ -1,9 +1,7 @@
-"""Jinja templates and their filters: times, sizes, states, tiers."""
+"""Jinja templates and their filters: states, tiers, addresses, untrusted text."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -21,10 +19,11 @@ from vskill_platform.model.source import public_source
 from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.model.trust import TrustTier, tier_meaning
 from vskill_platform.scan.reports.source_lines import other_places
-from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.stores.db import get_settings
 from vskill_platform.web.html.avatars import avatar
 from vskill_platform.web.html.findings import group_findings
 from vskill_platform.web.html.matched_words import mark_words
+from vskill_platform.web.html.numbers import age, ago, exact, in_bytes, in_duration, iso
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
 from vskill_platform.web.http.urls import line_url, publisher_url, skill_url, with_query
 from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
@@ -54,15 +53,6 @@ _TIERS: dict[TrustTier, tuple[str, str]] = {
 }
 #: The lowest risk score of each severity.
 _RISKS = ((100, "critical"), (70, "high"), (40, "medium"), (1, "low"), (0, "none"))
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
-#: Relative times use the first unit whose maximum is not exceeded; app.js does the same.
-_UNITS = (
-    (_MINUTE, "min", 59),
-    (_HOUR, "h", 23),
-    (_DAY, "day", 99),
-    (30 * _DAY, "month", 11),
-    (365 * _DAY, "year", math.inf),
-)
 #: A repository, an upload and a mirrored skill can be told apart without these.
 _SCHEME = re.compile(r"^(https://|upload:|mirror:)")
 _THRESHOLD = re.compile(r"\b(review_at|reject_at) = (\w+)")
@@ -77,7 +67,6 @@ _ROLES = {
 }
 #: The first word is an id, a slug or a setting, such as sub_1 or ada/notes.
 _NAME_FIRST = re.compile(r"\S+[_/]\w")
-_KIB = 1024
 #: Characters of a description that the head of a page shows; three lines on a phone hold fewer.
 _LEAD = 240
 _SENTENCE_END = re.compile(r"[.!?]\s+")
@@ -94,11 +83,12 @@ def build_templates() -> JinjaTemplateEngine:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "age": age,
         "ago": ago,
         "avatar": avatar,
         "exact": exact,
         "first_sentences": first_sentences,
-        "iso": _iso,
+        "iso": iso,
         "bytes": in_bytes,
         "count_of": count_of,
         "duration": in_duration,
@@ -166,48 +156,6 @@ def decision_words(clause: str) -> str:
     return _THRESHOLD.sub(lambda found: f"{found[2]}, the level for {_FOR[found[1]]}", clause)
 
 
-def ago(moment: datetime) -> str:
-    """Return a relative time in one unit, such as `3 days ago` or `in 5 min`."""
-    return ago_in_words((get_now() - moment).total_seconds())
-
-
-def ago_in_words(seconds: float) -> str:
-    """Round to the nearest unit: 89.6 days are 90 days."""
-    length = abs(seconds)
-    if length < _MINUTE:
-        return "just now" if seconds >= 0 else "in a moment"
-    rounded = [(int(length / size + 0.5), unit, most) for size, unit, most in _UNITS]
-    count, unit = next((count, unit) for count, unit, most in rounded if count <= most)
-    plural = "s" if count != 1 and unit not in {"h", "min"} else ""
-    return f"{count} {unit}{plural} ago" if seconds > 0 else f"in {count} {unit}{plural}"
-
-
-def exact(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def in_bytes(count: int) -> str:
-    size = float(count)
-    for unit in ("B", "KiB", "MiB"):
-        if size < _KIB:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= _KIB
-    return f"{size:.1f} GiB"
-
-
-def in_duration(length: timedelta | float) -> str:
-    """Return a duration such as 12 ms, 3.4 s, 5 min, 2 h or 3 days."""
-    seconds = length.total_seconds() if isinstance(length, timedelta) else length
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < _MINUTE:
-        return f"{seconds:.1f} s"
-    if seconds >= _DAY:
-        return count_of(round(seconds / _DAY), "day")
-    size, unit = (_HOUR, "h") if seconds >= _HOUR else (_MINUTE, "min")
-    return f"{seconds / size:.0f} {unit}"
-
-
 def page_numbers(page: int, pages: int) -> list[int | None]:
     """Return the page numbers to link: first, last and neighbors; None is a gap."""
     wanted = {1, pages, *range(page - _NEIGHBOURS, page + _NEIGHBOURS + 1)}
@@ -260,10 +208,6 @@ def group_runs(history: Sequence[StateEvent]) -> list[list[StateEvent]]:
             runs.append([])
         runs[-1].append(event)
     return [run[::-1] for run in reversed(runs)]
-
-
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _visitor(context: Mapping[str, Any], /) -> Visitor:

@@ -42,10 +42,11 @@ async def home_page(request: WebRequest) -> Response[Any]:
         return await skill_list(request)
     catalogue = catalogue_of(request)
     visible = await visible_to(visitor_of(request))
-    installed, newest, featured, down, counts = await asyncio.gather(
-        _first(catalogue, SkillSort.INSTALLS, visible, with_facets=True),
-        _first(catalogue, SkillSort.NEWEST, visible),
-        _featured(catalogue, visible),
+    featured = await _featured(catalogue, visible)
+    limit = _SHOWN + len(featured)  # featured skills are not repeated
+    installed, newest, down, counts = await asyncio.gather(
+        _first(catalogue, SkillSort.INSTALLS, visible, limit=limit, with_facets=True),
+        _first(catalogue, SkillSort.NEWEST, visible, limit=limit),
         catalogue.list_taken_down(limit=_SHOWN_DOWN, visible=visible),
         catalogue.count_all(visible=visible),
     )
@@ -55,8 +56,8 @@ async def home_page(request: WebRequest) -> Response[Any]:
         context={
             "section": "home",
             "featured": featured,
-            "installed": installed.hits if any(hit.installs for hit in installed.hits) else [],
-            "newest": newest.hits,
+            "installed": _without(featured, [hit for hit in installed.hits if hit.installs]),
+            "newest": _without(featured, newest.hits),
             "down": down.skills,
             "tags": [(tag, count, Search(tag=tag).address()) for tag, count in tags],
             "published": counts.published,
@@ -69,10 +70,20 @@ async def home_page(request: WebRequest) -> Response[Any]:
 
 
 async def _first(
-    catalogue: Catalogue, sort: SkillSort, visible: Visible, *, with_facets: bool = False
+    catalogue: Catalogue,
+    sort: SkillSort,
+    visible: Visible,
+    *,
+    limit: int,
+    with_facets: bool = False,
 ) -> SkillResults:
-    query = SkillQuery(sort=sort, limit=_SHOWN, visible=visible, with_facets=with_facets)
+    query = SkillQuery(sort=sort, limit=limit, visible=visible, with_facets=with_facets)
     return await catalogue.search_skills(query)
+
+
+def _without(featured: list[SkillHit], hits: list[SkillHit]) -> list[SkillHit]:
+    slugs = {hit.slug for hit in featured}
+    return [hit for hit in hits if hit.slug not in slugs][:_SHOWN]
 
 
 async def _featured(catalogue: Catalogue, visible: Visible) -> list[SkillHit]:

@@ -10,6 +10,7 @@ from vskill_platform.model.trust import SETTLED_AFTER, Evidence, TrustTier, deri
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.stores.mirror_store import MirroredSkill
 from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus
+from vskill_platform.web.html.numbers import ago_in_words
 
 _REPOS: dict[RepoStatus, tuple[str, str]] = {
     RepoStatus.ONLINE: ("good", "Source is online"),
@@ -104,6 +105,5 @@ def _source(health: RepoHealth | None) -> Check:
 
 
 def _age(evidence: Evidence) -> Check:
-    days = evidence.published_for.days
-    words = f"Published for {count_of(days, 'day')}" if days else "Published today"
+    words = f"First published {ago_in_words(evidence.published_for.total_seconds())}"
     return Check("good" if evidence.published_for >= SETTLED_AFTER else "", words)

@@ -266,17 +266,21 @@ function startToasts() {
   }
 }
 
-// Same as in templating.py, so that the text does not change when this runs: a unit and its maximum.
+// Same as in numbers.py, so that the text does not change when this runs: a unit and its maximum;
+// times to come, which are deadlines, are in days for longer.
 const UNITS = [
-  [60, "min", "min", 59], [3600, "h", "h", 23], [86400, "day", "days", 99],
+  [60, "min", "min", 59], [3600, "h", "h", 23], [86400, "day", "days", 29],
   [2592000, "month", "months", 11], [31536000, "year", "years", Infinity],
 ];
+
+const MOST_DAYS_TO_COME = 99;
 
 function agoInWords(seconds) {
   const length = Math.abs(seconds);
   if (length < UNITS[0][0]) return seconds >= 0 ? "just now" : "in a moment";
   const rounded = (unit) => Math.floor(length / unit[0] + 0.5);
-  const unit = UNITS.find((one) => rounded(one) <= one[3]);
+  const most = (unit) => (unit[1] === "day" && seconds < 0 ? MOST_DAYS_TO_COME : unit[3]);
+  const unit = UNITS.find((one) => rounded(one) <= most(one));
   const words = `${rounded(unit)} ${rounded(unit) === 1 ? unit[1] : unit[2]}`;
   return seconds > 0 ? `${words} ago` : `in ${words}`;
 }
@@ -325,7 +329,7 @@ function sizeInWords(bytes) {
   const units = ["bytes", "KiB", "MiB", "GiB"];
   let size = bytes, unit = 0;
   while (size >= 1024 && unit < units.length - 1) { size /= 1024; unit += 1; }
-  return `${unit ? size.toFixed(1) : size} ${size === 1 && !unit ? "byte" : units[unit]}`;
+  return `${unit ? Number(size.toFixed(1)) : size} ${size === 1 && !unit ? "byte" : units[unit]}`;
 }
 
 /** List what would be uploaded: the name, the number of files and bytes, and the files. */

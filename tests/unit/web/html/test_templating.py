@@ -5,42 +5,13 @@ import pytest
 from tests.clocks import NOON
 from vskill_platform.model.submission import StateEvent, SubmissionState
 from vskill_platform.web.html.templating import (
-    ago_in_words,
     decision_words,
     first_sentences,
     group_runs,
-    in_duration,
     lowered_words,
     risk_words,
     sentence,
 )
-
-MINUTE, HOUR, DAY = 60, 3600, 86400
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0, "just now"),
-        (59.9, "just now"),
-        (-59, "in a moment"),
-        (MINUTE, "1 min ago"),
-        (89 * MINUTE, "1 h ago"),
-        (91 * MINUTE, "2 h ago"),
-        (59.6 * MINUTE, "1 h ago"),
-        (23.6 * HOUR, "1 day ago"),
-        (-90 * DAY, "in 90 days"),
-        (-(90 * DAY - 5), "in 90 days"),
-        (99 * DAY, "99 days ago"),
-        (100 * DAY, "3 months ago"),
-        (-180 * DAY, "in 6 months"),
-        (350 * DAY, "1 year ago"),
-        (-365 * DAY, "in 1 year"),
-        (730 * DAY, "2 years ago"),
-    ],
-)
-def test_a_duration_is_rounded_to_one_unit(seconds: float, words: str) -> None:
-    assert ago_in_words(seconds) == words
 
 
 def test_the_history_is_grouped_by_run_and_the_newest_is_first() -> None:
@@ -78,17 +49,6 @@ def test_a_lowered_finding_has_its_reason_in_words() -> None:
 )
 def test_risk_is_described_in_words(score: int | None, words: str) -> None:
     assert risk_words(score) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.012, "12 ms"), (3.4, "3.4 s"), (5 * MINUTE, "5 min"), (2 * HOUR, "2 h"),
-        (DAY, "1 day"), (30 * HOUR, "1 day"), (3 * DAY, "3 days"),
-    ],
-)  # fmt: skip
-def test_a_duration_has_one_unit_in_the_right_number(seconds: float, words: str) -> None:
-    assert in_duration(seconds) == words
 
 
 def test_a_decision_is_described_without_the_names_of_thresholds() -> None:

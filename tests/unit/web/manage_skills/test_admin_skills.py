@@ -154,7 +154,7 @@ async def test_after_a_ruling_the_page_says_what_was_decided_and_leads_to_the_ne
     rejected = await rule(dropped, "reject")
     sent_back = await rule(again, "recheck")
 
-    assert "waiting since" in before
+    assert "waiting for" in before
     for page, words in (
         (approved, "Approved by rae"),
         (rejected, "Rejected by rae"),
@@ -162,7 +162,7 @@ async def test_after_a_ruling_the_page_says_what_was_decided_and_leads_to_the_ne
     ):
         assert words in page
         assert "&lt;i&gt;fine&lt;/i&gt;" in page
-        assert "waiting since" not in page
+        assert "waiting for" not in page
     assert 'href="/skills/@local/keep-notes"' in approved
     assert "Compared with" not in approved
     assert "Next review" in approved

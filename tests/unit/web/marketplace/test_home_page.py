@@ -51,6 +51,9 @@ async def test_each_way_in_is_there(site: Site, env: WorkerEnv, tmp_path: Path) 
     featured = page.text[places[0] : places[1]]
     assert 'href="/skills/ada/notes/tidy"' in featured
     assert "ben/tools/plot" not in featured
+    below = page.text[places[1] : places[3]]
+    assert below.count('href="/skills/ben/tools/plot"') == 2
+    assert 'href="/skills/ada/notes/tidy"' not in below
     assert 'href="/skills?tag=office"' in page.text
     assert "It steals" in page.text[places[-1] :]
     assert "<b>2</b> skills published" in page.text

@@ -53,13 +53,17 @@ def test_everything_that_holds_is_good() -> None:
     assert {check.tone for check in checklist(evidence, online, has_judge=True)} == {"good"}
 
 
-def test_versions_of_two_days_are_counted_by_day() -> None:
+def test_the_age_of_a_skill_is_in_the_units_of_all_ages() -> None:
     ages = [
         checklist(Evidence(published_for=timedelta(hours=hours)), None, has_judge=False)[-1].words
         for hours in (3, 25, 49)
     ]
 
-    assert ages == ["Published today", "Published for 1 day", "Published for 2 days"]
+    assert ages == [
+        "First published 3 h ago",
+        "First published 1 day ago",
+        "First published 2 days ago",
+    ]
 
 
 def test_the_checklist_of_an_upload_names_no_commit() -> None:
