@@ -66,9 +66,10 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 #: Cache sizes: counts per query, and whole results. Entries are valid until the data changes.
 _COUNTS, _ANSWERS = 4_096, 256
-#: How many searches share a thread call, which costs as much as a search. More would make each wait
-#: for the slowest of them.
-_TOGETHER = 4
+#: How many searches share a thread call. A call costs as much as a search, because its thread waits
+#: for the interpreter lock. So each call takes all searches that wait, as many calls at once as there
+#: are threads (benchmarks/bench_search.py).
+_TOGETHER = 32
 
 
 class Catalogue:
@@ -78,7 +79,7 @@ class Catalogue:
         self._follower = follower
         self._now = now
         self._searches: Batcher[Question, tuple[SkillResults, KnownCounts]] = Batcher(
-            self._search_some, max_batch=_TOGETHER, at_once=READERS * 2
+            self._search_some, max_batch=_TOGETHER, at_once=READERS
         )
         self._known: VersionedCache[SkillQuery, KnownCounts] = VersionedCache(_COUNTS)
         self._answers: VersionedCache[SkillQuery, SkillResults] = VersionedCache(_ANSWERS)

@@ -7,7 +7,7 @@ ranges of the sorted words, and of keys made from middles and endings.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, groupby
 
 import apsw
 import msgspec
@@ -99,27 +99,37 @@ def _one_edit(word: str) -> Iterator[_Range]:
 
 
 def _two_edits(word: str) -> Iterator[_Range]:
-    for length in range(len(word) - 2, len(word) + 3):
-        lengths = (length, length)
-        if length < _SHORTEST_PART * 2 + 1:  # too short for three parts
-            left = {"".join(letters) for letters in combinations(word, length)}
-            yield from (_words(one, one, lengths) for one in left)
-            continue
-        part = _part(length)
-        yield _starting(word[:part], lengths)
+    lengths = range(len(word) - 2, len(word) + 3)
+    too_short_for_three_parts = _SHORTEST_PART * 2 + 1
+    for length in (each for each in lengths if each < too_short_for_three_parts):
+        left = {"".join(letters) for letters in combinations(word, length)}
+        yield from (_words(one, one, (length, length)) for one in left)
+    divided = [length for length in lengths if length >= too_short_for_three_parts]
+    for part, alike in groupby(divided, _part):
+        yield from _two_edits_of(word, part, list(alike))
+
+
+def _two_edits_of(word: str, part: int, lengths: list[int]) -> Iterator[_Range]:
+    """Return the ranges for words of these lengths, whose first and last part have *part* letters.
+
+    Two letters may be swapped across the boundary of two parts, with an edit in the third part, or
+    with two more letters swapped across the other boundary.
+    """
+    first, second = _swapped(word, part), _swapped(word, len(word) - part)
+    shortest, longest = lengths[0], lengths[-1]
+    yield _starting(word[:part], (shortest, longest))
+    yield _starting(first[: shortest - part], (shortest, longest))
+    for length in lengths:
         yield _ending(word[-part:], length)
+        yield _ending(second[part - length :], length)
         # With one edit before the middle and one after it, it has moved by at most one letter.
         for start in (part - 1, part, part + 1):
             if abs(len(word) - length - (start - part)) <= 1:
                 key = _middle_key(length, word[start : start + length - 2 * part])
-                yield _with_keys(key, key, lengths)
-        # Two letters that were swapped across the boundary of two parts, and an edit in the third,
-        # or two across the other boundary.
-        first, second = _swapped(word, part), _swapped(word, len(word) - part)
-        yield _starting(first[: length - part], lengths)
-        yield _ending(second[part - length :], length)
+                yield _with_keys(key, key, (length, length))
+    if shortest <= len(word) <= longest:
         both = _swapped(first, len(word) - part)
-        yield _words(both, both, lengths)
+        yield _words(both, both, (len(word), len(word)))
 
 
 def edit_distance(one: str, other: str, most: int) -> int:
