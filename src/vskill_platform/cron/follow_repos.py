@@ -5,6 +5,7 @@ is submitted once, even if a node crashes or two nodes find it.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,10 +17,10 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.follow_new_skills import take_new_skills
 from vskill_platform.cron.record_repo_checks import mark_failed, postpone, stop_following
 from vskill_platform.cron.submit_new_commits import DueRepo, check_commits, check_tags
-from vskill_platform.errors import RecordMalformed, SourceError
-from vskill_platform.fetch.allowed_sources import reach_of
+from vskill_platform.errors import RecordMalformed, SourceError, SourceRefused
+from vskill_platform.fetch.allowed_sources import Reach, reach_of
 from vskill_platform.fetch.probe_repo import is_missing
-from vskill_platform.fetch.repo import find_refs
+from vskill_platform.fetch.repo import Refs, find_refs
 from vskill_platform.model.skill import version_of_tag
 from vskill_platform.model.source import Source, SourceKind, git_source
 from vskill_platform.stores.db import check_free_space, get_now, get_settings
@@ -40,6 +41,8 @@ _HOSTS_AT_ONCE, _READS_AT_ONCE = 4, 8
 _SECONDS_A_RUN = 25.0
 #: The time limit of a fetch, of which a check makes up to three, for the same reason.
 _SECONDS_A_FETCH = 25.0
+#: After this time, somebody else may have created a repository of the same name.
+_TRUSTED_WHILE_MISSING = timedelta(days=1)
 
 
 #: The skills of each repository and branch.
@@ -148,15 +151,49 @@ async def _check_repo(skills: Sequence[DueRepo]) -> int:
     reach = msgspec.structs.replace(reach, seconds=min(reach.seconds, _SECONDS_A_FETCH))
     try:
         with_tags = any(due.followed.record.follows_tags for due in skills)
-        refs = await find_refs(source, reach, with_tags=with_tags)
+        refs = await _find_refs(source, reach, with_tags=with_tags)
     except SourceError as error:
         for due in skills:
             await mark_failed(due.followed, str(error), is_gone=is_missing(error, source))
         return 0
+    skills = [due for due in skills if not await _is_replaced(due, refs)]
     submitted = 0
     for due in skills:
         if not due.followed.record.slug:
             submitted += await take_new_skills(due.followed, due.source, refs, reach)
     of_skills = [due for due in skills if due.followed.record.slug]
     tags, rest = await check_tags(of_skills, refs, reach)
-    return submitted + tags + await check_commits(rest, refs.commit_sha, reach)
+    if refs.commit_sha:
+        return submitted + tags + await check_commits(rest, refs.commit_sha, reach)
+    for due in rest:
+        await mark_failed(due.followed, f"the repo has no tag {source.ref!r} any more")
+    return submitted + tags
+
+
+async def _find_refs(source: Source, reach: Reach, *, with_tags: bool) -> Refs:
+    """Return the commit and the tags; the tags alone if the followed version tag was deleted."""
+    try:
+        return await find_refs(source, reach, with_tags=with_tags)
+    except SourceRefused:
+        if not with_tags or not version_of_tag(source.ref):
+            raise
+        branch = msgspec.structs.replace(source, ref="")
+        refs = await find_refs(branch, reach, with_tags=True)
+        if source.ref in refs.tags:
+            raise
+        return Refs("", refs.tags)
+
+
+async def _is_replaced(due: DueRepo, refs: Refs) -> bool:
+    """Stop following a repository that was missing for long and is back with other commits."""
+    missing_since = due.followed.record.missing_since
+    if missing_since is None or refs.commit_sha == due.followed.record.commit_sha:
+        return False
+    if get_now() - missing_since < _TRUSTED_WHILE_MISSING:
+        return False
+    await stop_following(
+        due.followed,
+        f"the repository was missing since {missing_since:%Y-%m-%d} and is back with other "
+        "commits; make sure that it is still yours, then follow it again",
+    )
+    return True

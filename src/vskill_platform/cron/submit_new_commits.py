@@ -131,7 +131,12 @@ async def _take_tag(due: DueRepo, tag: str, tree_sha: str | None) -> bool | None
 
 async def check_commits(skills: Sequence[DueRepo], sha: str, reach: Reach) -> int:
     """Submit the skills whose folder has changed; return how many."""
-    changed = [due for due in skills if due.followed.record.commit_sha != sha]
+    # After a failed check the problem in the record may be over, so the folder is looked for again.
+    changed = [
+        due
+        for due in skills
+        if due.followed.record.commit_sha != sha or due.followed.record.failures
+    ]
     for due in skills:
         if due not in changed:
             # A skill that was removed from the repository is still missing at the same commit.
