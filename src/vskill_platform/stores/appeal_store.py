@@ -1,4 +1,4 @@
-"""Appeals of publishers against verdicts: cases with messages, until and after a decision."""
+"""Appeals of publishers against verdicts: open and decided cases, with their messages."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_each
 
 _APPEAL = "appeal:"
-#: Which appeal was made against a verdict: at most one.
+#: From a verdict to the appeal against it, at most one.
 _VERDICT = "appeal-verdict:"
 #: Prefixes of the marks under which appeals are found.
 _OPEN = "appeal-open"
@@ -24,7 +24,7 @@ _KEPT_FOR = timedelta(days=365)
 
 class AppealState(StrEnum):
     OPEN = "open"
-    #: The appeal was right; staff say what they have done.
+    #: The appeal was granted; staff say what they have done.
     GRANTED = "granted"
     #: The verdict stays.
     REJECTED = "rejected"
@@ -82,7 +82,7 @@ async def get_appeal_against(verdict: str) -> str | None:
 
 
 def write_new_appeal(appeal: Appeal, verdict: str) -> list[Operation]:
-    """Return the operations that open an appeal; the commit fails if there is one already."""
+    """Return the operations that open an appeal; the commit fails if the verdict has one."""
     taken = Put(_VERDICT + verdict, encode(appeal.id), expected=ABSENT, due=NEVER)
     return [taken, write_appeal(appeal, expected=ABSENT)]
 
@@ -101,7 +101,7 @@ def write_appeal(appeal: Appeal, *, expected: int) -> Operation:
 
 
 async def list_open_appeals(*, limit: int) -> list[Appeal]:
-    """Return the open appeals, the oldest first."""
+    """Return the open appeals, oldest first."""
     return await _marked(_OPEN, limit, newest_first=False)
 
 

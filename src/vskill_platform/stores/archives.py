@@ -1,4 +1,4 @@
-"""All archives that the registry keeps: of versions, and of skills that are held for review."""
+"""All archives that the registry keeps: of versions, and of skills held for review."""
 
 from collections.abc import AsyncIterator
 
@@ -12,12 +12,12 @@ from vskill_platform.stores.records import iterate_keys
 from vskill_platform.stores.upload_store import HELD_FILES, UPLOAD
 from vskill_platform.stores.version_store import BLOB
 
-#: Kinds that stay. Uploads expire, and staged files even sooner.
+#: The kinds of archives that do not expire. Uploads do, and staged files even sooner.
 _LASTING = (BLOB, HELD_FILES)
 
 
 async def enumerate_archives(after: str | None = None) -> AsyncIterator[str]:
-    """Yield the key of each archive that stays, in order, beginning after that key."""
+    """Yield the keys of all archives that do not expire, in order, starting after a key."""
     for prefix in _LASTING:
         async for page in iterate_keys(prefix):
             for key in page:
@@ -26,7 +26,7 @@ async def enumerate_archives(after: str | None = None) -> AsyncIterator[str]:
 
 
 async def move_archive(key: str) -> bool:
-    """Move an archive to where new ones are stored; return whether it was elsewhere."""
+    """Move an archive to where new archives are stored; return whether it was elsewhere."""
     if key.startswith(BLOB):
         return await move_kept(key, key.removeprefix(BLOB))
     held = await get_held(key.removeprefix(HELD_FILES))
@@ -34,10 +34,10 @@ async def move_archive(key: str) -> bool:
 
 
 class FoundArchives(msgspec.Struct, frozen=True):
-    """The archives that are in a folder or bucket, according to the records."""
+    """The archives that a folder or bucket should contain, according to the records."""
 
     total: int
-    #: The keys of those that are not there, or with another size.
+    #: The keys of archives that are missing there, or have another size.
     missing: list[str]
 
 

@@ -13,12 +13,12 @@ from vskill_platform.stores.db import get_kv, get_now
 from vskill_platform.stores.records import decode, encode, iterate_keys, read_found
 
 AUDIT = "audit:"
-#: Records that a search reads before it returns what it has found so far.
+#: How many records a search reads before it returns what it has found so far.
 MAX_READ = 5_000
 _READ_AT_ONCE = 500
-#: A block can take down all skills of a publisher.
+#: How many slugs a record names: a block can take down all skills of a publisher.
 _MAX_SKILLS = 1_000
-#: The largest time that a key has room for.
+#: The largest time that fits into a key.
 _MAX_MOMENT = 16**14 - 1
 
 
@@ -39,8 +39,8 @@ class AuditRecord(Reasoned, Record, frozen=True, kw_only=True):
 
 class AuditPage(msgspec.Struct, frozen=True):
     records: list[AuditRecord]
-    #: Where the next page starts. A search may end with few records and a cursor: it has read
-    #: MAX_READ records, and there are older ones.
+    #: Where the next page starts. A page may contain few records and still have a cursor: the
+    #: search has read MAX_READ records, and there are older ones.
     cursor: str | None
 
 
@@ -50,12 +50,12 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
     action: str = ""
     #: A part of the target.
     target: str = ""
-    #: From this time on, until before that one.
+    #: Records from *since* until just before *until*.
     since: datetime | None = None
     until: datetime | None = None
 
     def matches(self, record: AuditRecord) -> bool:
-        """Return whether actor, action and target match; the times are a range of keys."""
+        """Return whether actor, action and target match; the caller limits the times."""
         actor, action, target = (
             text.strip().casefold() for text in (self.actor, self.action, self.target)
         )
@@ -70,7 +70,7 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
 def read_audit_query(
     *, actor: str = "", action: str = "", target: str = "", start: str = "", end: str = ""
 ) -> AuditQuery:
-    """Read what someone typed: *start* and *end* are dates or times; an end date is included."""
+    """Parse a typed query; *start* and *end* are times or dates, and an end date is included."""
     since, until = _read_moment(start, "from"), _read_moment(end, "to", is_end=True)
     if since and until and since >= until:
         raise InvalidInput("from must be before to")
@@ -113,7 +113,7 @@ def write_audit(
         outcome=outcome,
         skills=tuple(skills[:_MAX_SKILLS]),
     )
-    # The timestamp gives the order, the rest makes keys unique.
+    # The timestamp determines the order, the rest makes keys unique.
     key = f"{AUDIT}{_moment(now)}{secrets.token_hex(8)}"
     return Put(key, encode(record), expected=ABSENT, due=NEVER)
 
@@ -129,7 +129,7 @@ async def list_audit(
     while read < MAX_READ:
         page = await get_kv().list_keys(AUDIT, after=last, limit=size, newest_first=True)
         keys = [key for key in page.keys if key >= _oldest(query)]
-        # An outage is an error here: a log with gaps must not look complete.
+        # An outage is an error here, because a log with gaps must not look complete.
         records = await read_found(keys, lambda key, value: decode(key, value, AuditRecord))
         found += [(key, one) for key, one in records.items() if query.matches(one)]
         if len(found) > limit:
@@ -141,7 +141,7 @@ async def list_audit(
 
 
 def _first_after(after: str | None, query: AuditQuery) -> str | None:
-    """Return the key before which the page starts: that of the cursor or of the end time."""
+    """Return the key before which the page starts: the cursor, or the end time."""
     if query.until is None:
         return after
     end = AUDIT + _moment(query.until)
@@ -153,14 +153,14 @@ def _oldest(query: AuditQuery) -> str:
 
 
 async def delete_audit_before(moment: datetime, *, limit: int) -> list[Operation]:
-    """Return the operations that remove the oldest records, from before *moment*; may be empty."""
+    """Return the operations that remove the oldest records from before *moment*, if any."""
     page = await get_kv().list_keys(AUDIT, limit=limit)
     first_kept = AUDIT + _moment(moment)
     return [Delete(key) for key in page.keys if key < first_kept]
 
 
 async def measure_audit_before(moment: datetime) -> tuple[int, int]:
-    """Return how many records are from before *moment*, and their size."""
+    """Return the number and the size of the records from before *moment*."""
     first_kept, count, size = AUDIT + _moment(moment), 0, 0
     async for keys in iterate_keys(AUDIT):
         old = [key for key in keys if key < first_kept]

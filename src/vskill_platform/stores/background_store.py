@@ -22,7 +22,7 @@ from vskill_platform.stores.records import (
 #: The record format of the first release that knows background messages.
 KNOWN_SINCE = 2
 _FAILED = "background-failed:"
-#: How long a failure is kept; afterwards the message is sent again.
+#: How long a failure is kept; after that, the message is sent again.
 _KEPT_FOR = timedelta(days=90)
 
 
@@ -40,7 +40,7 @@ class SimilarityMessage(msgspec.Struct, frozen=True, tag="index_similarity"):
 
 BackgroundMessage: TypeAlias = RescanMessage | SimilarityMessage
 _decoder: msgspec.json.Decoder[BackgroundMessage] = msgspec.json.Decoder(BackgroundMessage)
-#: The cron job that sends each kind. Names are stored with their runs, so they stay.
+#: The cron job that sends each kind. Runs are stored by name, so the names must not change.
 JOB_OF = {RescanMessage: "rescan", SimilarityMessage: "index-similarity"}
 
 
@@ -49,7 +49,7 @@ class BackgroundFailure(Reasoned, Record, frozen=True, kw_only=True):
 
     kind: str
     slug: str
-    #: The rules, files and request that it was about; for others it is sent again.
+    #: The rules, files and request of the message; if they differ, it is sent again.
     about: str
     reason: str
     failed_at: datetime
@@ -64,7 +64,7 @@ def message_key(message: BackgroundMessage) -> str:
 
 
 async def send_missing(messages: Iterable[BackgroundMessage]) -> list[Operation]:
-    """Return the operations that queue those that are not queued yet."""
+    """Return the operations that queue the messages that are not queued yet."""
     by_key = {message_key(message): message for message in messages}
     pending = await get_queue().pending(list(by_key))
     return [
@@ -83,7 +83,7 @@ def read_background(body: bytes) -> BackgroundMessage | None:
 
 
 async def get_failures(kind: type[BackgroundMessage]) -> dict[str, BackgroundFailure]:
-    """Return what failed, by slug."""
+    """Return the failed messages of a kind, by slug."""
     keys = await list_all_keys(f"{_FAILED}{kind_of(kind)}:")
     found = await read_each(keys, lambda key, value: decode(key, value, BackgroundFailure))
     return {failure.slug: failure for failure in found}

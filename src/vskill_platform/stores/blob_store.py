@@ -1,4 +1,4 @@
-"""Archives and uploads: small ones are in the record itself, others are blobs that it names."""
+"""Archives and uploads: small ones are stored in the record, others as blobs that it names."""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -20,14 +20,14 @@ from vskill_platform.stores.records import encode
 
 log = get_logger(__name__)
 
-#: With blobs in the database, content up to this size is a part of the commit that names it. A
+#: If blobs are in the database, content up to this size is stored in the commit that names it. A
 #: second commit would cost more than it saves.
 INLINE_BYTES = 64 * 1024
-#: More bytes than a reference has.
+#: A reference never has this many bytes.
 _MAX_REFERENCE = 256
-#: In bytes: hashing less is faster than a thread call.
+#: In bytes: to hash less takes less time than a thread call.
 _HASHED_HERE = 64 * 1024
-#: How many records with the same content are examined for a blob to share.
+#: How many records with the same content are examined to find a blob to share.
 _SHARED = 4
 
 
@@ -38,7 +38,7 @@ class BlobRef(msgspec.Struct, frozen=True):
     size: int
 
 
-#: Content as a record has it.
+#: Content in the form that a record contains.
 Kept: TypeAlias = bytes | BlobRef
 _REFERENCE = msgspec.json.Decoder(BlobRef)
 
@@ -53,7 +53,7 @@ async def keep(sha256: str, content: bytes) -> Kept:
 
 
 class KeptOnce:
-    """Content that is stored once, however often the commit that names it is planned."""
+    """Content that is stored only once, even if the commit that names it is planned repeatedly."""
 
     def __init__(self, sha256: str, content: bytes) -> None:
         self._sha256 = sha256
@@ -63,7 +63,7 @@ class KeptOnce:
     async def get(self) -> Kept:
         kept = self._kept
         if isinstance(kept, BlobRef) and await is_swept(bound_env().engine, kept.blob):
-            kept = None  # after a day between the upload and its commit
+            kept = None  # a day has passed since the upload
         self._kept = await keep(self._sha256, self._content) if kept is None else kept
         return self._kept
 
@@ -87,25 +87,25 @@ def put_kept(
 
 
 async def get_kept(key: str, sha256: str) -> Kept | None:
-    """Return the content or its blob; anything else than what was stored is an error."""
+    """Return the content or its blob; raise if it is not what was stored."""
     entry = await get_kv().get(key)
     return await _read_entry(key, entry, sha256) if entry else None
 
 
 async def get_reference(key: str) -> BlobRef | None:
-    """Return the blob that a record names; None if its content is in the record itself."""
+    """Return the blob that a record names; None if the record contains the content."""
     entry = await get_kv().get(key)
     return _parse(entry.value) if entry else None
 
 
 def size_of_kept(value: bytes) -> int:
-    """Return the size of the content that a record has or names."""
+    """Return the size of the content that a record contains or names."""
     reference = _parse(value)
     return reference.size if reference else len(value)
 
 
 async def get_archive_at(key: str, sha256: str) -> bytes | None:
-    """Return stored content; bytes that differ from what was stored are an error."""
+    """Return stored content; raise if its bytes have changed."""
     kept = await get_kept(key, sha256)
     return None if kept is None else await read_kept(kept)
 
@@ -117,7 +117,7 @@ async def read_kept(kept: Kept) -> bytes:
 
 
 async def stream_kept(kept: Kept) -> AsyncIterator[bytes]:
-    """Yield content in pieces; an error before the last one means that it is not complete."""
+    """Yield content in pieces; after an error, the content is incomplete."""
     if isinstance(kept, bytes):
         yield kept
         return
@@ -149,7 +149,7 @@ async def _read_entry(key: str, entry: Entry, sha256: str) -> Kept:
     found = await in_few_threads(_sha256, value) if is_large else _sha256(value)
     if found == sha256:
         return value
-    # Only now: an upload may look like a reference.
+    # Checked last, because an upload may look like a reference.
     reference = _parse(value)
     if reference and sha256_of(reference.blob) == sha256:
         return reference
@@ -161,7 +161,7 @@ async def _read_entry(key: str, entry: Entry, sha256: str) -> Kept:
 
 
 async def _find_blob(sha256: str) -> BlobRef | None:
-    """Return a blob with this content that can be read, so that it is stored once."""
+    """Return a readable blob with this content, so that it is stored only once."""
     engine = bound_env().engine
     (keys,) = await engine.kv.find_marked([_mark(sha256)], limit=_SHARED)
     for entry in filter(None, await engine.kv.get_many(keys)):
@@ -183,7 +183,7 @@ async def _find_blob(sha256: str) -> BlobRef | None:
 async def move_kept(key: str, sha256: str) -> bool:
     """Move content to where new content is stored; return whether it was elsewhere.
 
-    Releases before blobs have stored everything in records.
+    Releases without blobs stored everything in records.
     """
     entry = await get_kv().get(key)
     if entry is None:
@@ -193,7 +193,8 @@ async def move_kept(key: str, sha256: str) -> bool:
     if isinstance(kept, bytes):
         is_in_place, size = place == DATABASE and len(kept) <= INLINE_BYTES, len(kept)
     else:
-        # Nothing moves back into the database: it would need the store that is no longer set.
+        # Nothing moves back into the database, because that would need the store that is no longer
+        # set.
         is_in_place, size = place == DATABASE or kept.blob.startswith(f"{EXTERNAL}/"), kept.size
     if is_in_place:
         return False

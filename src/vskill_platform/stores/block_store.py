@@ -1,4 +1,4 @@
-"""The blocklist, and the submissions that ended because of it."""
+"""The blocklist, and the submissions that it ended."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -17,13 +17,13 @@ from vskill_platform.stores.records import (
 )
 
 _BLOCK = "block:"
-#: Submissions that a block has ended: removing the block reopens them.
+#: Submissions that a block has ended; removing the block reopens them.
 _HIT = "block-hit:"
 
 
 @lru_cache(maxsize=1024)
 def _key(subject: BlockSubject) -> str:
-    """Return the key of a block; cached, because the pipeline needs each several times."""
+    """Return the key of a block; cached, because the pipeline needs each key several times."""
     return _BLOCK + subject.id
 
 
@@ -53,7 +53,7 @@ async def get_blocks(subjects: Iterable[BlockSubject]) -> list[Stored[Block]]:
 
 
 def expect_block(stored: Stored[Block]) -> Operation:
-    """Make a commit fail if this block was removed: its submissions would never be reopened."""
+    """Make a commit fail if this block was removed, because no unblock would reopen its effect."""
     return Expect(_key(stored.record.subject), stored.revision)
 
 

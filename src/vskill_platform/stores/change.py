@@ -14,8 +14,8 @@ from vskill_platform.stores.db import commit
 
 log = get_logger(__name__)
 
-#: Every lost attempt means that another writer won, so even hundreds of writers finish. A writer
-#: that loses this often points to a bug.
+#: For each lost attempt another writer won, so even hundreds of writers finish. If a writer loses
+#: this often, there is a bug.
 MAX_ATTEMPTS = 200
 #: Seconds. The pause before the next attempt is random, and its bound doubles up to the maximum,
 #: so that writers that collided do not collide again.
@@ -27,16 +27,16 @@ Result = TypeVar("Result")
 class PlannedChange(msgspec.Struct, Generic[Result], frozen=True, kw_only=True):
     """What to commit, and what to return once it is committed."""
 
-    #: Each expects the revision that was read. Empty if there is nothing to change.
+    #: Each operation expects the revision that was read. Empty if there is nothing to change.
     operations: Sequence[Operation] = ()
     result: Result
 
 
 async def change(subject: str, plan: Callable[[], Awaitable[PlannedChange[Result]]]) -> Result:
-    """Commit what *plan* returns; call it again for fresh records if another writer was faster.
+    """Commit what *plan* returns; if another writer was faster, call it again for fresh records.
 
-    An error in *plan* ends the change at once. *subject* names what is changed, for the error
-    that is raised when every attempt was lost.
+    An error in *plan* ends the change at once. *subject* names the changed thing in the error that
+    is raised if every attempt is lost.
     """
     for attempt in range(MAX_ATTEMPTS):
         planned = await plan()

@@ -1,4 +1,4 @@
-"""The last run and cursor of each cron job, so that one node runs it; and sent reminders."""
+"""The last run and the cursor of each cron job, so that one node runs it; and sent reminders."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -32,7 +32,7 @@ class CronRun(Record, frozen=True, kw_only=True):
     job: str
     node: str
     started_at: datetime
-    #: When its node last reported that the job is still running there.
+    #: When its node last reported that the job is still running.
     renewed_at: datetime | None = None
     ended_at: datetime | None = None
     #: The result in words, or the error.
@@ -45,7 +45,7 @@ class CronRun(Record, frozen=True, kw_only=True):
 async def get_cron_run(job: str) -> Stored[CronRun] | None:
     """Return the last run; an unreadable record counts as a run long ago.
 
-    So the job runs and writes a new record, instead of never running again.
+    Otherwise the job would never run again and replace the record.
     """
     key = _CRON + job
     entry = await get_kv().get(key)
@@ -72,10 +72,10 @@ async def put_cron_run(
 
 
 async def make_due(job: str) -> bool:
-    """Have a job run soon; False if it is running, so that the caller can ask again."""
+    """Make a job due; return False if it is running, so that the caller can ask again."""
     last = await get_cron_run(job)
     if last is None or last.record.asked_at:
-        return True  # it is due
+        return True  # it is already due
     if last.record.ended_at is None:
         return False
     asked = msgspec.structs.replace(last.record, asked_at=get_now())

@@ -39,7 +39,7 @@ def get_now() -> datetime:
 
 
 async def commit(operations: Sequence[Operation]) -> int | None:
-    """Commit all operations or none; a changed record keeps the fields that it did not know."""
+    """Commit all operations or none; changed records keep fields unknown to this release."""
     env = bound_env()
     if env.unknown_fields:
         operations = [_with_unknown(operation, env) for operation in operations]
@@ -53,7 +53,7 @@ async def check_free_space() -> None:
 
 def _with_unknown(operation: Operation, env: WorkerEnv) -> Operation:
     if not isinstance(operation, Put) or not operation.expected:
-        return operation  # it was not read first, so it is written as it is
+        return operation  # it was not read before, so nothing has to be restored
     unknown = env.unknown_fields.get((operation.key, operation.expected))
     if unknown is None:
         return operation

@@ -1,4 +1,4 @@
-"""Records of deleted skills: the name, which nobody else can use, and the last version."""
+"""Records of deleted skills: the reserved name and the last version."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ class DeletedSkill(Reasoned, Record, frozen=True, kw_only=True):
     #: The sources that may publish it again, with higher version numbers; none if an admin
     #: deleted it.
     sources: tuple[str, ...] = ()
-    #: How many versions it had, and the highest one.
+    #: The number of its versions, and the highest one.
     versions: int
     version: str
     is_private: bool
@@ -41,7 +41,7 @@ def write_deleted_skill(deleted: DeletedSkill) -> Operation:
 
 
 async def allow_republishing(slug: str, source_key: str) -> list[Operation]:
-    """Return the operation with which a source may publish a deleted skill again."""
+    """Return the operation that lets a source publish a deleted skill again."""
     gone = await get_deleted_skill(slug)
     if gone is None or gone.record.may_republish(source_key):
         return []
@@ -51,7 +51,7 @@ async def allow_republishing(slug: str, source_key: str) -> list[Operation]:
 
 
 def expect_deleted_skill(slug: str, gone: Stored[DeletedSkill] | None) -> Operation:
-    """Make a commit fail if this slug was deleted, or published again, meanwhile."""
+    """Make a commit fail if this slug was deleted or published again in the meantime."""
     return Expect(_DELETED + slug, gone.revision if gone else ABSENT)
 
 

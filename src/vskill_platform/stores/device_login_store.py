@@ -15,23 +15,23 @@ _USER_CODE = "device-code:"
 class DeviceLogin(Record, frozen=True, kw_only=True):
     """A program that waits for a user to approve it."""
 
-    #: What the program calls itself. It is not verified.
+    #: The name that the program gave; it is not verified.
     label: str
-    #: The scopes it asks for; after the approval, those that it gets.
+    #: The scopes that it requests; after the approval, those that were granted.
     scopes: tuple[Scope, ...]
-    #: Where the request came from.
+    #: The address from which the request came.
     address: str
     #: The User-Agent of the request.
     program: str
     created_at: datetime
     expires_at: datetime
-    #: Under which the user finds it.
+    #: The digest of the code that the user enters.
     user_code_digest: str
     state: Literal["pending", "approved", "denied"] = "pending"
-    #: Who approved or denied it, and the user's epoch: signing out everywhere also ends this.
+    #: Who approved or denied it, and that user's epoch: signing out everywhere also ends this.
     user: str = ""
     epoch: int = 0
-    #: When the program asked last; None if it did not yet.
+    #: When the program last asked; None if it has not asked yet.
     polled_at: datetime | None = None
 
 

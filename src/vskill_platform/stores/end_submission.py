@@ -27,7 +27,7 @@ async def end_if_blocked(
 ) -> tuple[Submission, list[Operation]] | None:
     """Return the operations that end a blocked submission; None if it is not blocked.
 
-    Without a report its content was not read yet, so only its source is checked.
+    Without a report, the content has not been read yet, so only the source is checked.
     """
     submission = stored.record
     known = await find_block(
@@ -45,9 +45,9 @@ async def end_if_blocked(
 async def block_submission(
     stored: Stored[Submission], block: Block, *, actor: str, report: Report | None = None
 ) -> tuple[Submission, list[Operation]]:
-    """Move it to BLOCKED; *report* is a new result, otherwise the last one is kept.
+    """Move it to BLOCKED with a new *report*, or else with its last one.
 
-    Verdict and score are kept: a block is not a scan result.
+    Verdict and score are kept, because a block is not a scan result.
     """
     now = get_now()
     cause = Cause(trigger="block", actor=actor, reason=why_blocked(block))
@@ -111,9 +111,9 @@ def reject_submission(
 async def withdraw_deleted(
     stored: Stored[Submission], why: str, *, actor: str
 ) -> tuple[Submission, list[Operation]]:
-    """Withdraw an undecided one, because its skill or namespace was deleted; *why* is the reason.
+    """Withdraw an undecided submission, because its skill or namespace was deleted.
 
-    Its files and findings go, too: findings quote the files.
+    Its files and findings are deleted, too, because findings quote the files.
     """
     fix = "Submit it again if you still want to publish it, or ask an admin."
     cause = Cause(trigger="delete", actor=actor, reason=f"withdrawn: {why}")
@@ -122,7 +122,7 @@ async def withdraw_deleted(
 
 
 async def withdraw_moved(stored: Stored[Submission], why: str, *, actor: str) -> list[Operation]:
-    """Withdraw an undecided one, because its source no longer publishes the skill."""
+    """Withdraw an undecided submission, because its source no longer publishes the skill."""
     fix = "Ask the new owners to publish it, or submit it under another name."
     cause = Cause(trigger="transfer", actor=actor, reason=f"withdrawn: {why}")
     withdrawn, operations = _withdraw(stored, cause, why=why, fix=fix)

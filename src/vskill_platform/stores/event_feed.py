@@ -1,7 +1,7 @@
-"""The history of submissions and the audit log, read as a feed: what happened since the last time.
+"""Read the history of submissions and the audit log as a feed of events.
 
 Both are written in the commit of what they describe and never changed, so the change feed of the
-engine is an outbox: nothing has to be written for an event that nobody wants.
+engine serves as an outbox: events that no endpoint wants cost no write.
 """
 
 from typing import TypeAlias
@@ -22,7 +22,7 @@ log = get_logger(__name__)
 
 _CURSOR = "event-cursor"
 _PREFIXES = (HISTORY, AUDIT)
-#: A reading must not begin too far back.
+#: After this many revisions without events the cursor moves, so that no reading starts far back.
 _MOVE_AFTER = 1_000
 FeedEntry: TypeAlias = StateEvent | AuditRecord
 
@@ -34,26 +34,26 @@ class EventCursor(Record, frozen=True, kw_only=True):
 
 
 class FeedPage(msgspec.Struct, frozen=True, kw_only=True):
-    #: What happened, by the key of its record, in the order of the commits.
+    #: The events, by the key of their records, in commit order.
     happened: dict[str, FeedEntry]
     #: The cursor behind this page, and the revision of the one before.
     cursor: EventCursor
     expected: int
-    #: Whether there is nothing more at the moment.
+    #: Whether there are no more events at the moment.
     is_last: bool
-    #: Whether the cursor is worth writing although nothing happened.
+    #: Whether the cursor should be stored even without events.
     must_move: bool = False
 
 
 async def get_event_cursor() -> Stored[EventCursor] | None:
-    """Return how far the feed has been read; None if nobody wants events yet."""
+    """Return how far the feed has been read; None if no endpoint wants events yet."""
     return await get_record(_CURSOR, EventCursor)
 
 
 async def begin_feed() -> list[Operation]:
-    """Return the operation that starts the feed here, for the commit of the first one who wants it.
+    """Return the operation that starts the feed, for the commit that adds the first endpoint.
 
-    Without it, events between that commit and the first reading would be lost.
+    Otherwise events between that commit and the first reading would be lost.
     """
     if await get_event_cursor() is not None:
         return []
@@ -65,7 +65,7 @@ def write_event_cursor(cursor: EventCursor, *, expected: int) -> Operation:
 
 
 async def read_feed() -> FeedPage | None:
-    """Return what happened since the cursor, as much as fits; None if nobody wants events yet."""
+    """Return a page of events since the cursor; None if no endpoint wants events yet."""
     stored = await get_event_cursor()
     if stored is None:
         return None

@@ -1,4 +1,4 @@
-"""Request scans by third-party scanners: a record that a scanner claims."""
+"""Request scans by third-party scanners: each request is a record that a scanner claims."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ from vskill_platform.stores.records import Stored
 
 
 async def dispatch_external_scan(subject: str, provider: str) -> bool:
-    """Request a scan by *provider*; False if such a scan is already in progress."""
+    """Request a scan by *provider*; return False if one is already in progress."""
     stored = await get_external_scan(subject, provider)
     if stored is not None and stored.record.status in IN_FLIGHT:
         return False
@@ -36,8 +36,9 @@ async def begin_external_scan(
 ) -> ExternalScan:
     """Start a scan of this content, replacing any earlier one.
 
-    Only for the holder of the submission's message: an earlier scan then belongs to a dead worker
-    or to other content, and its result is no longer accepted. With *claimed_by* it is running.
+    Only the holder of the submission's message may call this. An earlier scan then belongs to a
+    dead worker or to other content, and its result is no longer accepted. With *claimed_by* the
+    scan starts as running.
     """
     stored = await get_external_scan(subject, provider)
     begun = await _put_new(
@@ -49,7 +50,7 @@ async def begin_external_scan(
 
 
 async def release_dead_external_scans() -> int:
-    """End scans that were not finished in time; return how many."""
+    """End scans that did not finish in time; return how many."""
     late = ExternalScanResult(
         status=ExternalScanStatus.TIMED_OUT, note="it did not respond in time"
     )

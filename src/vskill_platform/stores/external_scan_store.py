@@ -1,7 +1,7 @@
 """Scans by third-party scanners: one record per subject and provider, with a lease.
 
-The subject is a submission, not a slug: before publication nobody owns a slug, and the clean result
-of one submission must not apply to another one with the same slug.
+The subject is a submission, not a slug: before the publication no one owns a slug, and a clean
+result of one submission must not apply to another one with the same slug.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from vskill_platform.stores.submission_store import get_submission, write_submis
 
 _EXTERNAL_SCAN = "extscan:"
 _USED = "extscan-heard:"
-#: A scan that is unfinished by then has timed out.
+#: The time after which an unfinished scan has timed out.
 EXTERNAL_SCAN_TIMEOUT = timedelta(minutes=20)
 
 
@@ -47,11 +47,11 @@ class ExternalScan(Record, frozen=True, kw_only=True):
     dispatched_at: datetime
     #: When an unfinished scan counts as timed out.
     deadline: datetime
-    #: Identifies this request: an answer to an earlier one is not accepted.
+    #: Identifies this request; results of earlier requests are not accepted.
     scan_id: str = ""
     claimed_by: str | None = None
     completed_at: datetime | None = None
-    #: The scanned content, so that a clean result does not apply to another version.
+    #: The digest of the scanned content, so that a clean result does not apply to other content.
     digest: str | None = None
     findings: tuple[Finding, ...] = ()
     #: Why there is no result, in words.
@@ -62,7 +62,7 @@ class UsedSignature(msgspec.Struct, frozen=True, kw_only=True):
     """A received message that must not be accepted twice."""
 
     signature: str
-    #: After this time it is refused because of its age.
+    #: After this time, the message is refused because of its age.
     until: datetime
 
 
@@ -104,7 +104,7 @@ def write_external_scan(scan: ExternalScan, *, expected: int) -> Operation:
 
 
 async def put_external_scan(scan: ExternalScan, *, expected: int = ABSENT) -> bool:
-    """Store a scan unless another writer was faster; return whether it was stored."""
+    """Store a scan; return False if another writer was faster."""
     return await commit([write_external_scan(scan, expected=expected)]) is not None
 
 
@@ -136,7 +136,7 @@ async def end_external_scan(
 ) -> bool:
     """End a scan, once, and wake the waiting submission, in one commit.
 
-    A lost commit is planned again: another scanner of the same submission may have ended at the
+    If the commit loses, it is planned again: another scan of the submission may have ended at the
     same time, or the submission may just have started to wait.
     """
     ended = msgspec.structs.replace(
@@ -162,7 +162,7 @@ async def end_external_scan(
 
 
 async def _wake(scan: ExternalScan) -> list[Operation]:
-    """Return the operations that wake the submission that waits for this scan, if any."""
+    """Return the operations that wake the submission waiting for this scan, if any."""
     stored = await get_submission(scan.subject)
     waiting = stored.record.waiting if stored else None
     if stored is None or waiting is None or scan.provider not in waiting.scanners:

@@ -1,4 +1,4 @@
-"""The featured skills that staff have chosen; until then, those of the settings."""
+"""The featured skills that staff have chosen; without a choice, those in the settings apply."""
 
 from datetime import datetime
 

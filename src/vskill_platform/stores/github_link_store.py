@@ -8,7 +8,7 @@ from vskill_platform.stores.records import Stored, encode, get_record
 from vskill_platform.stores.user_store import expect_not_deleted
 
 _LINK = "github-link:"
-#: From a user to the id of the GitHub account.
+#: Maps a user to the id of the GitHub account.
 _LINK_OF = "github-link-of:"
 
 
@@ -32,7 +32,7 @@ async def get_github_link_of(user_name: str) -> Stored[GithubLink] | None:
 async def write_github_link(link: GithubLink) -> list[Operation]:
     """Return the operations that link both; they fail if either is linked meanwhile.
 
-    The link that the user had before is removed.
+    The user's earlier link is removed.
     """
     before = await get_record(_LINK_OF + link.user, int)
     pointer = Put(

@@ -17,7 +17,7 @@ class Heartbeat(Record, frozen=True, kw_only=True):
     started_at: datetime
     beat_at: datetime
     in_flight: int
-    #: Messages that were finished on this node, with any result.
+    #: How many messages this node has finished, with any result.
     handled: int
     last_handled_at: datetime | None = None
 

@@ -33,7 +33,7 @@ class HeldSkill(Record, frozen=True, kw_only=True):
     commit_sha: str | None
     tree_sha: str | None
     held_at: datetime
-    #: Whether the files are an upload, of which this is the only copy.
+    #: Whether the files are the only copy of an upload.
     is_upload: bool = False
 
 
@@ -42,7 +42,7 @@ async def get_held(submission_id: str) -> Stored[HeldSkill] | None:
 
 
 async def get_held_files(held: HeldSkill) -> bytes | None:
-    """Return the archive; changed bytes are an error."""
+    """Return the archive; raise if its bytes have changed."""
     return await get_archive_at(HELD_FILES + held.submission_id, held.archive_sha256)
 
 
@@ -51,7 +51,7 @@ async def list_held() -> list[str]:
 
 
 async def write_held(held: HeldSkill, archive: Kept) -> list[Operation]:
-    """Store both without expiry: a review may take any time."""
+    """Store both without expiry, because a review may take any time."""
     before = await get_held(held.submission_id)
     is_other = before is not None and before.record.archive_sha256 != held.archive_sha256
     operations: list[Operation] = [
@@ -78,7 +78,7 @@ def drop_held(held: HeldSkill, *, expected: int | None = None) -> list[Operation
 async def release_held(submission_id: str, *, keeps_upload: bool = False) -> list[Operation]:
     """Return the operations that remove held files; empty if there are none.
 
-    With *keeps_upload*, an upload can be retried as long as if it had never been held.
+    With *keeps_upload*, an upload can be retried for as long as if it had not been held.
     """
     stored = await get_held(submission_id)
     if stored is None:

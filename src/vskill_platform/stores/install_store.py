@@ -1,7 +1,7 @@
-"""Install counts of each skill: the total, and each of the last days (UTC).
+"""Install counts of each skill: the total, and the counts of the last days (UTC).
 
-One record per skill, changed by compare-and-set, so many nodes can count the same skill at once.
-A visitor counts once a day for each skill: a count that anyone could raise at will would be
+One record per skill, changed by compare-and-set, so many nodes can count the same skill at once. A
+visitor counts once a day for each skill, because a count that anyone could inflate would be
 worthless.
 """
 
@@ -20,10 +20,10 @@ from vskill_platform.stores.db import commit, get_kv, get_now
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_found
 
 _INSTALLS = "installs:"
-#: Marks of visitors who were counted today, and the key that makes them.
+#: Prefixes of the marks of visitors who were counted today, and of the key for these marks.
 _MARK, _KEY = "install-mark:", "install-key:"
 _MARK_BYTES, _KEY_BYTES = 16, 32
-#: Older days only count in the total.
+#: Older days are only in the total.
 KEPT_DAYS = 90
 
 
@@ -55,10 +55,10 @@ async def read_installs(slugs: Sequence[str]) -> dict[str, InstallCounts]:
 
 
 async def add_installs(visits: Mapping[str, Collection[str]]) -> None:
-    """Count the visitors of each skill who were not counted for it today, on any node.
+    """Count the visitors of each skill who were not yet counted for it today, on any node.
 
-    One commit for each skill. Who installs what is not stored: a mark is a digest with a key of
-    the day, and both are removed with it.
+    Each skill is one commit. Who installs what is not stored: a mark is a digest with a key of the
+    day, and mark and key are deleted after the day.
     """
     today = get_now().date()
     key = await _find_key(today)
@@ -114,7 +114,7 @@ async def _find_key(today: date) -> bytes:
     name = f"{_KEY}{today}"
     while (known := await get_kv().get(name)) is None:
         key = secrets.token_bytes(_KEY_BYTES)
-        # If another node is faster, its key is the one.
+        # If another node was faster, its key is used.
         await commit([Put(name, key, expected=ABSENT, due=NEVER, expires_at=_end_of(today))])
     return known.value
 

@@ -1,7 +1,7 @@
 """Cached judgements, and the tokens used per day.
 
 Tokens are reserved from the day's budget before a request is sent, and settled afterwards. So no
-race exceeds the budget, and a worker that dies during a request has counted too much, never too
+race can exceed the budget, and if a worker dies during a request, too much is counted, never too
 little.
 """
 
@@ -49,7 +49,7 @@ class _StoredJudgement(Record, frozen=True, kw_only=True):
 
 
 def judgement_key(*question: object) -> str:
-    """Return the cache key: everything that the answer depends on."""
+    """Return the cache key, which contains everything that the answer depends on."""
     return hashlib.sha256(encode(question)).hexdigest()
 
 
@@ -83,7 +83,7 @@ async def reserve_tokens(tokens: int, *, limit: int) -> Reservation | None:
 
 
 async def settle_tokens(reservation: Reservation, *, used: int, cost: float = 0.0) -> None:
-    """Replace the reservation by the actual usage, on the day of the reservation."""
+    """Replace the reservation with the actual usage, on the day of the reservation."""
 
     def settle(day: JudgeDay) -> JudgeDay:
         tokens = max(day.tokens - reservation.tokens + used, 0)

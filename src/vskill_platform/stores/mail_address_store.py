@@ -9,28 +9,29 @@ from vskill_platform.stores.db import get_kv, get_settings
 from vskill_platform.stores.mail_store import new_mail, write_mail
 from vskill_platform.stores.records import Stored, encode, get_all, get_record
 
-#: Not in the user's record, which is shown in pages and responses.
+#: Separate from the user's record, which appears in pages and responses.
 _ADDRESS = "mail-address:"
 _MARK = "mail-address "
-#: Only of confirmed addresses: anybody can type one, so many users can have it unconfirmed.
+#: Contains only confirmed addresses: anyone can enter an address, so it can be unconfirmed for many
+#: users.
 _CONFIRMED = "confirmed-mail-address "
 _LINK = "address-link:"
-#: More users with the same address are not looked up.
+#: Further users with the same address are not looked up.
 _MAX_SHARED = 20
 
 
 class MailAddress(Record, frozen=True, kw_only=True):
     user: str
     address: str
-    #: Whether someone has used a link that was sent to it.
+    #: Whether a link that was sent to it was used.
     is_confirmed: bool = False
     changed_at: datetime
-    #: Topics of which the user wants no mail.
+    #: Topics about which the user wants no emails.
     muted: tuple[str, ...] = ()
 
 
 class AddressLink(Record, frozen=True, kw_only=True):
-    """Confirms that a user can read the emails to an address."""
+    """A link that confirms that a user can read the emails to an address."""
 
     user: str
     address: str
@@ -42,7 +43,7 @@ async def get_mail_address(user_name: str) -> Stored[MailAddress] | None:
 
 
 async def get_mail_addresses(user_names: list[str]) -> dict[str, MailAddress]:
-    """Return the addresses of those users who have one."""
+    """Return the addresses of the users who have one."""
     found = await get_all([_ADDRESS + name for name in user_names], MailAddress)
     return {one.record.user: one.record for one in found if one}
 
@@ -50,7 +51,7 @@ async def get_mail_addresses(user_names: list[str]) -> dict[str, MailAddress]:
 async def list_users_with_address(address: str) -> list[str]:
     """Return the names of users with this address; those who have confirmed it come first.
 
-    An address that an earlier release confirmed is found among the others.
+    Addresses confirmed by an earlier release are among the others.
     """
     words = [mark + address.casefold() for mark in (_CONFIRMED, _MARK)]
     confirmed, all_found = await get_kv().find_marked(words, limit=_MAX_SHARED)
@@ -85,7 +86,7 @@ def delete_address_link(digest: str, stored: Stored[AddressLink]) -> Operation:
 
 
 async def mail_to_user(kind: str, user_name: str, fields: dict[str, str]) -> list[Operation]:
-    """Return the mail to a user; none if mail is off or the user has no confirmed address."""
+    """Return the email to a user; none if email is off or the user has no confirmed address."""
     stored = await get_mail_address(user_name)
     if mail_server(get_settings()) is None or stored is None or not stored.record.is_confirmed:
         return []

@@ -1,4 +1,4 @@
-"""Emails that wait to be sent, written in the commit of their cause, and those that failed."""
+"""Emails that wait to be sent, stored in the commit of their cause, and emails that failed."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ _TOPIC = "mail-topic "
 
 
 class Mail(Record, frozen=True, kw_only=True):
-    """What to say to whom; the text is made when it is sent."""
+    """The template, values and receiver of an email; its text is made when it is sent."""
 
     #: Sorts by time; the Message-ID contains it, so that duplicates can be recognised.
     id: str
@@ -38,12 +38,12 @@ class Mail(Record, frozen=True, kw_only=True):
     fields: dict[str, str] = msgspec.field(default_factory=dict)
     created_at: datetime
     attempts: int = 0
-    #: When it is tried next; while a node sends it, when that node counts as dead.
+    #: When it is tried next; while a node sends it, when that node is considered dead.
     due_at: datetime
     #: Why the last attempt failed.
     problem: str = ""
     dead_at: datetime | None = None
-    #: Under this, an email that is not sent yet is found, so that more can be added to it.
+    #: Identifies an email that has not been sent yet, so that more can be added to it.
     topic: str = ""
 
 
@@ -81,7 +81,7 @@ def delete_mail(stored: Stored[Mail]) -> Operation:
 
 
 def bury_mail(mail: Mail, *, expected: int) -> list[Operation]:
-    """Return the operations that keep an email as failed: it is not tried again by itself."""
+    """Return the operations that keep an email as failed, without automatic retries."""
     kept = get_settings().keep_dead_letters
     dead = msgspec.structs.replace(mail, dead_at=get_now())
     return [
@@ -97,7 +97,7 @@ def bury_mail(mail: Mail, *, expected: int) -> list[Operation]:
 
 
 def requeue_mail(stored: Stored[Mail]) -> list[Operation]:
-    """Return the operations that try a failed mail again, with all its attempts."""
+    """Return the operations that queue a failed email again, with all attempts."""
     again = msgspec.structs.replace(
         stored.record, attempts=0, due_at=get_now(), dead_at=None, problem=""
     )
@@ -120,13 +120,13 @@ async def get_dead_mail(mail_id: str) -> Stored[Mail] | None:
 
 
 async def list_due_mails(*, limit: int) -> list[str]:
-    """Return the ids of emails that are due, the most overdue first."""
+    """Return the ids of emails that are due, most overdue first."""
     page = await get_kv().list_keys(_WAITING, due_before=get_now(), limit=limit)
     return [key.removeprefix(_WAITING) for key in page.keys]
 
 
 async def measure_mails() -> Backlog:
-    """Return how many emails wait and failed, counted to MAX_COUNTED, and since when the first."""
+    """Count waiting and failed emails, up to MAX_COUNTED; return the age of the oldest, too."""
     waiting = (await get_kv().list_keys(_WAITING, limit=MAX_COUNTED)).keys
     failed = (await get_kv().list_keys(_DEAD, limit=MAX_COUNTED)).keys
     oldest = moment_in_id(waiting[0].removeprefix(_WAITING)) if waiting else None

@@ -1,4 +1,4 @@
-"""Mirrored skills: one record per slug, with what was last seen in the other registry."""
+"""Mirrored skills: one record per slug, with the version last seen in the other registry."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -15,11 +15,11 @@ _MIRRORED = "mirrored:"
 
 class MirrorStatus(StrEnum):
     CURRENT = "current"
-    #: The latest version there was not fetched yet.
+    #: The latest version there has not been fetched yet.
     WAITING = "waiting"
     #: The last check failed.
     FAILING = "failing"
-    #: The other registry has no such skill anymore.
+    #: The other registry no longer has the skill.
     MISSING = "missing"
     #: The other registry has yanked or blocked the latest version.
     WITHDRAWN = "withdrawn"
@@ -41,16 +41,16 @@ class MirroredSkill(Record, frozen=True, kw_only=True):
     #: Who requested it first, and when.
     by: str
     at: datetime
-    #: The latest version there, and since when it is known here.
+    #: The latest version there, and when it was first seen.
     revision: str
-    #: The digest of its content, as the other registry describes it; "" if it does not.
+    #: The digest of its content according to the other registry; "" if it provides none.
     content: str = ""
     version: str = ""
     seen_at: datetime
     #: The version that was last submitted; empty before the first one.
     taken: str = ""
     checked_at: datetime | None = None
-    #: The failed checks in a row, and why the last one failed or nothing was taken.
+    #: The failed checks in a row, and why the last one failed or took nothing.
     failures: int = 0
     problem: str = ""
     missing_since: datetime | None = None
@@ -62,7 +62,7 @@ class MirroredSkill(Record, frozen=True, kw_only=True):
         return next((pin for pin in self.pinned if pin.version == version), None)
 
     def content_of(self, revision: str) -> str:
-        """Return the digest of a version as it was first seen; "" if that is not known."""
+        """Return the digest of a version when it was first seen; "" if that is unknown."""
         if self.revision == revision:
             return self.content
         pin = self.pin_of(revision)
@@ -95,7 +95,7 @@ async def list_mirrored(*, after: str | None = None, limit: int = 100) -> Mirror
 
 
 async def list_due_mirrored(now: datetime, *, limit: int) -> list[MirroredSkill]:
-    """Return what is due for a comparison with the other registry, most overdue first."""
+    """Return the skills that are due for a comparison, most overdue first."""
     page = await get_kv().list_keys(_MIRRORED, limit=limit, due_before=now)
     return await _read(page.keys)
 
@@ -103,7 +103,7 @@ async def list_due_mirrored(now: datetime, *, limit: int) -> list[MirroredSkill]
 def write_mirrored(
     skill: MirroredSkill, *, due: datetime, expected: int | None = None
 ) -> Operation:
-    """Return the operation that stores it; *due* is when to compare it again."""
+    """Return the operation that stores it; *due* is the time of its next comparison."""
     return Put(_MIRRORED + skill.slug, encode(skill), expected=expected, due=due)
 
 

@@ -13,7 +13,7 @@ from vskill_platform.stores.records import (
 from vskill_platform.stores.user_store import expect_not_deleted
 
 _NAMESPACE = "namespace:"
-#: From a user to a namespace that the user owns or is a member of.
+#: Maps a user to the namespaces that the user owns or is a member of.
 _NAMESPACE_OF = "namespace-of:"
 
 
@@ -58,12 +58,12 @@ def expect_namespace(stored: Stored[Namespace]) -> Operation:
 
 
 def claim_namespace(stored: Stored[Namespace]) -> Operation:
-    """Return a check that also makes changes of the namespace fail that have already begun.
+    """Return a write that makes concurrent changes of the namespace fail.
 
-    For a new private skill: removing the last owner opens a namespace without private skills, so
-    the removal must read the skills once more.
+    It is for a new private skill: removing the last owner opens a namespace without private skills,
+    so a concurrent removal must look for private skills again.
     """
-    if stored.revision == ABSENT:  # it has no owner who could be removed
+    if stored.revision == ABSENT:  # it has no owner to remove
         return expect_namespace(stored)
     name = stored.record.name
     return Put(_NAMESPACE + name, encode(stored.record), expected=stored.revision, due=NEVER)

@@ -1,4 +1,4 @@
-"""The processes of this registry: what each of them runs, with which release, rules and policy.
+"""The processes of this registry: their roles, release, rules and policy.
 
 Separate from the heartbeats of workers, whose records an older release must be able to read.
 """
@@ -19,19 +19,19 @@ class Node(Record, frozen=True, kw_only=True):
     node: str
     started_at: datetime
     beat_at: datetime
-    #: What it runs: web, worker, cron.
+    #: Its roles: web, worker, cron.
     roles: tuple[str, ...]
     #: The release.
     version: str
     #: Digests of the rules and of the policy; empty without a policy.
     rules: str
     policy: str
-    #: What it can read; see RECORD_FORMAT.
+    #: The record format that it can read; see RECORD_FORMAT.
     record_format: int = 0
 
     @property
     def release(self) -> tuple[int, ...]:
-        """The release as numbers, of which a newer one has higher ones."""
+        """The release as comparable numbers."""
         return tuple(int(number) for number in re.findall(r"\d+", self.version))
 
 
@@ -41,7 +41,7 @@ async def get_nodes() -> list[Node]:
 
 
 async def all_nodes_know(record_format: int) -> bool:
-    """Return whether every live node can read what this format adds, so that it may be written."""
+    """Return whether every live node can read this record format, so that it may be written."""
     return all(node.record_format >= record_format for node in await get_nodes())
 
 

@@ -1,4 +1,4 @@
-"""Sign-ins with OpenID Connect: those that are under way, linked accounts, sessions, sign-outs."""
+"""Sign-ins with OpenID Connect: pending ones, linked accounts, sessions, sign-outs."""
 
 import hashlib
 from datetime import datetime
@@ -19,7 +19,7 @@ _LOGIN = "oidc-login:"
 _LINK = "oidc-link:"
 #: From a user to the key of the link.
 _LINK_OF = "oidc-link-of:"
-#: From a user and the id of a session to what the provider said about it.
+#: From a user and the id of a session to the provider's data about it.
 _SESSION = "oidc-session:"
 #: From a session at the provider to sessions here.
 _SID = "oidc-sid:"
@@ -28,9 +28,9 @@ _LOGOUT = "oidc-logout:"
 
 
 class OidcLogin(Record, frozen=True, kw_only=True):
-    """A sign-in that has left for the provider and has not come back yet."""
+    """A pending sign-in: the browser has not returned from the provider yet."""
 
-    #: The digest of the cookie of the browser that began it.
+    #: The digest of the cookie that ties it to its browser.
     browser_digest: str
     nonce: str
     #: The secret of PKCE.
@@ -51,7 +51,7 @@ class OidcLink(Record, frozen=True, kw_only=True):
     #: The name at the provider when it was linked; only issuer and subject identify the account.
     shown_as: str
     at: datetime
-    #: Namespaces in which groups of the provider gave the user a right.
+    #: Namespaces in which the user has rights from groups of the provider.
     namespaces: tuple[str, ...] = ()
 
 
@@ -80,7 +80,7 @@ def write_oidc_login(state_digest: str, login: OidcLogin) -> Operation:
 
 
 def delete_oidc_login(state_digest: str, stored: Stored[OidcLogin]) -> Operation:
-    """Use a sign-in up; the commit fails if it was used meanwhile."""
+    """Mark a sign-in as used by deleting it; the commit fails if it was already used."""
     return Delete(_LOGIN + state_digest, expected=stored.revision)
 
 
@@ -161,6 +161,6 @@ def _session_keys(session: OidcSession) -> list[str]:
 
 
 def _digest(*parts: str) -> str:
-    """Return a key for texts of the provider, which may have any length and characters."""
+    """Return a key for text from the provider, which may have any length and characters."""
     lengths = "".join(f"{len(part)}:{part}" for part in parts)
     return hashlib.sha256(lengths.encode()).hexdigest()

@@ -21,12 +21,12 @@ class OneTimeLink(Record, frozen=True, kw_only=True):
 
     #: The user whose password it sets; None if it creates an admin.
     user: str | None
-    #: Whether it is only valid while there is no admin.
+    #: Whether it is valid only while there is no admin.
     is_first: bool = False
     expires_at: datetime
     #: Who created it.
     by: str
-    #: The address that it was sent to, which its use confirms; empty if it was shown.
+    #: The address to which it was sent, and which its use confirms; empty if it was shown.
     mailed_to: str = ""
 
 
@@ -50,7 +50,7 @@ def delete_one_time_link(digest: str, stored: Stored[OneTimeLink]) -> Operation:
 
 
 async def list_one_time_links() -> list[OneTimeLink]:
-    """Return the links that can still be used, the one that expires first at the top."""
+    """Return the links that are still valid, the earliest to expire first."""
     keys = await list_all_keys(_WELCOME)
     links = await read_each(keys, lambda key, value: decode(key, value, OneTimeLink))
     return sorted(links, key=lambda link: link.expires_at)

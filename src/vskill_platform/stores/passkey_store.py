@@ -1,4 +1,4 @@
-"""Passkeys of users, found by user and by credential, and the challenges that were given out."""
+"""Passkeys of users, found by user and by credential, and pending challenges."""
 
 import hashlib
 from datetime import datetime
@@ -25,10 +25,10 @@ class Passkey(Record, frozen=True, kw_only=True):
     user: str
     #: Chosen by the user.
     name: str
-    #: As base64url, as browsers send it.
+    #: In base64url, as browsers send it.
     credential_id: str
     public_key: str
-    #: How often it was used, if it counts that; a lower number means that it was copied.
+    #: Its signature counter, if it has one; a lower number means that it was copied.
     sign_count: int
     created_at: datetime
     used_at: datetime | None = None
@@ -42,7 +42,7 @@ class Passkey(Record, frozen=True, kw_only=True):
 class PasskeyChallenge(Record, frozen=True, kw_only=True):
     """A challenge for one use of a passkey."""
 
-    #: The user who adds a passkey; empty to sign in.
+    #: The user who adds a passkey; empty at a sign-in.
     adds_for: str = ""
     expires_at: datetime
 
@@ -63,7 +63,7 @@ async def find_passkey(credential_id: str) -> Stored[Passkey] | None:
 
 
 async def list_passkeys(user_name: str) -> list[Passkey]:
-    """Return the passkeys of a user, the oldest first."""
+    """Return the passkeys of a user, oldest first."""
     keys = await list_all_keys(f"{_PASSKEY}{user_name}:")
     found = await read_each(keys, lambda key, value: decode(key, value, Passkey))
     return sorted(found, key=lambda one: (one.created_at, one.id))
@@ -98,7 +98,7 @@ def write_challenge(digest: str, challenge: PasskeyChallenge) -> Operation:
 
 
 def delete_challenge(digest: str, stored: Stored[PasskeyChallenge]) -> Operation:
-    """Use a challenge up; the commit fails if it was used meanwhile."""
+    """Mark a challenge as used by deleting it; the commit fails if it was already used."""
     return Delete(_CHALLENGE + digest, expected=stored.revision)
 
 

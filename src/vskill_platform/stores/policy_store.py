@@ -20,7 +20,7 @@ class PolicyVersion(Reasoned, Record, frozen=True, kw_only=True):
     number: int
     #: TOML, as it was written.
     text: str
-    #: The digest of its meaning, as in reports; empty if it changes nothing.
+    #: The digest of its meaning, as in reports; empty if it is equal to the default policy.
     digest: str
     at: datetime
     author: str
@@ -30,10 +30,10 @@ class PolicyVersion(Reasoned, Record, frozen=True, kw_only=True):
 
 
 class CurrentPolicy(Record, frozen=True, kw_only=True):
-    """Small, because it is read before every decision."""
+    """A pointer to the current policy; small, because it is read before every decision."""
 
     number: int
-    #: Of the text, so that a version that was read once is recognised.
+    #: The digest of the text, so that a parsed policy can be reused.
     sha256: str
     at: datetime
 
@@ -68,7 +68,7 @@ async def list_policy_versions(*, before: int | None = None, limit: int = 20) ->
 async def put_policy_version(
     version: PolicyVersion, *, replaces: Stored[CurrentPolicy] | None, also: Sequence[Operation]
 ) -> bool:
-    """Store a version and make it the current one; False if another one was saved meanwhile."""
+    """Store a version and make it the current one; return False if another was saved meanwhile."""
     digest = hashlib.sha256(version.text.encode()).hexdigest()
     current = CurrentPolicy(number=version.number, sha256=digest, at=version.at)
     expected = replaces.revision if replaces else ABSENT

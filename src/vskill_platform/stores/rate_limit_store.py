@@ -1,4 +1,4 @@
-"""Rate limits that all nodes count together: one record for each visitor who has used some."""
+"""Rate limits shared by all nodes: one record for each visitor with a quota that is not full."""
 
 import hashlib
 import math
@@ -23,14 +23,14 @@ class UsedLimit(Record, frozen=True, kw_only=True):
 class RateQuota(NamedTuple):
     most: int
     within: timedelta
-    #: What is counted, for the message: requests a minute.
+    #: The unit for the error message, such as "requests a minute".
     what: str
 
 
 def count_one(whole_at: float | None, quota: RateQuota, *, now: datetime) -> float:
-    """Return when the quota is full again after one more; raise TooMany if it is used up.
+    """Return when the quota is full again after one more request; raise TooMany if it is used up.
 
-    All of it is allowed at once, and refilled evenly (GCRA).
+    The whole quota can be used at once; it is refilled evenly (GCRA).
     """
     moment, window = now.timestamp(), quota.within.total_seconds()
     step = window / quota.most
@@ -48,7 +48,7 @@ def count_one(whole_at: float | None, quota: RateQuota, *, now: datetime) -> flo
 
 async def take_shared(kind: str, who: str, quota: RateQuota) -> None:
     """Count one request on all nodes together; raise TooMany if the quota is used up."""
-    # Not by name: the record needs no more than to be found again.
+    # The key is a digest, so that the database does not contain the visitor's name.
     key = _LIMIT + hashlib.sha256(f"{kind} {who}".encode()).hexdigest()[:32]
 
     async def plan() -> PlannedChange[None]:

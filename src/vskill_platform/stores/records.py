@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 encode = msgspec.json.Encoder().encode
 #: Errors of a decoder for malformed bytes.
 MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
-#: Limits the log output of a damaged database.
+#: Limits the log lines about a damaged database.
 _MAX_LOGGED = 100
 _KEYS_A_PAGE = 10_000
 
@@ -39,12 +39,12 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def decode(key: str, value: bytes, kind: type[Kind]) -> Kind:
-    """Decode a record that is not changed; fields that a newer release has added are left out."""
+    """Decode a record that will not be changed; skip fields that a newer release has added."""
     return _decode(key, value, kind)[0]
 
 
 def decode_stored(key: str, entry: Entry, kind: type[Kind]) -> Stored[Kind]:
-    """Decode a record that may be changed: a commit restores the fields that it does not know."""
+    """Decode a record that may be changed; its commit will restore unknown fields."""
     record, unknown = _decode(key, entry.value, kind)
     if unknown:
         bound_env().unknown_fields.keep((key, entry.revision), unknown)
@@ -55,7 +55,7 @@ def _decode(key: str, value: bytes, kind: type[Kind]) -> tuple[Kind, Unknown | N
     try:
         record: Kind = _decoder(kind).decode(value)  # type: ignore[arg-type]  # a type is hashable
     except msgspec.ValidationError as error:
-        # Only now, because it takes much longer.
+        # Only after a failure, because this takes much longer.
         if found := _decode_known(value, kind):
             return found
         raise RecordMalformed(f"{key}: {error}") from error
@@ -65,10 +65,10 @@ def _decode(key: str, value: bytes, kind: type[Kind]) -> tuple[Kind, Unknown | N
 
 
 def _decode_known(value: bytes, kind: type[Kind]) -> tuple[Kind, Unknown] | None:
-    """Decode a record without its unknown fields; None if it has none or is malformed anyway."""
+    """Decode a record without its unknown fields; None if it has none or is still malformed."""
     try:
         known, unknown = split_unknown(msgspec.json.decode(value), kind)
-        # As text again: only the JSON decoder knows how dates and bytes are written.
+        # Encoded again, because only the JSON decoder can read dates and bytes.
         record: Kind = _decoder(kind).decode(encode(known))  # type: ignore[arg-type]  # as above
     except (*MALFORMED, RecursionError):
         return None
@@ -81,7 +81,7 @@ async def get_record(key: str, kind: type[Kind]) -> Stored[Kind] | None:
 
 
 async def get_all(keys: Sequence[str], kind: type[Kind]) -> list[Stored[Kind] | None]:
-    """Get all *keys* at once, in order; one that cannot be read is an error."""
+    """Get all *keys* at once, in order; raise if one of them cannot be read."""
     found: list[Stored[Kind] | None] = []
     for start in range(0, len(keys), READS_AT_ONCE):
         window = keys[start : start + READS_AT_ONCE]
@@ -117,17 +117,17 @@ async def iterate_keys(
         after = page.cursor
 
 
-#: How far records are counted for `/metrics`.
+#: The maximum count of records for `/metrics`.
 MAX_COUNTED = 1_000
 
 
 class Backlog(msgspec.Struct, frozen=True):
-    """What waits to be sent, for `/metrics`."""
+    """The emails or deliveries that wait to be sent, for `/metrics`."""
 
     waiting: int
-    #: Dead letters.
+    #: The number of dead letters.
     failed: int
-    #: When the oldest of those that wait was created.
+    #: When the oldest waiting one was created.
     oldest: datetime | None
 
 
@@ -144,13 +144,13 @@ async def read_each(
 ) -> list[Result]:
     """Get all *keys* at once and return the results of *read*, in order.
 
-    A record that is gone, or for which *read* returns None, is skipped. So is an unreadable one,
-    which is logged with its key; but if no get was answered at all, that is an outage and is
+    A record that no longer exists, or for which *read* returns None, is skipped. So is an
+    unreadable record, which is logged with its key. If every get fails, that is an outage and is
     raised.
     """
     results: list[Result] = []
     failures: dict[str, Exception] = {}
-    # In windows, so that only one window of raw records is held at a time.
+    # In windows, so that memory holds only one window of raw records at a time.
     for start in range(0, len(keys), READS_AT_ONCE):
         window = keys[start : start + READS_AT_ONCE]
         for key, outcome in zip(window, await settle(get_kv().get, window), strict=True):
@@ -177,8 +177,8 @@ async def read_found(
 ) -> dict[str, Result]:
     """Get all *keys* at once and return the results of *read* by key.
 
-    Unlike in read_each, a record that the engine could not get is an outage: a copy of the records
-    must not lose it. A malformed one is logged and skipped.
+    Unlike in read_each, a record that the engine could not get is an outage, because a copy of the
+    records must be complete. A malformed record is logged and skipped.
     """
     found: dict[str, Result] = {}
     for start in range(0, len(keys), READS_AT_ONCE):

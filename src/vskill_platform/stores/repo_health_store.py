@@ -39,14 +39,14 @@ class RepoHealth(Record, frozen=True, kw_only=True):
     status: RepoStatus
     checked_at: datetime
     last_commit_at: datetime | None = None
-    #: Whether the skill's folder has changed since it was last checked.
+    #: Whether the skill's folder has changed since the skill was last checked.
     has_moved: bool = False
     #: Since when, and how often in a row, the host reports it as missing.
     missing_since: datetime | None = None
     misses: int = 0
     #: Why the result is unknown, in words.
     note: str = ""
-    #: False while the first check was requested but not made.
+    #: False until the first check was made.
     was_looked: bool = True
 
 
@@ -65,7 +65,7 @@ async def get_repo_health(slug: str) -> RepoHealth:
 async def view_repo_health(slug: str) -> RepoHealth:
     """Return the known result at once; if there is none, request a check by the cron job.
 
-    So no page waits for a host, and the check happens even if the visitor leaves.
+    So no page waits for a host, and the check is made even if the visitor leaves.
     """
     health = await get_repo_health(slug)
     if health.status is RepoStatus.UNKNOWN:
@@ -86,12 +86,12 @@ async def list_due_checks(now: datetime, *, limit: int) -> list[str]:
 
 
 async def list_checked_slugs() -> set[str]:
-    """Return the slugs whose sources were checked, or will be."""
+    """Return the slugs with a check, made or requested."""
     return {key[len(_REPO_HEALTH) :] for key in await list_all_keys(_REPO_HEALTH)}
 
 
 async def put_repo_health(slug: str, health: RepoHealth, *, is_final: bool = False) -> None:
-    """Store a result and when the next check is due; with *is_final* there is none."""
+    """Store a result and the time of the next check; with *is_final* there is no next one."""
     unknown = _MISS_AGAIN if health.misses else _TRY_AGAIN
     due = health.checked_at + (unknown if health.status is RepoStatus.UNKNOWN else _CHECK_AGAIN)
     await commit([_put(slug, health, due=NEVER if is_final else due)])
@@ -102,7 +102,7 @@ def delete_repo_health(slug: str) -> Operation:
 
 
 async def _request_check(slug: str) -> None:
-    """Make the record due, unless that was just done: many visitors may open the same page."""
+    """Make the record due, unless it already is: many visitors may open the same page."""
     now = get_now()
     stored = await get_record(_REPO_HEALTH + slug, RepoHealth)
     if stored is None:

@@ -22,7 +22,7 @@ _ASKED = "rescan-asked"
 _ASKED_FOR_ONE = "rescan-one:"
 #: How long a result is kept; a missing one is computed again.
 KEPT_FOR = timedelta(days=90)
-#: After this time a request for one skill is dropped, if its check fails until then.
+#: After this time, a request for one skill is dropped if its checks have failed.
 _TRIED_FOR = timedelta(days=1)
 _ORDER = {outcome: place for place, outcome in enumerate(Outcome)}
 
@@ -39,9 +39,9 @@ class Rescan(Record, frozen=True, kw_only=True):
     clause: str
     finding: Finding | None
     checked_at: datetime
-    #: Whether a deciding finding is new to the reviewer who approved it.
+    #: Whether a deciding finding is one that the approving reviewer has not seen.
     is_unseen: bool = False
-    #: The request for a rescan that it answers; empty if there was none.
+    #: The request that it fulfils; empty if there was none.
     request_id: str = ""
 
     @property
@@ -54,20 +54,21 @@ class Rescan(Record, frozen=True, kw_only=True):
 
 
 class RescanDone(Record, frozen=True, kw_only=True):
-    """The rules and policy with which everything published was last checked."""
+    """The rules and policy with which all published skills were last checked."""
 
     standard: str
     at: datetime
-    #: The last request that it answers; empty if there was none.
+    #: The last request that it fulfils; empty if there was none.
     request_id: str = ""
 
 
 class RescanRequest(Record, frozen=True, kw_only=True):
-    """A request to check everything published again."""
+    """A request to check all published skills again."""
 
     by: str
     at: datetime
-    #: Results contain it, so the order does not depend on a clock; empty in older records.
+    #: Results contain this id, so that their order does not depend on a clock; empty in older
+    #: records.
     id: str = ""
 
 

@@ -1,7 +1,7 @@
 """Reports: the latest of each submission, and those of published versions.
 
-A submission continues when its source changes. The findings in an update that failed do not apply
-to the published version, which keeps its own report.
+A changed source continues its submission. If that update fails, its findings do not apply to the
+published version, which keeps its own report.
 """
 
 from collections.abc import Collection, Sequence
@@ -47,7 +47,7 @@ async def get_report(submission_id: str) -> Report | None:
 
 
 async def get_report_on(submission_id: str, digest: str) -> Report | None:
-    """Return the report on exactly this content: the latest, or that of its publication."""
+    """Return the report on exactly this content: the latest one, or that of its publication."""
     stored = await get_stored_report_on(submission_id, digest)
     return stored.record if stored else None
 
@@ -97,7 +97,7 @@ async def has_published_report(submission_id: str) -> bool:
 
 
 def delete_report(submission_id: str) -> Operation:
-    """Delete the latest report; those of published versions stay."""
+    """Delete the latest report, but not those of published versions."""
     return Delete(_SCAN + submission_id)
 
 

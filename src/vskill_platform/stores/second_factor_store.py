@@ -6,34 +6,34 @@ from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Op
 from vskill_platform.model.record import Record
 from vskill_platform.stores.records import Stored, encode, get_record, list_all_keys
 
-#: Not in the user's record, which is shown in pages and responses.
+#: Separate from the user's record, which appears in pages and responses.
 _FACTOR = "second-factor:"
-#: A secret for an app that has not been confirmed by a code yet.
+#: A secret for an app, until a code of the app confirms it.
 _NEW_TOTP = "second-factor-new:"
 _STEP = "sign-in-step:"
 
 
 class SecondFactor(Record, frozen=True, kw_only=True):
     user: str
-    #: The secret that the app of the user has, too; empty without an app.
+    #: The secret shared with the user's app; empty without an app.
     totp_secret: str = ""
-    #: The step of the last code that was used; this and earlier ones are refused.
+    #: The step of the last used code; its code and earlier ones are refused.
     last_step: int = 0
-    #: Digests of the recovery codes that were not used yet.
+    #: Digests of the unused recovery codes.
     recovery: tuple[str, ...] = ()
     added_at: datetime
 
 
 class SignInStep(Record, frozen=True, kw_only=True):
-    """A sign-in whose password was right, and which waits for the second factor."""
+    """A sign-in that waits for the second factor after a correct password."""
 
     user: str
-    #: Signing out everywhere, and a new password, also end this.
+    #: The user's epoch: signing out everywhere and a new password also end this step.
     epoch: int
     #: The page to return to.
     next: str
     expires_at: datetime
-    #: Wrong codes so far.
+    #: The number of wrong codes so far.
     tries: int = 0
 
 
@@ -50,7 +50,7 @@ def write_second_factor(factor: SecondFactor, *, expected: int) -> Operation:
 
 
 def expect_no_second_factor(user_name: str) -> Operation:
-    """Make a commit fail if the user has turned a second factor on meanwhile."""
+    """Make a commit fail if the user has meanwhile turned on a second factor."""
     return Expect(_FACTOR + user_name, ABSENT)
 
 
@@ -82,5 +82,5 @@ def write_sign_in_step(digest: str, step: SignInStep, *, expected: int = ABSENT)
 
 
 def delete_sign_in_step(digest: str, stored: Stored[SignInStep]) -> Operation:
-    """Use a step up; the commit fails if it was used meanwhile."""
+    """Mark a step as used by deleting it; the commit fails if it was already used."""
     return Delete(_STEP + digest, expected=stored.revision)

@@ -17,7 +17,7 @@ from vskill_platform.stores.user_store import expect_not_deleted
 _SESSION = "session:"
 #: From a user and the id of a session to the digest of its secret.
 _SESSION_ID = "session-id:"
-#: When a user last signed in; sessions end, this stays.
+#: When a user last signed in; unlike sessions, this does not expire.
 _SIGNED_IN = "signed-in:"
 
 
@@ -56,7 +56,7 @@ def forget_sign_in(user_name: str) -> Operation:
 
 
 async def get_last_sign_in(user_name: str) -> datetime | None:
-    """Return when a user last signed in; None if never, or before that was recorded."""
+    """Return when a user last signed in; None if never, or before this was recorded."""
     found = await get_record(_SIGNED_IN + user_name, datetime)
     return found.record if found else None
 

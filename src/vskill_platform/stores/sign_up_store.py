@@ -8,7 +8,7 @@ from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, encode, get_record
 
 _LINK = "sign-up-link:"
-#: Addresses with which an account was created while other links to them may be valid.
+#: Addresses with a new account, while other links to them may still be valid.
 _USED = "sign-up-used:"
 
 
@@ -39,5 +39,5 @@ def write_sign_up_mark(address: str, *, expected: int, expires_at: datetime) -> 
 
 
 def delete_sign_up_link(digest: str, stored: Stored[SignUpLink]) -> Operation:
-    """Use a link up; the commit fails if it was used meanwhile."""
+    """Mark a link as used by deleting it; the commit fails if it was already used."""
     return Delete(_LINK + digest, expected=stored.revision)

@@ -14,7 +14,7 @@ async def find_signing_key() -> bytes:
     """Return the key; the first caller creates it."""
     known = await get_kv().get(_KEY)
     if known is None:
-        # If another node is faster, its key is the one.
+        # If another node was faster, its key is used.
         await commit([Put(_KEY, secrets.token_bytes(_BYTES), expected=ABSENT, due=NEVER)])
         known = await get_kv().get(_KEY)
     if known is None:

@@ -1,7 +1,7 @@
-"""Find similar published skills by shared marks, without reading all skills.
+"""Find similar published skills by the marks that they share, without reading all skills.
 
-Each skill has one record with its marks, written in the commit that publishes the skill. Nothing is
-skipped here: an unreadable record might be the original of a copy, so it is an error.
+Each skill has one record with its marks, written in the commit that publishes the skill. An
+unreadable record is an error and never skipped, because it might be the original of a copy.
 """
 
 from collections.abc import Collection
@@ -18,8 +18,8 @@ from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, encode, get_all, get_record, list_all_keys
 
 _SIMILARITY = "likeness:"
-#: How many skills of one mark are compared from either end. The oldest have the lowest rank, so
-#: that an original cannot be hidden behind many copies.
+#: How many skills with a mark are compared: this many from each end. The oldest have the lowest
+#: rank, so that many copies cannot hide an original.
 _MOST_OF_A_MARK = 100
 
 
@@ -33,7 +33,7 @@ class SimilarityRecord(Record, frozen=True, kw_only=True):
     #: When it was first published.
     since: datetime
     sketch: SkillSketch = msgspec.field(name="likeness")
-    #: The version of its name marks; another release may compute others.
+    #: The version of its name marks, which differ between releases.
     names_version: int = 0
 
 
@@ -65,7 +65,7 @@ async def write_similarity_record(
     """Return the operations that update a skill's similarity record.
 
     The caller's commit must fail if the skill was published again in the meantime. For a new skill
-    nothing is stored yet, so nothing is read.
+    nothing is read, because nothing is stored yet.
     """
     marked = msgspec.structs.replace(skill, names_version=NAMES_VERSION)
     stored = None if is_new else await _get(skill.slug)
@@ -109,7 +109,7 @@ async def _get(slug: str) -> Stored[SimilarityRecord] | None:
 
 
 async def _keys_with(marks: tuple[str, ...]) -> list[str]:
-    """Return the keys of the records with one of *marks*: the lowest and highest ranks of each."""
+    """Return the keys of records with one of *marks*: those of lowest and highest rank of each."""
     if not marks:
         return []
     kv = get_kv()

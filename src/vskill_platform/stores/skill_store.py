@@ -46,7 +46,7 @@ class SkillPage(msgspec.Struct, frozen=True):
 
 
 class _Present(msgspec.Struct, frozen=True):
-    """A present value, whose content a list does not need."""
+    """A value that is present, but whose content a list does not need."""
 
 
 class _SummaryFields(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class _FormerMark(msgspec.Struct, frozen=True):
 
 
 class SkillMark(msgspec.Struct, frozen=True):
-    """The part of a skill's record that blocks are matched against: fast to read for all."""
+    """The part of a skill's record that blocks are matched with, fast to read for all skills."""
 
     name: str
     source_key: str
@@ -100,7 +100,7 @@ async def enumerate_published_skills() -> list[PublishedSkillSummary]:
 
 
 async def list_slugs() -> list[str]:
-    """Return the slug of every published skill, without reading any."""
+    """Return the slug of every published skill, without reading their records."""
     return [slug for key in await list_all_keys(_SKILL) if (slug := slug_of_key(key))]
 
 
@@ -110,7 +110,7 @@ async def has_skills_in(namespace: str) -> bool:
 
 
 async def list_slugs_in(namespace: str) -> list[str]:
-    """Return the slugs of a namespace, taken down or not; a host may have the same name."""
+    """Return the slugs in a namespace, taken down or not, but not of a host with the same name."""
     slugs = [key.removeprefix(_SKILL) for key in await list_all_keys(f"{_SKILL}{namespace}/")]
     return [slug for slug in slugs if namespace_in(slug) == namespace]
 
@@ -125,7 +125,7 @@ async def read_skills(slugs: Sequence[str]) -> dict[str, PublishedSkill]:
     """Return the records of these skills, taken down or not, read at once."""
     keys = [_SKILL + slug for slug in slugs]
     found = await read_found(keys, lambda key, value: decode(key, value, PublishedSkill))
-    # By key, so that a damaged record cannot replace another.
+    # The slug is taken from the key, so that a damaged record cannot replace another.
     return {key[len(_SKILL) :]: skill for key, skill in found.items()}
 
 
@@ -141,20 +141,20 @@ async def get_skill(slug: str) -> Stored[PublishedSkill] | None:
 
 
 async def resolve_slug(slug: str) -> str:
-    """Return the current slug for an old one; a slug without an alias is itself."""
+    """Return the current slug for an old one, or the slug itself if it has no alias."""
     alias = await get_record(_ALIAS + slug, str)
     return alias.record if alias else slug
 
 
 async def resolve_slugs(slugs: Sequence[str]) -> tuple[str, ...]:
-    """Return the current slug of each, in order and without repeating one."""
+    """Return the current slug of each, in order and without duplicates."""
     aliases = await get_all([_ALIAS + slug for slug in slugs], str)
     current = (one.record if one else slug for slug, one in zip(slugs, aliases, strict=True))
     return tuple(dict.fromkeys(current))
 
 
 async def find_skill(slug: str) -> tuple[str, Stored[PublishedSkill] | None]:
-    """Return the current slug and its skill; most slugs are no alias and are read at once."""
+    """Return the current slug and its skill; alias and skill are read together to save time."""
     kv = get_kv()
     alias, entry = await asyncio.gather(kv.get(_ALIAS + slug), kv.get(_SKILL + slug))
     if alias:
@@ -168,7 +168,7 @@ async def find_skill(slug: str) -> tuple[str, Stored[PublishedSkill] | None]:
 async def find_slug(
     slug: str,
 ) -> tuple[str, Stored[PublishedSkill] | None, Stored[DeletedSkill] | None]:
-    """Return the current slug, its skill, and what is left of a deleted one; in one query."""
+    """Return the current slug, its skill, and the record of a deleted one, with one query."""
     kv, key = get_kv(), deleted_skill_key(slug)
     alias, entry, gone = await kv.get_many([_ALIAS + slug, _SKILL + slug, key])
     if alias:
@@ -231,15 +231,15 @@ def delete_skill_record(stored: Stored[PublishedSkill], aliases: Sequence[str]) 
 
 
 def expect_no_alias(slug: str) -> Operation:
-    """Make a commit fail if a skill has left this slug meanwhile."""
+    """Make a commit fail if a skill was moved away from this slug meanwhile."""
     return Expect(_ALIAS + slug, ABSENT)
 
 
 async def migrate_skill_slugs(new_slug: Callable[[PublishedSkill], str]) -> int:
     """Move every skill to its new slug, leaving an alias; return how many moved.
 
-    Each skill moves in its own commit: interrupted or run twice, it only does what is left. A slug
-    that is taken keeps its owner.
+    Each skill is moved in its own commit, so an interrupted run can be repeated. A slug that is
+    taken keeps its owner.
     """
     moved = 0
     for summary in await enumerate_published_skills():
@@ -287,7 +287,7 @@ async def move_parts(stored: Stored[PublishedSkill], slug: str) -> list[Operatio
 
 
 async def _aliases_of(slug: str) -> list[str]:
-    """Return the keys of the aliases of *slug*, so that none ever points to an alias."""
+    """Return the keys of the aliases of *slug*, so that no alias ever points to another alias."""
     return await read_each(
         await list_all_keys(_ALIAS),
         lambda key, value: key if decode(key, value, str) == slug else None,

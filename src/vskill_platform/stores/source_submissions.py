@@ -1,4 +1,4 @@
-"""Find all submissions of one skill's source: each ref of a repo has its own."""
+"""Find all submissions of a skill's source: each ref of a repo has its own submission."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ async def list_submissions_of(url: str, path: str) -> list[Stored[Submission]]:
     """Return the submissions of this folder of this source, with any ref."""
     keys = [f"{SOURCE_PREFIX}{url}#{path}"]
     prefix = f"{SOURCE_PREFIX}{url}?ref="
-    # No ref contains a `#`, so the first one is where the path begins.
+    # No ref contains a `#`, so the path begins after the first one.
     keys += [
         key for key in await list_all_keys(prefix) if key[len(prefix) :].partition("#")[2] == path
     ]
@@ -53,9 +53,9 @@ async def list_undecided_of(skill: PublishedSkill) -> list[Stored[Submission]]:
 
 
 def is_review_of(skill: PublishedSkill, submission: Submission) -> bool:
-    """Return whether a review decides if a skill that was taken down becomes available again.
+    """Return whether this submission is the review of a skill that was taken down.
 
-    If the skill was transferred, its source is one that no longer publishes it.
+    If the skill was transferred, its source may be one that no longer publishes it.
     """
     return (
         skill.down is not None
@@ -74,7 +74,7 @@ async def get_namespace_of(submission: Submission) -> str:
 
 
 async def _is_of(skill: PublishedSkill, submission: Submission) -> bool:
-    """Exclude a submission whose ref has the skill under another name."""
+    """Return False for a submission whose ref contains the skill under another name."""
     return submission.slug is None or await resolve_slug(submission.slug) == skill.slug
 
 
@@ -87,7 +87,7 @@ async def list_owners_of(url: str, *, limit: int) -> list[str]:
 
 
 async def list_skills_of(url: str, path: str) -> list[Stored[PublishedSkill]]:
-    """Return the skills that were published from there; one, unless it was renamed."""
+    """Return the skills that were published from this source: one, unless it was renamed."""
     submissions = await list_submissions_of(url, path)
     slugs = sorted({stored.record.slug for stored in submissions if stored.record.slug})
     found = await asyncio.gather(*map(find_skill, slugs))
@@ -96,7 +96,7 @@ async def list_skills_of(url: str, path: str) -> list[Stored[PublishedSkill]]:
 
 
 async def find_other_ref(source: Source) -> str:
-    """Return the ref of the latest version, if it is not this source's; else ""."""
+    """Return the ref of the latest version if it is not the ref of this source; "" otherwise."""
     if source.kind is not SourceKind.GIT:
         return ""
     stored = await list_submissions_of(source.url, source.path)
@@ -110,6 +110,6 @@ async def find_other_ref(source: Source) -> str:
 
 
 async def get_last_submit(submission: Submission) -> Stored[StateEvent] | None:
-    """Return the event with which it was last submitted or retried; its revision tells when."""
+    """Return the event of the last submit or retry; its revision shows when that was."""
     events = await get_all(await list_all_keys(f"{HISTORY}{submission.id}:"), StateEvent)
     return next((one for one in reversed(events) if one and one.record.is_submit), None)

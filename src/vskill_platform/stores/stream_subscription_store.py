@@ -16,7 +16,7 @@ from vskill_platform.stores.records import encode, get_record
 
 _SUBSCRIPTION = "stream-subscription:"
 KEPT_FOR = timedelta(days=1)
-#: What all visitors without an account can store on one day; most lists have less than a kilobyte.
+#: How much all visitors without an account can store per day; most lists have less than a kilobyte.
 MAX_ANONYMOUS_BYTES = 64 * 1024 * 1024
 #: The name of their quota.
 ANONYMOUS = "stream subscriptions without an account"
@@ -38,8 +38,7 @@ async def put_subscription(
 ) -> tuple[str, StreamSubscription]:
     """Store a list of ids and return its id: the same list is stored once.
 
-    Lists of visitors without an account have a daily limit for all of them together: they have as
-    many addresses as they want.
+    Visitors without an account share one daily limit, because one visitor can have many addresses.
     """
     listed = tuple(sorted(ids))
     subscription_id = f"sub_{hashlib.sha256(encode(listed)).hexdigest()[:32]}"

@@ -22,7 +22,7 @@ class SubmissionMessage(msgspec.Struct, frozen=True, tag="process_submission"):
 def queue_submission(submission: Submission, *, group: str = "") -> Send:
     """Return the operation that queues a submission; a no-op if it is already queued.
 
-    Groups take turns; by default the submitter is the group.
+    Groups take turns; by default, the group is the submitter.
     """
     return Send(
         encode(SubmissionMessage(submission.id)),
@@ -37,7 +37,7 @@ def read_message(body: bytes) -> SubmissionMessage:
 
 
 def is_submission_message(body: bytes) -> bool:
-    """Return whether this release can read a message as one of a submission."""
+    """Return whether this is the message of a submission, and readable for this release."""
     try:
         read_message(body)
     except RecordMalformed:

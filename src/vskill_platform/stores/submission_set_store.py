@@ -24,7 +24,7 @@ class SubmissionSet(Record, frozen=True, kw_only=True):
 
 
 def set_id_of(source: str) -> str:
-    """Return the id of the set of a source; submitting it again gives the same set."""
+    """Return the id of a source's set; if it is submitted again, the set is the same."""
     return f"set_{hashlib.sha256(source.encode()).hexdigest()[:20]}"
 
 

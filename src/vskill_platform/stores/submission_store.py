@@ -38,7 +38,7 @@ SUBMISSION = "sub:"
 #: Prefix of the key of a source's owner.
 SOURCE_PREFIX = "sub-source:"
 HISTORY = "hist:"
-#: The mark of submissions that need review, ranked by since when; migration 0004 uses it, too.
+#: The mark of submissions that need review, ranked by time; migration 0004 also uses it.
 _NEEDS_REVIEW = "submission:NEEDS_REVIEW"
 _MOST_REVIEWS = 1_000_000
 #: How many stuck submissions a page or a health check reads.
@@ -112,7 +112,7 @@ async def get_stuck_submissions(
 ) -> list[StuckSubmission]:
     """Return stuck submissions.
 
-    With *limit*, only that many overdue records are read, most overdue first.
+    With *limit*, read only that many overdue records, most overdue first.
     """
     threshold = get_settings().stuck_threshold
 
@@ -146,7 +146,7 @@ async def list_overdue_ids(now: datetime) -> list[str]:
 async def list_pending_ids(
     wanted: Callable[[Submission], bool], *, limit: int | None = None
 ) -> list[str]:
-    """Return the ids of unfinished submissions that are wanted, up to *limit*.
+    """Return the ids of up to *limit* unfinished submissions for which *wanted* is true.
 
     The cost depends on the number of pending ones; records are read in batches.
     """
@@ -156,7 +156,7 @@ async def list_pending_ids(
         has_ended = submission.state in TERMINAL_STATES
         return None if has_ended or not wanted(submission) else submission.id
 
-    found: dict[str, None] = {}  # one that moves between two pages may be on both
+    found: dict[str, None] = {}  # a submission that moves may be on two pages
     async for keys in iterate_keys(SUBMISSION, due_before=_LONG_AFTER):
         found |= dict.fromkeys(await read_each(keys, keep))
         if limit is not None and len(found) >= limit:
@@ -165,7 +165,7 @@ async def list_pending_ids(
 
 
 async def get_waiting_reviews() -> list[Submission]:
-    """Return the submissions that need review, longest waiting first; reads only those."""
+    """Return the submissions that need review, longest waiting first, without reading others."""
     marked, undated = await _find_reviews(_MOST_REVIEWS)
     waiting = {one.id: one for one in await read_each(marked, _decode_review)}
     waiting |= {one.id: one for one in undated}
@@ -173,7 +173,7 @@ async def get_waiting_reviews() -> list[Submission]:
 
 
 async def count_waiting_reviews(*, limit: int) -> tuple[int, datetime | None]:
-    """Return how many submissions need review, up to *limit*, and since when the first does."""
+    """Count submissions that need review, up to *limit*; also return since when the first waits."""
     marked, undated = await _find_reviews(limit)
     first = await read_each(marked[:1], _decode_review)
     others = [one for one in undated if SUBMISSION + one.id not in set(marked)]
@@ -182,7 +182,7 @@ async def count_waiting_reviews(*, limit: int) -> tuple[int, datetime | None]:
 
 
 async def _find_reviews(limit: int) -> tuple[list[str], list[Submission]]:
-    """Return the keys with the mark, and those that may have been written without it.
+    """Return the keys with the mark, and keys that may have been written without it.
 
     Records without a deadline may come from a release that did not write the mark.
     """
@@ -233,7 +233,7 @@ async def get_histories(submission_ids: Sequence[str]) -> dict[str, list[StateEv
 def write_new_submission(
     submission: Submission, event: StateEvent, *, group: str
 ) -> list[Operation]:
-    """Return the operations that store and queue a submission with its source: all or none."""
+    """Return the operations that store and queue a submission and claim its source."""
     return [
         *write_beginning(submission, event),
         *write_submission(submission, [], expected=ABSENT),
@@ -278,7 +278,7 @@ def expect_submission(stored: Stored[Submission]) -> Operation:
 async def delete_submission(stored: Stored[Submission]) -> list[Operation]:
     """Return the operations that remove a submission, its history and its source's ownership.
 
-    The source can then be submitted again. If the submission changes in the meantime, nothing is
+    The source can then be submitted again. If the submission has changed meanwhile, nothing is
     removed.
     """
     submission = stored.record

@@ -15,7 +15,7 @@ from vskill_platform.stores.user_store import expect_not_deleted
 _TOKEN = "token:"  # noqa: S105 - a prefix of keys
 #: From a user and the id of a token to the digest of its secret.
 _TOKEN_ID = "token-id:"  # noqa: S105 - a prefix of keys
-#: The latest token of a user.
+#: Changes with every new token of a user.
 _TOKENS_MARK = "tokens-mark:"
 
 

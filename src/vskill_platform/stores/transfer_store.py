@@ -1,4 +1,4 @@
-"""Pending transfers of skills and namespaces, until their receiver accepts them or they expire."""
+"""Pending transfers of skills and namespaces, until the receiver accepts them or they expire."""
 
 from datetime import datetime, timedelta
 from hashlib import blake2b
@@ -26,7 +26,7 @@ class Transfer(Record, frozen=True, kw_only=True):
     #: The slug of a skill, or a namespace.
     subject: str
     is_namespace: bool = False
-    #: The namespace that gets the skill, or the user who gets the namespace.
+    #: The namespace that receives the skill, or the user who receives the namespace.
     to: str
     by: str
     at: datetime
@@ -41,7 +41,7 @@ class Transfer(Record, frozen=True, kw_only=True):
 
 
 def transfer_id(subject: str, *, is_namespace: bool = False) -> str:
-    """Return the id of the one transfer that a skill or a namespace can have."""
+    """Return the transfer id of a skill or namespace, which can have only one transfer."""
     kind = "namespace" if is_namespace else "skill"
     return blake2b(f"{kind} {subject}".encode(), digest_size=_ID_BYTES).hexdigest()
 
@@ -56,7 +56,7 @@ async def list_transfers() -> list[Transfer]:
 
 
 async def end_accepted(accepted: Stored[Transfer]) -> Operation:
-    """Return the operation that removes an offer with its acceptance; error if it was withdrawn."""
+    """Return the operation that removes an accepted offer; raise if it was withdrawn."""
     current = await get_transfer(accepted.record.id)
     if current is None or current.revision != accepted.revision:
         raise NotFound("this transfer no longer exists; it was withdrawn or changed")
@@ -64,7 +64,7 @@ async def end_accepted(accepted: Stored[Transfer]) -> Operation:
 
 
 async def end_offer(stored: Stored[Transfer], *, actor: str) -> None:
-    """End an offer that was declined or withdrawn; error if it was accepted meanwhile."""
+    """End an offer that was declined or withdrawn; raise if it was accepted meanwhile."""
     offer = stored.record
     audit = write_audit("transfer end", offer.subject, actor=actor, reason="")
     if await commit([delete_transfer(offer.id, expected=stored.revision), audit]) is None:

@@ -17,11 +17,11 @@ from vskill_platform.stores.records import (
 )
 
 _PUBLISHER = "trusted-publisher:"
-#: Prefix of the mark under which they are found.
+#: Prefix of the marks that find the records.
 _IN_NAMESPACE = "trusted-publisher-in "
-#: Prefix for tokens of CI jobs that were exchanged.
+#: Prefix for tokens of CI jobs that were already exchanged.
 _USED = "ci-token-used:"
-#: How many a namespace can have.
+#: How many trusted publishers a namespace can have.
 MAX_PUBLISHERS = 100
 
 
@@ -32,10 +32,10 @@ class CiKind(StrEnum):
 
 class TrustedPublisher(Record, frozen=True, kw_only=True):
     id: str
-    #: Where its jobs may publish.
+    #: The namespace to which its jobs may publish.
     namespace: str
     kind: CiKind
-    #: Who signs the tokens of its jobs.
+    #: The issuer that signs the tokens of its jobs.
     issuer: str
     #: `owner/repo` at GitHub, the path of the project at GitLab; in lower case.
     repository: str
@@ -45,11 +45,11 @@ class TrustedPublisher(Record, frozen=True, kw_only=True):
     environment: str = ""
     #: The branch or tag, such as `refs/heads/main`; empty for any.
     ref: str = ""
-    #: The owner of the namespace who added it; versions are published in this name.
+    #: The owner of the namespace who added it; versions are published in that user's name.
     by: str
     at: datetime
-    #: The id of the repository at its host, from the first token: a new repository with the same
-    #: name is another one.
+    #: The id of the repository at its host, from the first token. A new repository with the same
+    #: name has another id.
     repository_id: str = ""
     last_used_at: datetime | None = None
 
@@ -79,7 +79,7 @@ def delete_trusted_publisher(stored: Stored[TrustedPublisher]) -> Operation:
 
 
 def write_used_ci_token(issuer: str, token_id: str, *, expires_at: datetime) -> Operation:
-    """Record a token of a CI job; the commit fails if it was used before."""
+    """Mark the token of a CI job as used; the commit fails if it was used before."""
     return Put(_used_key(issuer, token_id), b"", expected=ABSENT, due=NEVER, expires_at=expires_at)
 
 

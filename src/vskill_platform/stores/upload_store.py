@@ -1,4 +1,4 @@
-"""Uploads, packed, kept until their submission is finished, and single files sent before that."""
+"""Packed uploads, kept until their submission is finished, and staged single files."""
 
 from datetime import datetime, timedelta
 
@@ -23,24 +23,25 @@ from vskill_platform.stores.version_store import get_kept_archive
 UPLOAD = "upload:"
 #: Prefix for the files of a submission that needs review.
 HELD_FILES = "held-files:"
-#: Prefix for the SHA-256 of an upload and the id of a submission that holds the same bytes.
+#: Prefix for the SHA-256 of an upload and the id of a submission with the same bytes.
 HELD_UPLOAD = "held-upload:"
 _HOLDERS = 8
-#: Published files are kept in the version's archive; others can be uploaded again.
+#: How long an upload is kept. Published files are in the version's archive; others can be uploaded
+#: again.
 KEPT_FOR = timedelta(days=7)
 #: Prefix for single files of a user, which a later request submits together.
 _STAGED = "staged-file:"
-#: Prefix for files of a user that are about to be staged.
+#: Prefix for reservations of files that are about to be staged.
 _RESERVED = "staged-reserved:"
-#: The latest reservation of a user.
+#: Changes with every reservation of a user.
 _STAGED_MARK = "staged-mark:"
 STAGED_FOR = timedelta(hours=1)
-#: Writing a file takes seconds; after a crash its place is free again.
+#: How long a reservation lasts: writing a file takes seconds, and a crash must not block it.
 _RESERVED_FOR = timedelta(minutes=5)
 
 
 async def get_upload(sha256: str) -> Kept | None:
-    """Return an upload, which may be stored as a version's archive or held for review."""
+    """Return an upload, even if it is stored as a version's archive or held for review."""
     upload = await get_kept(UPLOAD + sha256, sha256)
     if upload is None:
         upload = await get_kept_archive(sha256)
@@ -76,7 +77,7 @@ def drop_upload(sha256: str) -> Operation:
 
 async def count_staged(user: str) -> tuple[int, int]:
     """Return how many files a user has staged or reserved, and their bytes."""
-    # Reserved ones first: a file that is staged between the two lists is then in both, not in none.
+    # Reservations first: a file that is staged between the two lists is in both, not in neither.
     names = {
         key.removeprefix(prefix)
         for prefix in (_RESERVED, _STAGED)
@@ -94,7 +95,7 @@ async def get_staged_mark(user: str) -> int:
 def reserve_staged(
     user: str, sha256: str, size: int, *, now: datetime, mark: int
 ) -> list[Operation]:
-    """Reserve the place of a file; fails if the user reserved another one meanwhile."""
+    """Reserve space for a file; fails if the user reserved another one meanwhile."""
     key = _staged_key(user, sha256, size).removeprefix(_STAGED)
     return [
         Put(_RESERVED + key, b"", due=NEVER, expires_at=now + _RESERVED_FOR),
@@ -109,7 +110,7 @@ async def get_staged(user: str, sha256: str, size: int) -> bytes | None:
 def write_staged(
     user: str, sha256: str, content: Kept, *, size: int, now: datetime
 ) -> list[Operation]:
-    """Store a file in the place that was reserved for it."""
+    """Store a file for which space was reserved."""
     key = _staged_key(user, sha256, size)
     stored = put_kept(key, content, sha256, expires_at=now + STAGED_FOR)
     return [*stored, Delete(_RESERVED + key.removeprefix(_STAGED))]

@@ -1,4 +1,4 @@
-"""Reports by users, about a skill or about the registry, until and after staff close them."""
+"""Reports by users about a skill or about the registry, open and closed."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -13,12 +13,12 @@ from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, decode, encode, get_record, read_each
 
 _REPORT = "user-report:"
-#: Prefixes of the marks under which the reports of a user, and the open ones, are found.
+#: Prefixes of the marks that find the reports of a user, and the open reports.
 _BY_USER = "user-report-by "
 _OPEN = "user-report-open "
 #: Ends the mark of open reports by visitors without an account.
 _ANONYMOUS = "anonymous"
-#: The latest report of a user.
+#: Changes with every report of a user.
 _MARK = "user-reports-mark:"
 #: How long a closed report is kept; an open one is kept until it is closed.
 KEPT_FOR = timedelta(days=365)
@@ -34,7 +34,7 @@ class UserReport(Reasoned, Record, frozen=True, kw_only=True):
     #: Sorts by time.
     id: str
     kind: ReportKind
-    #: The slug of the skill, or the page that a problem is about; may be empty.
+    #: The slug of the skill, or the page with the problem; may be empty.
     subject: str
     #: The version of the skill; empty if the report names none.
     version: str = ""

@@ -1,4 +1,4 @@
-"""Users, and separately their password hashes."""
+"""Users and, in separate records, their password hashes."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from vskill_platform.stores.records import (
 _USER = "user:"
 _ADMINS = "admins:taken"
 _DELETED = "deleted-user:"
-#: Not in the user's record, which is shown in pages and responses.
+#: Separate from the user's record, which appears in pages and responses.
 _PASSWORD = "password:"  # noqa: S105 - a prefix of keys
 
 
@@ -61,7 +61,7 @@ async def is_deleted_user(name: str) -> bool:
 
 
 def expect_not_deleted(name: str) -> Operation:
-    """Make a commit fail if an account of this name was deleted."""
+    """Make a commit fail if an account with this name was deleted."""
     return Expect(_DELETED + name, ABSENT)
 
 
@@ -74,8 +74,8 @@ async def get_admins_mark() -> int:
 def write_admins_mark(taken: str, *, expected: int) -> Operation:
     """Record the removal of an admin; the commit fails if another was removed meanwhile.
 
-    Two admins who remove each other change two different user records. Without a record that both
-    changes write, neither would detect that no admin is left.
+    Two admins who remove each other change two different user records. Only a record that both
+    write detects that no admin would be left.
     """
     return Put(_ADMINS, encode(taken), expected=expected, due=NEVER)
 

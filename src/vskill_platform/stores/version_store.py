@@ -58,7 +58,7 @@ async def get_versions(slug: str) -> list[SkillVersion]:
 
 
 async def get_stored_versions(slug: str) -> list[Stored[SkillVersion]]:
-    """Return every version with its revision; one that cannot be read is an error."""
+    """Return every version with its revision; raise if one cannot be read."""
     found = await get_all(await list_all_keys(f"{_VERSION}{slug}:"), SkillVersion)
     return [version for version in found if version]
 
@@ -77,12 +77,12 @@ async def read_version_marks(numbers: Mapping[str, int]) -> dict[str, VersionMar
 
 
 async def get_archive(sha256: str) -> bytes | None:
-    """Return the archive of a version; changed bytes are an error."""
+    """Return the archive of a version; raise if its bytes have changed."""
     return await get_archive_at(BLOB + sha256, sha256)
 
 
 async def get_kept_archive(sha256: str) -> Kept | None:
-    """Return the archive of a version, or the blob that has it."""
+    """Return the archive of a version, or the blob that contains it."""
     return await get_kept(BLOB + sha256, sha256)
 
 
@@ -95,7 +95,7 @@ def write_version(version: SkillVersion, archive: Kept) -> list[Operation]:
 
 
 def complete_version(old: SkillVersion, new: SkillVersion, *, revision: int) -> Operation:
-    """Add the digests that an older release did not store; nothing else may change."""
+    """Store the digests that an older release left out; nothing else may change."""
     added = {
         "zip_sha256": new.zip_sha256,
         "git_commit": new.git_commit,
@@ -110,9 +110,9 @@ def complete_version(old: SkillVersion, new: SkillVersion, *, revision: int) -> 
 
 
 async def delete_versions(gone: Sequence[SkillVersion]) -> list[Operation]:
-    """Return the operations that delete versions with the archives that no other version has.
+    """Return the operations that delete versions, with the archives that no other version uses.
 
-    An archive that is published again meanwhile has another revision, and the commit fails.
+    If an archive is published again meanwhile, it has another revision, and the commit fails.
     """
     keys = {version_key(version) for version in gone}
     archives = {version.archive_sha256 for version in gone}

@@ -27,11 +27,11 @@ _ENDPOINT = "webhook:"
 _DELIVERY = "webhook-delivery:"
 #: Changes with every new endpoint of a namespace.
 _ADDED = "webhook-added:"
-#: Prefixes of the marks under which the deliveries of an endpoint, and the failed ones, are found.
+#: Prefixes of the marks that find the deliveries of an endpoint, and the failed ones.
 _OF = "webhook-deliveries "
 _FAILED_OF = "webhook-failed "
 _WAITING_OF = "webhook-waiting "
-#: How long a delivery that succeeded stays in the log.
+#: How long a successful delivery stays in the log.
 _KEPT = timedelta(days=14)
 
 
@@ -46,23 +46,23 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
     url: str
     #: Empty for events of the whole registry.
     namespace: str
-    #: Events are sent while this user has the right to see them.
+    #: The owner; events are sent only while this user has the right to see them.
     owner: str
     #: Empty for all types.
     types: tuple[str, ...] = ()
     shape: PayloadShape = PayloadShape.STANDARD
-    #: Whether events of private skills are sent, too; always for an endpoint of a namespace.
+    #: Whether events of private skills are also sent; always true for an endpoint of a namespace.
     with_private: bool = False
     label: str = ""
     secret: str
-    #: Signs, too, until then; so that a receiver can change its secret at leisure.
+    #: Also signs deliveries until that time, so that the receiver has time to change its secret.
     old_secret: str = ""
     old_secret_until: datetime | None = None
     created_at: datetime
     is_enabled: bool = True
     #: Why it was switched off, if the registry did so.
     problem: str = ""
-    #: Since when every delivery failed; None after a success.
+    #: Since when all deliveries have failed; None after a success.
     failing_since: datetime | None = None
 
 
@@ -70,9 +70,9 @@ class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """The last attempt of a delivery."""
 
     at: datetime
-    #: The HTTP status; 0 without an answer.
+    #: The HTTP status; 0 without a response.
     status: int = 0
-    #: The beginning of the answer, or why there was none.
+    #: The beginning of the response, or why there was none.
     answer: str = ""
     milliseconds: int = 0
 
@@ -85,7 +85,7 @@ class WebhookDelivery(Record, frozen=True, kw_only=True):
     state: Literal["waiting", "delivered", "failed"] = "waiting"
     created_at: datetime
     attempts: int = 0
-    #: When it is tried next; while a node sends it, when that node counts as dead.
+    #: When it is tried next; while a node sends it, when that node is considered dead.
     due_at: datetime
     last: DeliveryAttempt | None = None
 
@@ -154,7 +154,7 @@ async def get_delivery(delivery_id: str) -> Stored[WebhookDelivery] | None:
 
 
 async def list_due_deliveries(*, limit: int) -> list[str]:
-    """Return the ids of deliveries that are due, the most overdue first."""
+    """Return the ids of deliveries that are due, most overdue first."""
     page = await get_kv().list_keys(_DELIVERY, due_before=get_now(), limit=limit)
     return [key.removeprefix(_DELIVERY) for key in page.keys]
 
@@ -169,7 +169,7 @@ async def list_deliveries(
 
 
 async def measure_deliveries() -> Backlog:
-    """Return how many deliveries wait and failed, and since when the first waits."""
+    """Count waiting and failed deliveries; also return since when the first waits."""
     endpoints = [key.removeprefix(_ENDPOINT) for key in await list_all_keys(_ENDPOINT)]
     waiting = await _find_all(_WAITING_OF, endpoints)
     failed = await _find_all(_FAILED_OF, endpoints)

@@ -1,4 +1,4 @@
-"""Appeals: a publisher asks staff to reconsider a verdict, and gets an answer."""
+"""Appeals: a publisher asks staff to reconsider a verdict, and staff answer."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -39,11 +39,11 @@ _VERDICTS = {
     _S.BLOCKED: "blocked",
 }
 _CHECKS = "the automatic checks"
-#: Open appeals of one user, and new ones.
+#: The maximum number of a user's open appeals, and of new ones.
 MAX_OPEN = 20
 _PER_DAY = RateQuota(20, timedelta(days=1), "appeals a day")
 MAX_TEXT = 2000
-#: Messages of one case; a longer exchange belongs elsewhere.
+#: The maximum number of messages in one case.
 _MAX_MESSAGES = 100
 _RETRY_AFTER = timedelta(hours=1)
 
@@ -51,7 +51,7 @@ _RETRY_AFTER = timedelta(hours=1)
 class AppealableVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict that can be appealed."""
 
-    #: Identifies this one verdict: the next check of the same submission makes another.
+    #: Identifies this verdict; the next check of the submission makes another one.
     id: str
     subject: str
     name: str
@@ -84,7 +84,7 @@ async def _verdict_of(submission_id: str) -> AppealableVerdict | None:
         is_private=submission.is_private,
         submitter=submission.submitter,
         words=_VERDICTS[submission.state],
-        # The name of the node that ran them says nothing to anyone.
+        # The name of the node that ran the check means nothing to users.
         decided_by=_CHECKS if submission.state is _S.TIER1_FAILED else last.actor if last else "",
         reason=submission.reason,
     )
@@ -117,7 +117,7 @@ async def may_appeal(visitor: Visitor, verdict: AppealableVerdict) -> bool:
         return False
     name = visitor.user.name
     if verdict.words == "yanked" and verdict.decided_by == name:
-        return False  # one's own decision; unyank it instead
+        return False  # the owner's decision; unyank it instead
     namespace = (await get_namespace(verdict.namespace)).record
     if verdict.is_private:
         return visitor.owns(namespace) and visitor.can_see_namespace(namespace)
@@ -125,7 +125,7 @@ async def may_appeal(visitor: Visitor, verdict: AppealableVerdict) -> bool:
 
 
 async def open_appeal(visitor: Visitor, subject: str, *, text: str) -> Appeal:
-    """Open an appeal against a verdict: once for each verdict."""
+    """Open an appeal against a verdict; each verdict can have one."""
     verdict = await find_verdict(subject)
     if verdict is None or not await may_appeal(visitor, verdict):
         raise NotFound(f"there is no verdict about {subject!r} that you can appeal")
@@ -163,7 +163,7 @@ async def open_appeal(visitor: Visitor, subject: str, *, text: str) -> Appeal:
 async def can_see_appeal(visitor: Visitor, appeal: Appeal) -> bool:
     """Return whether a visitor may read a case: staff, its author, owners of the namespace.
 
-    The case of a private skill only as long as the visitor sees the skill.
+    The case of a private skill is visible only to visitors who can see the skill.
     """
     if visitor.user is None:
         return False
@@ -183,7 +183,7 @@ async def find_appeal(visitor: Visitor, appeal_id: str) -> Appeal:
 
 
 async def answer_appeal(visitor: Visitor, appeal_id: str, *, text: str) -> Appeal:
-    """Add a message; one of staff is mailed to the author."""
+    """Add a message; messages of staff are emailed to the author."""
     await find_appeal(visitor, appeal_id)
     is_staff = visitor.may(Right.REVIEW, get_settings())
 
@@ -198,7 +198,7 @@ async def answer_appeal(visitor: Visitor, appeal_id: str, *, text: str) -> Appea
 async def decide_appeal(
     visitor: Visitor, appeal_id: str, state: AppealState, *, text: str
 ) -> Appeal:
-    """Grant or reject an appeal; the author gets the answer. Any reviewer may decide."""
+    """Grant or reject an appeal, and notify the author. Any reviewer may decide."""
     if state not in {AppealState.GRANTED, AppealState.REJECTED}:
         raise InvalidInput("the decision must be granted or rejected")
     appeal = await find_appeal(visitor, appeal_id)
@@ -247,7 +247,7 @@ async def _change(
 
 
 async def _mail(appeal: Appeal, actor: str) -> list[Operation]:
-    """Return the mail to the author about someone else's message, if they may read it."""
+    """Return the email to the author about someone else's message, if the author may read it."""
     author = await get_user(appeal.by)
     if actor == appeal.by or author is None:
         return []

@@ -35,21 +35,21 @@ from vskill_platform.stores.submission_store import (
 
 log = get_logger(__name__)
 
-#: How many waiting reviews end in the commit of the block itself; more would make it too large.
+#: How many waiting reviews end in the commit of the block; more would make it too large.
 MAX_IDLE = 500
 
 
 class Blocked(msgspec.Struct, frozen=True, kw_only=True):
     block: Block
-    #: Whether the block is new; an existing one for the same subject stays as it was.
+    #: Whether the block is new; an existing block of the same subject stays unchanged.
     is_new: bool
-    #: Slugs that are no longer listed.
+    #: Slugs that the block took down.
     taken_down: tuple[str, ...] = ()
     #: Submissions that it ended.
     ended: tuple[str, ...] = ()
 
     def in_words(self) -> str:
-        """Describe the effect, and say so if there is none: it may be a typo."""
+        """Describe the effect, even if there is none: then the subject may have a typo."""
         if self.taken_down:
             ended = f", {count_of(len(self.ended), 'submission')} ended" if self.ended else ""
             return f"{count_of(len(self.taken_down), 'skill')} taken down{ended}."
@@ -72,16 +72,16 @@ class BlockPreview(msgspec.Struct, frozen=True, kw_only=True):
     known: Block | None
     #: Skills that would no longer be listed.
     skills: tuple[PublishedSkill, ...]
-    #: Submissions in progress or waiting for review that it would end.
+    #: Submissions in progress or in review that the block would end.
     submissions: tuple[str, ...]
 
 
 async def block(subject: BlockSubject, *, reason: str, actor: str) -> Blocked:
-    """Add a block and end everything it concerns; doing so again completes the job.
+    """Add a block and end everything it affects; after a crash, call it again to complete the work.
 
-    One commit writes the block, takes down published skills and ends waiting reviews. Submissions
-    that a worker holds, and reviews that do not fit into one commit, are ended afterwards, one by
-    one: from the first commit on none of them can be published, even after a crash.
+    One commit writes the block, takes down published skills and ends waiting reviews. Afterwards,
+    submissions that a worker holds and reviews that did not fit into the commit are ended one by
+    one. From the first commit on, none of them can be published, even after a crash.
     """
     await _refuse_wrong_slug(subject)
     blocked = await change(
@@ -105,9 +105,9 @@ async def preview_block(subject: BlockSubject) -> BlockPreview:
 
 
 async def _refuse_wrong_slug(subject: BlockSubject) -> None:
-    """Refuse to block an upload if its slug is that of a skill in a local folder.
+    """Refuse to block an upload if its slug belongs to a skill in a local folder.
 
-    Both are called `@local/name`: it would look blocked and still be available.
+    Both are called `@local/name`, so the skill would seem to be blocked but stay available.
     """
     if subject.kind is not BlockKind.SOURCE or not subject.value.startswith("upload:"):
         return
@@ -119,7 +119,7 @@ async def _refuse_wrong_slug(subject: BlockSubject) -> None:
 
 
 async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> PlannedChange[Blocked]:
-    """Plan the block itself and the end of everything that no worker is processing."""
+    """Plan the block, and the end of everything that no worker is processing."""
     known = await get_block(subject)
     fresh = Block(subject=subject, reason=reason, by=actor, at=get_now())
     wanted = known.record if known else fresh
@@ -153,7 +153,7 @@ async def _plan_block(subject: BlockSubject, *, reason: str, actor: str) -> Plan
 
 
 async def _end_in_progress(subject: BlockSubject, *, actor: str) -> list[str]:
-    """End what a worker holds or will get; a faster worker meets the block itself."""
+    """End submissions that a worker holds or will get; a faster worker detects the block."""
     found = await list_pending_ids(lambda item: _concerns(subject, item))
     return [one for one in found if await _end_one(one, subject, actor=actor)]
 
@@ -176,7 +176,7 @@ async def _end_one(submission_id: str, subject: BlockSubject, *, actor: str) -> 
 
 
 async def _find_listed(subject: BlockSubject) -> list[Stored[PublishedSkill]]:
-    """Return the current records of the listed skills that it affects."""
+    """Return the current records of the listed skills that the block affects."""
     found = []
     for slug in await find_slugs(lambda mark: _may_concern(subject, mark)):
         stored = await get_skill(slug)
@@ -188,7 +188,7 @@ async def _find_listed(subject: BlockSubject) -> list[Stored[PublishedSkill]]:
 async def _find_idle(
     subject: BlockSubject, skills: Sequence[PublishedSkill]
 ) -> list[Stored[Submission]]:
-    """Return the submissions of these skills, and some that need review, none in progress."""
+    """Return submissions that are not in progress: of these skills, and some that need review."""
 
     def needs_review(item: Submission) -> bool:
         return item.state is SubmissionState.NEEDS_REVIEW and _concerns(subject, item)
@@ -219,7 +219,7 @@ def _may_concern(subject: BlockSubject, skill: SkillMark | PublishedSkill) -> bo
 
 async def _concerns_skill(subject: BlockSubject, skill: PublishedSkill) -> bool:
     stored = await get_submission(skill.submission_id)
-    if stored is None or skill.moved_from:  # unknown: better one too many; or not its source alone
+    if stored is None or skill.moved_from:  # unknown, or moved: check its source
         return _may_concern(subject, skill)
     source = stored.record.source
     return subject in subjects_of(source, name=skill.name, digest=skill.digest)

@@ -34,7 +34,7 @@ def read_subject(
     publisher: str | None = None,
     default_host: str,
 ) -> BlockSubject:
-    """Return the subject for a digest, a source (with a folder or name in it) or a publisher."""
+    """Return the subject for a digest, a publisher, or a source with an optional folder or name."""
     if sum(bool(item) for item in (digest, source, publisher)) != 1:
         raise InvalidInput("give a digest, a source (with a path or a name), or a publisher")
     if not source and (name or path):
@@ -51,9 +51,9 @@ def read_subject(
 
 
 def read_blocked_source(text: str, path: str = "", *, default_host: str) -> Source:
-    """Read a source as it is stored; unlike for submitting, it may no longer exist.
+    """Parse a source in its stored form; unlike at a submission, it may no longer exist.
 
-    Pages call an uploaded skill `@namespace/name`, and a mirrored one `@mirror_owner/name`.
+    On pages an uploaded skill is `@namespace/name`, and a mirrored one is `@mirror_owner/name`.
     """
     text = text.strip()
     if is_mirrored(slug := text.removeprefix(_MIRROR)):

@@ -1,9 +1,9 @@
 """Delete a namespace with its skills, webhooks and trusted publishers; its name stays reserved.
 
-The namespace is closed first, so that nothing is published while its skills are deleted one after
-the other. A deletion that was interrupted is completed by asking for it again: whether its owner
-may delete the skills was decided when it was closed, and installs since then do not count.
-Submissions without a decision are withdrawn. One that arrives meanwhile is rejected by its check.
+The namespace is closed first, so that nothing is published while its skills are deleted one by one.
+After an interruption, deleting it again completes the work: whether the owner may delete the skills
+was decided when the namespace was closed, and installs since then do not count. Submissions without
+a decision are withdrawn. A submission that arrives meanwhile is rejected when it is checked.
 """
 
 from collections.abc import Sequence
@@ -52,9 +52,9 @@ class NamespaceDeletion(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[str, ...]
     webhooks: int
     trusted_publishers: int
-    #: Tokens that can do nothing outside of this namespace.
+    #: Tokens that are limited to this namespace.
     tokens: int
-    #: Why its owner cannot delete it; empty if that is allowed.
+    #: Why its owner cannot delete it; empty if the owner can.
     refused: str = ""
 
     @property
@@ -141,14 +141,14 @@ async def _webhooks_of(name: str) -> list[str]:
 
 
 async def _close(name: str, mark: DeletedNamespace) -> None:
-    """Keep everyone from submitting; its owners stay until the end, so that they can retry."""
+    """Close the namespace to submissions; its owners stay until the end, so they can retry."""
 
     async def plan() -> PlannedChange[None]:
         stored = await get_namespace(name)
         if stored.record.deleted:
             return PlannedChange(result=None)
         closed = msgspec.structs.replace(stored.record, deleted=mark)
-        # The deletion may be interrupted before it writes its own entry.
+        # The deletion may be interrupted before it writes its final audit record.
         audit = write_audit("namespace close", name, actor=mark.by, reason=mark.reason)
         return PlannedChange(operations=[*write_namespace(stored, closed), audit], result=None)
 
@@ -156,7 +156,7 @@ async def _close(name: str, mark: DeletedNamespace) -> None:
 
 
 async def _withdraw_undecided(name: str, mark: DeletedNamespace) -> None:
-    """Withdraw what is checked or needs review in a closed namespace: it cannot be published."""
+    """Withdraw submissions in progress or in review: a closed namespace publishes nothing."""
     for found in await list_pending_ids(lambda one: namespace_of(one.source) == name):
         await change(found, partial(_plan_withdrawal, found, name, mark))
 
@@ -167,7 +167,7 @@ async def _plan_withdrawal(
     stored = await get_submission(submission_id)
     if stored is None or stored.record.state in TERMINAL_STATES:
         return PlannedChange(result=None)  # a worker, a reviewer or its submitter was faster
-    if await get_namespace_of(stored.record) != name:  # of a skill that was transferred
+    if await get_namespace_of(stored.record) != name:  # its skill was transferred
         return PlannedChange(result=None)
     why = f"the namespace {name} was deleted by {mark.by}: {mark.reason}"
     _, operations = await withdraw_deleted(stored, why, actor=mark.by)

@@ -1,7 +1,7 @@
 """Delete a skill or a version with its files and reports; its name and numbers stay reserved.
 
-Owners delete what nobody relies on: private skills, skills that were never installed, and what was
-published in the last 72 hours. Admins delete anything, with a reason.
+Owners can delete private skills, skills that were never installed, and skills and versions from the
+last 72 hours. Admins can delete anything, with a reason.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ from vskill_platform.stores.source_submissions import list_undecided_of
 from vskill_platform.stores.transfer_store import delete_transfer, transfer_id
 from vskill_platform.stores.version_store import delete_versions, get_versions
 
-#: How long an owner can delete what others have installed.
+#: How long an owner can delete a version that others have installed.
 OWNER_DELETES_WITHIN = timedelta(hours=72)
 
 
@@ -51,10 +51,10 @@ class Deletion(msgspec.Struct, frozen=True, kw_only=True):
     """What a deletion would remove, or has removed."""
 
     slug: str
-    #: The versions that go; all of them if the skill goes.
+    #: The deleted versions; all of them if the whole skill is deleted.
     versions: tuple[str, ...]
     is_whole_skill: bool
-    #: Old slugs that no longer lead to it.
+    #: Old slugs of the skill, which stop working.
     aliases: tuple[str, ...]
     installs: int
     bytes: int
@@ -80,11 +80,12 @@ async def delete_skill(
 ) -> Deletion:
     """Delete a skill, or one version of it, in one commit with its audit record.
 
-    *is_decided*: the deletion was allowed and has begun, so installs since then do not count.
+    With *is_decided*, the deletion was allowed before and has begun, so installs since then do not
+    count.
     """
     if not reason.strip():
         raise InvalidInput("a reason is required; it stays visible under the old name")
-    await complete_versions(await resolve_slug(slug))  # later versions keep their commits
+    await complete_versions(await resolve_slug(slug))  # so that later versions keep their commits
 
     async def plan() -> PlannedChange[Deletion]:
         stored, deletion, versions = await _preview(slug, version, is_decided=is_decided)
@@ -198,9 +199,9 @@ async def _delete_whole(
 
 
 async def _withdraw_undecided(skill: PublishedSkill, by: tuple[str, str]) -> list[Operation]:
-    """Withdraw its submissions that are being checked or need review: each would bring it back.
+    """Withdraw its submissions in progress or in review, which would bring the skill back.
 
-    A worker that is checking one finds it changed, and drops its result.
+    A worker that is checking one finds it changed and drops the result.
     """
     actor, reason = by
     why = f"the skill {skill.slug} was deleted by {actor}: {reason}"
@@ -216,7 +217,7 @@ async def _withdraw_reviews(
     left: Sequence[SkillVersion],
     by: tuple[str, str],
 ) -> list[Operation]:
-    """Withdraw reviews of the content of a deleted version; it would be published as the next one.
+    """Withdraw reviews of a deleted version's content, which an approval would publish again.
 
     Content that is still being checked is compared before it is published.
     """

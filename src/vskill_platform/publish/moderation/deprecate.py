@@ -1,4 +1,4 @@
-"""Deprecate a skill or a version: it stays available, with a warning and a pointer to another."""
+"""Deprecate a skill or a version: it stays available, with a warning and maybe a replacement."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ async def deprecate(
 
 
 async def undeprecate(slug: str, version: str | None, *, actor: str) -> PublishedSkill:
-    """End the deprecation of a version, or of the whole skill; deprecated versions stay so."""
+    """End the deprecation of a version, or of the whole skill but not of single versions."""
     return await _change(slug, version, lambda _: None, actor=actor, audit=("undeprecate", ""))
 
 

@@ -16,7 +16,7 @@ Slugs = tuple[str, ...]
 
 
 async def list_featured() -> Slugs:
-    """Return the slugs in their order: those that staff chose, else those of the settings."""
+    """Return the slugs in order: those that staff chose, or else those in the settings."""
     return (await _stored())[1]
 
 
@@ -27,7 +27,7 @@ async def _stored() -> tuple[Stored[FeaturedSkills] | None, Slugs]:
 
 
 async def feature(slug: str, *, actor: str) -> Slugs:
-    """Add a skill at the end; one that is featured stays where it is."""
+    """Add a skill at the end; a skill that is already featured keeps its position."""
     slug = await _listed(slug)
     return await _change(
         "feature add", slug, lambda now: now if slug in now else (*now, slug), actor=actor
@@ -35,7 +35,7 @@ async def feature(slug: str, *, actor: str) -> Slugs:
 
 
 async def unfeature(slug: str, *, actor: str) -> Slugs:
-    """Remove a skill, also one that is no longer listed."""
+    """Remove a skill, even one that is no longer listed."""
 
     def without(now: Slugs) -> Slugs:
         if slug not in now:

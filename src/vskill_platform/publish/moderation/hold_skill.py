@@ -1,4 +1,4 @@
-"""Keep the checked files until a review, so that exactly these are published."""
+"""Keep the checked files until a review, so that exactly these files are published."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -35,7 +35,7 @@ async def hold_skill(submission: Submission, snapshot: Snapshot) -> list[Operati
 
 @asynccontextmanager
 async def opened_held_skill(submission: Submission) -> AsyncIterator[Snapshot]:
-    """Unpack the checked files; other files are an error."""
+    """Unpack the checked files; raise if they have changed."""
     archive = await _find(submission)
     if archive.content is None:
         raise _not_kept(submission)

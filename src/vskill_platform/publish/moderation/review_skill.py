@@ -46,8 +46,8 @@ class ReviewDecision(Reasoned, msgspec.Struct, frozen=True, kw_only=True):
     submission_id: str
     reviewer: str
     reason: str
-    #: The digest of the reviewed content, "" if there was none.
-    #: None: no digest given (allowed for recheck only).
+    #: The digest of the reviewed content, "" if there was no content. None means that no digest was
+    #: given, which only recheck allows.
     seen: str | None = None
 
 
@@ -80,7 +80,7 @@ async def approve(decision: ReviewDecision) -> Submission:
 
 
 async def reject(decision: ReviewDecision) -> Submission:
-    """Reject it, with the reviewer's reason next to the findings; the files are removed later."""
+    """Reject it, with the reviewer's reason beside the findings; the files are removed later."""
     stored = await _seen(decision)
     rejected, event = move(
         stored.record, SubmissionState.REJECTED, _cause(decision, decision.reason), now=get_now()
@@ -123,7 +123,7 @@ async def _waiting(decision: ReviewDecision) -> Stored[Submission]:
 
 
 async def _seen(decision: ReviewDecision) -> Stored[Submission]:
-    """Return the submission if it is the one the reviewer looked at.
+    """Return the submission; raise if it has changed since the reviewer looked at it.
 
     While it waits, its submitter may upload other files, which are checked and wait in turn.
     """
@@ -139,7 +139,7 @@ async def _seen(decision: ReviewDecision) -> Stored[Submission]:
 
 
 async def why_not_approve(submission: Submission, reviewer: str) -> str:
-    """Return why this reviewer cannot approve it, as far as that is known before; or nothing."""
+    """Return why this reviewer cannot approve it, as far as known beforehand; "" otherwise."""
     if why := await _why_not_this_reviewer(submission, reviewer):
         return why
     try:
@@ -187,7 +187,7 @@ async def _check_again(
 
 
 async def _commit(submission: Submission, operations: list[Operation]) -> Submission:
-    """Commit all or nothing; the second reviewer gets the first one's decision."""
+    """Commit all or nothing; a slower reviewer is told the decision of the faster one."""
     if await commit(operations) is not None:
         return submission
     stored = await get_submission(submission.id)
@@ -206,7 +206,7 @@ def decided_already(submission: Submission) -> InvalidTransition:
 
 
 async def _refused(submission: Submission, why: str) -> NotAllowed | InvalidTransition:
-    """Return the reason for the refusal; if another reviewer was faster, that is the reason."""
+    """Return the reason for the refusal, such as the decision of a faster reviewer."""
     stored = await get_submission(submission.id)
     if stored and stored.record.state is not SubmissionState.NEEDS_REVIEW:
         return decided_already(stored.record)

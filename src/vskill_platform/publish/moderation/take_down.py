@@ -1,7 +1,8 @@
 """Take a whole skill down: no client lists, finds or downloads it any more.
 
-Its versions, archives and reports stay for reviewers. The search index of each node deletes its
-rows when it reads the change (catalogue/write_skills.py).
+Its versions, archives and reports stay for reviewers. block_skill.py calls this for a block and
+rescans/apply_rescan.py for a verdict that became worse. The search index of each node deletes the
+skill's rows when it reads the change (catalogue/write_skills.py).
 """
 
 import msgspec
@@ -15,7 +16,7 @@ from vskill_platform.stores.skill_store import write_skill
 
 
 async def take_down(stored: Stored[PublishedSkill], *, reason: str, actor: str) -> list[Operation]:
-    """Return the operations that unlist a skill, also as an original of copies.
+    """Return the operations that unlist a skill and remove it from the similarity index.
 
     It keeps its slug. Only a publication, after a new check, makes it available again.
     """

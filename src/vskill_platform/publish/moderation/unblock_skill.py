@@ -33,7 +33,7 @@ class Unblocked(msgspec.Struct, frozen=True, kw_only=True):
     block: Block
     #: Submissions that are queued for a new check.
     reopened: tuple[str, ...] = ()
-    #: Submissions that another block still prevents.
+    #: Submissions that another block still affects.
     still_blocked: tuple[str, ...] = ()
 
 

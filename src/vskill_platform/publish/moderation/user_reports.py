@@ -23,28 +23,28 @@ from vskill_platform.stores.user_report_store import (
     write_user_report,
 )
 
-#: Open reports of one user; more would only hide those of others.
+#: The maximum number of a user's open reports, so that they don't hide those of others.
 MAX_OPEN = 50
-#: The same for visitors without an account: of one network, and of all together.
+#: The same for visitors without an account: in one network, and in total.
 MAX_OPEN_ANONYMOUS, MAX_ALL_ANONYMOUS = 5, 200
 _RETRY_AFTER = timedelta(hours=1)
 
 
 async def report_skill(slug: str, *, version: str = "", reason: str, actor: str) -> UserReport:
-    """Store a report about a skill, or one version of it, for staff; it changes nothing else."""
+    """Store a report about a skill or one of its versions for staff, with no other effect."""
     report = _new(ReportKind.SKILL, slug, reason, actor)
     report = msgspec.structs.replace(report, version=version)
     return await _store(report, f"{slug} {version}".strip(), action="report")
 
 
 async def report_problem(subject: str, *, reason: str, actor: str) -> UserReport:
-    """Store a report about the registry; *subject* is the page that it is about, if any."""
+    """Store a report about the registry; *subject* is the page with the problem, if any."""
     report = _new(ReportKind.PROBLEM, subject, reason, actor)
     return await _store(report, subject or report.id, action="report problem")
 
 
 async def close_report(report_id: str, *, answer: str, actor: str) -> UserReport:
-    """Close a report; its author sees the answer."""
+    """Close a report; its author can see the answer."""
     if not answer.strip():
         raise InvalidInput("say how the report was handled; its author sees it")
 
@@ -87,7 +87,7 @@ async def _store(report: UserReport, about: str, *, action: str) -> UserReport:
     audit = write_audit(action, about, actor=report.by, reason=report.reason, outcome=report.id)
 
     async def plan() -> PlannedChange[UserReport]:
-        mark = await get_reports_mark(report.by)  # before counting, to detect concurrent ones
+        mark = await get_reports_mark(report.by)  # before counting, to detect concurrent reports
         await _check_maximum(report.by)
         counted = write_reports_mark(report, expected=mark)
         operations = [counted, write_user_report(report, expected=ABSENT), audit]

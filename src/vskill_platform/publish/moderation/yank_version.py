@@ -19,17 +19,17 @@ _Change = Callable[[PublishedSkill, SkillVersion], PublishedSkill]
 
 
 class Yanked(msgspec.Struct, frozen=True, kw_only=True):
-    #: Its current record.
+    #: The current record of the skill.
     skill: PublishedSkill
     version: str
-    #: False if it already was in this state.
+    #: False if the version already was in this state.
     is_changed: bool
 
 
 async def yank_version(
     slug: str, version: str, *, reason: str, actor: str, is_by_staff: bool = False
 ) -> Yanked:
-    """Yank a version; doing so twice changes nothing more, unless staff do it after an owner."""
+    """Yank a version; a second yank has no effect, unless staff repeat that of an owner."""
 
     def yank(skill: PublishedSkill, of: SkillVersion) -> PublishedSkill:
         known = skill.yank_of(of.number)
@@ -47,9 +47,9 @@ async def yank_version(
 async def unyank_version(
     slug: str, version: str, *, reason: str, actor: str, is_by_staff: bool = False
 ) -> Yanked:
-    """Unyank a version; it is the latest if no newer one is available.
+    """Unyank a version; it becomes the latest if no newer version is available.
 
-    What staff have yanked only staff make available again.
+    A version that staff have yanked can be unyanked only by staff.
     """
 
     def unyank(skill: PublishedSkill, of: SkillVersion) -> PublishedSkill:

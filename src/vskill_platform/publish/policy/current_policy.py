@@ -1,7 +1,7 @@
-"""The policy that applies now: the operator's file, else the last saved version.
+"""The policy that applies now: the operator's file, or else the last saved version.
 
-It is looked up when a piece of work begins and stays the same until its end, so that one decision
-is never made by parts of two policies.
+It is read when a piece of work begins and stays the same until its end, so that no decision mixes
+two policies.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,14 +25,14 @@ Result = TypeVar("Result")
 
 
 async def run_with_current_policy(work: Callable[[], Awaitable[Result]]) -> Result:
-    """Run *work* with the policy that is current now."""
+    """Run *work* with the current policy."""
     return await run_with_worker_env(await with_current_policy(bound_env()), work)
 
 
 async def with_current_policy(env: WorkerEnv) -> WorkerEnv:
-    """Return *env*, which must be bound, with the policy that is current now."""
+    """Return *env*, which must be bound, with the current policy."""
     if env.settings.policy:
-        return env  # a file wins, and was read at the start
+        return env  # a file takes precedence; it was read at the start
     current = await get_current()
     if current is None:
         return env
@@ -63,6 +63,6 @@ async def _load(current: CurrentPolicy, settings: Settings) -> PolicyInUse:
 
 
 def _read(text: str, settings: Settings) -> PolicyInUse:
-    """Read a policy that was checked when it was saved, perhaps by a release with other rules."""
+    """Parse a saved policy, which a release with other rules may have checked."""
     policy = read_policy(text, rules=None)
     return PolicyInUse(policy, scanners_in_use(settings, policy))

@@ -39,7 +39,7 @@ _FILE = "policy.toml"
 
 class PolicyDraft(msgspec.Struct, frozen=True, kw_only=True):
     text: str
-    #: The version that was edited; 0 if none was saved before.
+    #: The version that was edited; 0 if it is the first.
     base: int
     reason: str
     author: str
@@ -65,7 +65,7 @@ def _check(text: str, settings: Settings) -> Policy:
 
 
 async def save_policy(draft: PolicyDraft) -> PolicyVersion:
-    """Store a new version, which all nodes apply from their next piece of work on."""
+    """Store a new version, which each node applies from its next piece of work on."""
     refuse_if_from_file()
     text, reason = normalise_line_ends(draft.text), draft.reason.strip()
     if not reason:
@@ -120,7 +120,7 @@ async def find_policy_version(number: int) -> PolicyVersion:
 
 
 async def current_version() -> PolicyVersion | None:
-    """Return the last saved version, also if a file is used instead; None if there is none."""
+    """Return the last saved version, even if a file is used instead; None if there is none."""
     current = await get_current()
     return await _version_of(current) if current else None
 
@@ -130,7 +130,7 @@ async def compare_texts(old: str, new: str) -> FileChange:
 
 
 def normalise_line_ends(text: str) -> str:
-    """Return the text with the line ends of TOML; browsers send others."""
+    """Return the text with the line ends of TOML, because browsers send others."""
     text = text.replace("\r\n", "\n").rstrip("\n")
     return f"{text}\n" if text.strip() else ""
 
@@ -157,7 +157,7 @@ async def _changed(newest: PolicyVersion | None, base: int) -> ChangedSinceSeen:
 
 
 async def _check_nodes() -> None:
-    """Refuse to save while a node runs that would ignore it."""
+    """Refuse to save while a running node would ignore it."""
     old = [one.node for one in await get_nodes() if one.record_format < SAVED_POLICIES]
     if old:
         raise InvalidTransition(

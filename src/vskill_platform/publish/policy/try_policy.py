@@ -29,7 +29,7 @@ from vskill_platform.stores.scan_store import get_report, get_report_on
 from vskill_platform.stores.skill_store import get_latest_version, get_skill, list_slugs
 from vskill_platform.stores.submission_store import get_submission, get_waiting_reviews
 
-#: How many skills are evaluated in one part: about a second.
+#: How many skills are evaluated in one part, which takes about a second.
 PART = 500
 
 
@@ -54,7 +54,7 @@ class DryRun(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[OutcomeChange, ...]
     #: Skills without a stored report on the published content.
     unknown: tuple[str, ...]
-    #: How many of all were evaluated so far.
+    #: How many skills were evaluated so far, of all.
     checked: int = 0
     total: int = 0
     #: Where the next part starts; None after the last.
@@ -79,7 +79,7 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
 async def try_policy(
     policy: Policy, *, on_progress: Callable[[int, int], None] = lambda _done, _total: None
 ) -> DryRun:
-    """Decide about everything published and in review, as if *policy* applied."""
+    """Decide about all skills that are published or in review, as if *policy* applied."""
     subjects = await _list_subjects()
     parts: list[DryRun] = []
     for start in range(0, len(subjects), PART):
@@ -98,7 +98,7 @@ async def try_policy(
 
 
 async def try_part(policy: Policy, *, after: str = "", limit: int = PART) -> DryRun:
-    """Decide about a part of them; the result's cursor is where the next one starts."""
+    """Decide about a part of them; the cursor in the result starts the next part."""
     subjects = await _list_subjects()
     start = bisect_right([one.key for one in subjects], after)
     chosen = subjects[start : start + limit]
@@ -113,14 +113,14 @@ async def try_part(policy: Policy, *, after: str = "", limit: int = PART) -> Dry
 
 
 class _Subject(NamedTuple):
-    #: Gives the order, so that a part can start after it.
+    #: The sort key, after which the next part can start.
     key: str
     #: A slug, or a submission in review.
     what: str | Submission
 
 
 async def _list_subjects() -> list[_Subject]:
-    """Return all skills in review and all published ones, in the order of their keys."""
+    """Return all skills in review and all published skills, ordered by key."""
     waiting = [_Subject(f"1 {item.id}", item) for item in await get_waiting_reviews()]
     return sorted(
         [*waiting, *(_Subject(f"2 {slug}", slug) for slug in await list_slugs())],
@@ -193,8 +193,8 @@ def _changes(
     for one in known:
         subject = subject_of(one.submission, skill_name=one.submission.skill_name)
         then = _decide(one, policy, subject, today)
-        # A reviewer approved it although a policy would ask for a review: the same under the new
-        # policy is no change.
+        # A reviewer approved it although the policy asks for a review. If the new policy also does,
+        # that is not a change.
         present = _decide(one, current, subject, today)
         is_settled = one.now is Outcome.PUBLISH and then.outcome is present.outcome
         if then.outcome is not one.now and not is_settled:

@@ -39,10 +39,10 @@ _ENDS = {
 
 
 async def apply_rescan(rescan: Rescan, consequence: Consequence, *, actor: str) -> bool:
-    """Apply the consequence if the skill is unchanged; return whether it was applied.
+    """Apply the result if the skill is unchanged; return whether it was applied.
 
-    The files are checked once more, so that the stored result is current. It is one commit: of two
-    operators only one succeeds, and a crash leaves all of it or nothing.
+    The files are checked once more, because the stored result may be outdated. Everything is one
+    commit, so only one of two operators succeeds, and a crash leaves no half-applied result.
     """
     skill = await get_skill(rescan.slug)
     if skill is None or skill.record.down or skill.record.digest != rescan.digest:

@@ -1,4 +1,4 @@
-"""Check whether this node has the newest rules and policy of all nodes: only then it rescans."""
+"""Check whether this node has the newest rules and policy of all nodes, as rescans require."""
 
 from vskill_platform import __version__
 from vskill_platform.base.telemetry import get_logger
@@ -14,7 +14,7 @@ log = get_logger(__name__)
 
 
 async def policy_digest(env: WorkerEnv) -> str:
-    """Return the digest of the current policy; text if this node cannot apply it."""
+    """Return the digest of the current policy, or a note if this node cannot apply it."""
     try:
         return digest_of((await with_current_policy(env)).policy)
     except PolicyUnavailable as error:
@@ -25,8 +25,8 @@ async def policy_digest(env: WorkerEnv) -> str:
 async def has_newest_rules() -> bool:
     """Return whether no live node has newer rules or another, newer policy than this one.
 
-    The newest release counts; within a release, the node that was started last: an operator rolls
-    out a policy by restarting one node after the other.
+    The newest release wins, and within a release the node that was started last, because operators
+    roll out a policy by restarting node after node.
     """
     nodes = await get_nodes()
     if not nodes:
@@ -47,7 +47,7 @@ async def has_newest_rules() -> bool:
         return True
     is_known = any(node.node == mine.node for node in nodes)
     if not is_known and mine.release == newest.release:
-        return True  # a command that was just started
+        return True  # a command is newer than all nodes
     return (mine.version, mine.rules, mine.policy) == (
         newest.version,
         newest.rules,

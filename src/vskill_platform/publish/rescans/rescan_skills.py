@@ -1,8 +1,8 @@
 """Rescan published skills with the current rules and policy; report changed verdicts.
 
-Nothing is taken down here. The result for each skill is stored with the rules and policy, so an
-interrupted run continues, and running it twice does nothing twice; unless someone requests a full
-rescan: then everything is checked again.
+This takes nothing down. Results are stored with the rules and policy that were used, so an
+interrupted run can continue, and a second run repeats nothing. Only a request for a full rescan
+checks everything again.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ from vskill_platform.stores.version_store import get_version
 
 log = get_logger(__name__)
 
-#: The last one that starts by then has three attempts with a deadline each.
+#: No rescan starts later in a run: it may take three attempts with a deadline each.
 BEGUN_WITHIN = timedelta(minutes=5)
 
 
@@ -74,7 +74,7 @@ def current_standard() -> str:
 
 
 async def is_rescanned() -> bool:
-    """Return whether everything was checked with the current rules, and no request is open."""
+    """Return whether everything was checked with the current rules and no request is open."""
     done = await get_rescan_done()
     if done is None or done.standard != current_standard():
         return False
@@ -86,8 +86,8 @@ async def is_rescanned() -> bool:
 async def list_due_skills() -> list[PublishedSkill]:
     """Return the listed skills that were not checked with the current rules and policy.
 
-    After a request for a rescan, these are all that were not checked since. Skills that were
-    requested one by one come first.
+    After a request for a full rescan, these are all skills that were not checked since. Skills with
+    a request of their own come first.
     """
     known, asked = await get_rescans(current_standard()), await get_open_stored_request()
     requested = await list_one_rescan_requests()
@@ -113,7 +113,7 @@ async def rescan_skills(
 ) -> RescanRun:
     """Check up to *limit* of these again, concurrently, each in a killable process.
 
-    None starts after a while, so that a run ends well before its lease.
+    After a while no more are started, so that a run ends well before its lease.
     """
     until = get_now() + BEGUN_WITHIN
     asked = await get_rescan_request()
@@ -147,21 +147,21 @@ async def rescan_skills(
 
 
 def rescan_subject(skill: PublishedSkill, asked: Stored[RescanRequest] | None) -> str:
-    """Identify what a rescan of this skill would check; after a failure it is not repeated."""
+    """Identify what a rescan of this skill would check, so that a failed one is not repeated."""
     return f"{current_standard()}:{skill.digest}:{asked.record.id if asked else ''}"
 
 
 async def note_all_rescanned(asked: Stored[RescanRequest] | None) -> None:
-    """Record that everything published was checked; *asked* was the request before that."""
+    """Record that everything published was checked, which fulfils the request *asked*."""
     request_id = asked.record.id if asked else ""
     done = RescanDone(standard=current_standard(), at=get_now(), request_id=request_id)
     await commit([write_rescan_done(done)])
 
 
 async def plan_rescan(slug: str) -> list[Operation]:
-    """Check one skill again; return what to write. The caller holds a scan slot.
+    """Check one skill again; return the operations. The caller holds a scan slot.
 
-    Nothing if it is no longer published, or was checked in the meantime.
+    If the skill is no longer published, or was checked in the meantime, there are none.
     """
     stored, asked = await get_skill(slug), await get_rescan_request()
     if stored is None or stored.record.down or not await _is_due(stored.record):
@@ -190,7 +190,7 @@ async def _is_due(skill: PublishedSkill) -> bool:
 
 
 async def list_changed() -> list[Rescan]:
-    """Return the skills, unchanged since, whose result would change with the current rules."""
+    """Return the rescans that changed a verdict, of skills that are unchanged since."""
     known = await get_rescans(current_standard())
     return [
         known[skill.slug]
@@ -202,7 +202,7 @@ async def list_changed() -> list[Rescan]:
 
 
 async def _rescan_and_end_request(skill: PublishedSkill, request_id: str) -> Rescan:
-    """Check one skill, then delete the request for it, if there was one before the check."""
+    """Check one skill, then delete its request, if there was one before the check."""
     asked = await get_one_rescan_request(skill.slug)
     rescan = await _rescan(skill, request_id)
     await commit([write_rescan(rescan)])
@@ -265,7 +265,7 @@ def _is_known(
 
 
 def _answers(report: object, skill: PublishedSkill, asked: Stored[RescanRequest] | None) -> bool:
-    """Return whether the last report about a skill makes a rescan unnecessary."""
+    """Return whether the last report on a skill makes a rescan unnecessary."""
     return (
         isinstance(report, Stored)
         and _is_current(report.record, skill, get_now().date())
@@ -285,7 +285,7 @@ def _identity(finding: Finding) -> tuple[object, ...]:
 
 
 def _is_current(report: Report, skill: PublishedSkill, today: date) -> bool:
-    """Return whether its last check used the current rules, so there is nothing to do."""
+    """Return whether its last check used the current rules."""
     is_same = (report.digest, report.scanner, report.ruleset, report.policy) == (
         skill.digest,
         SCANNER,

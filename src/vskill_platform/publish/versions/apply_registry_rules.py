@@ -1,4 +1,4 @@
-"""From a scan to a report: comparison with other skills, the operator's policy, the decision."""
+"""Turn a scan into a report: compare with other skills, apply the policy, decide."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ from vskill_platform.stores.db import bound_env, get_now
 async def apply_registry_rules(
     submission: Submission, snapshot: Snapshot, scanned: ScanResult
 ) -> ScanResult:
-    """Add findings that only a registry can make, apply suppressions, and judge the rest."""
+    """Add findings that only a registry can make, apply suppressions, and derive the verdict."""
     compared = await _compare(submission, snapshot, scanned)
     policy = bound_env().policy
     name = scanned.manifest.name if scanned.manifest else None
@@ -35,7 +35,7 @@ async def apply_registry_rules(
 async def _compare(
     submission: Submission, snapshot: Snapshot, scanned: ScanResult
 ) -> tuple[Finding, ...]:
-    if scanned.manifest is None:  # it cannot be published, whatever it resembles
+    if scanned.manifest is None:  # without a manifest it cannot be published
         return ()
     source = submission.source
     submitted = ComparedSkill(
@@ -48,7 +48,7 @@ async def _compare(
 
 
 def decide_about(submission: Submission, scanned: ScanResult) -> Decision:
-    """Decide by the policy what follows from the findings."""
+    """Apply the policy to the findings: publish, review or reject."""
     name = scanned.manifest.name if scanned.manifest else None
     subject = subject_of(submission, skill_name=name)
     return decide(scanned, bound_env().policy, subject, today=get_now().date())
@@ -62,7 +62,7 @@ def is_publishable(submission: Submission, scanned: ScanResult) -> bool:
 
 
 def describe(submission: Submission, snapshot: Snapshot, scanned: ScanResult) -> Submission:
-    """Store in a submission what is known since it was fetched and read."""
+    """Store in a submission what fetching and scanning revealed."""
     return msgspec.structs.replace(
         submission,
         skill_name=scanned.manifest.name if scanned.manifest else submission.skill_name,
@@ -79,7 +79,7 @@ def build_report(
 ) -> Report:
     return Report(
         submission_id=submission.id,
-        # A skill without a usable manifest never passes.
+        # A skill without a valid manifest never passes.
         verdict=scanned.verdict if scanned.manifest else Verdict.BLOCK,
         score=score_of(scanned.findings),
         findings=scanned.findings,

@@ -1,7 +1,7 @@
 """Digests of a version in the formats of other clients: its zip, and its commit in git.
 
-They are computed when a version is published and stored with it, so that lists of all skills need
-no archive. Versions of older releases get them when they are first needed.
+They are computed and stored when a version is published, so that lists of all skills need no
+archive. Versions from older releases get them when they are first needed.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ log = get_logger(__name__)
 
 #: The folder of a plugin that contains the skill, if the skill is not the plugin itself.
 PLUGIN_FOLDER = "skill"
-#: Files and folders of the agent-skills specification, and those of any project.
+#: Files and folders of the agent-skills specification, and common ones of any project.
 _PLAIN = frozenset(
     {
         "SKILL.md", "scripts", "references", "assets",
@@ -84,11 +84,11 @@ def git_version(version: SkillVersion, archive: bytes, *, parent: str | None) ->
 
 
 def _is_plain(paths: Iterable[str]) -> bool:
-    """Return whether the files of a skill mean nothing more when it is installed as a plugin.
+    """Return whether a skill can be installed as a plugin without a change of meaning.
 
-    Agents give a meaning to some names at the root of a plugin: they run `hooks/hooks.json` and the
-    servers of `.mcp.json` without being asked. A skill with any but the usual files is therefore
-    put into a folder of the plugin.
+    Some names at the root of a plugin have a meaning for agents: they run `hooks/hooks.json` and
+    the servers of `.mcp.json` without being asked. So a skill with unusual files is placed in a
+    folder of the plugin.
     """
     return {path.partition("/")[0] for path in paths} <= _PLAIN
 
@@ -96,12 +96,12 @@ def _is_plain(paths: Iterable[str]) -> bool:
 async def parent_commit(
     versions: Sequence[SkillVersion], skill: PublishedSkill | None
 ) -> str | None:
-    """Return the commit that the next version follows, also a deleted one; None for the first."""
+    """Return the parent commit of the next version, deleted or not; None for the first."""
     if skill and (mark := deleted_before(skill, skill.versions + 1)):
         return mark.git_commit or None
     if not versions:
         return None
-    # Git has the order of publication, so that a commit never gets another parent.
+    # In the order of publication, so that a commit never gets another parent.
     newest = max(versions, key=lambda item: item.number)
     if newest.git_commit is None:
         completed = await complete_versions(newest.slug)
@@ -110,14 +110,14 @@ async def parent_commit(
 
 
 def deleted_before(skill: PublishedSkill, number: int) -> DeletedVersion | None:
-    """Return the deleted version that this one follows; None if it follows another."""
+    """Return the deleted version just before this one; None if that one was not deleted."""
     return next((mark for mark in skill.deleted if mark.number == number - 1), None)
 
 
 async def complete_versions(slug: str) -> list[SkillVersion]:
     """Return the versions of a skill with their digests; compute and store missing ones.
 
-    A version whose archive is gone or damaged is left out, as if it had never been there.
+    A version whose archive is missing or damaged is left out.
     """
     stored = await get_stored_versions(slug)
     versions: list[SkillVersion] = []
@@ -133,7 +133,7 @@ async def complete_versions(slug: str) -> list[SkillVersion]:
             operations.append(complete_version(item.record, version, revision=item.revision))
         versions.append(version)
     if operations and (skill := await get_skill(slug)):
-        # The skill is written unchanged, so that the search index reads it again.
+        # Write the skill unchanged, so that the search index reads it again.
         unchanged = write_skill(skill.record, expected=skill.revision)
         if await commit([*operations, unchanged]) is None:
             log.info("digests not stored: the skill was changed in the meantime", slug=slug)
@@ -143,7 +143,7 @@ async def complete_versions(slug: str) -> list[SkillVersion]:
 async def _find_archive(version: SkillVersion) -> bytes | None:
     try:
         archive = await get_archive(version.archive_sha256)
-    except RecordMalformed:  # it was logged
+    except RecordMalformed:  # already logged
         return None
     if archive is None:
         log.error("archive is missing", slug=version.slug, version=version.version)

@@ -31,7 +31,7 @@ from vskill_platform.stores.version_store import get_archive
 
 log = get_logger(__name__)
 
-#: After this many failures the skill is the cause.
+#: After this many failures, the skill is considered the cause.
 _TRIES = 3
 
 
@@ -44,7 +44,7 @@ class CheckedVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def opened_version(version: SkillVersion, submission: Submission) -> AsyncIterator[Snapshot]:
-    """Unpack the files of a version; files other than the published ones are an error."""
+    """Unpack the files of a version; raise if they are not the published ones."""
     name = f"{version.slug} {version.version}"
     content = await get_archive(version.archive_sha256)
     if content is None:
@@ -58,9 +58,9 @@ async def opened_version(version: SkillVersion, submission: Submission) -> Async
 async def check_version(
     submission: Submission, snapshot: Snapshot, *, has_slot: bool = False
 ) -> CheckedVersion:
-    """Check it like the pipeline, with the stored results of the judge and third-party scanners.
+    """Check it like the pipeline, with stored results of the judge and third-party scanners.
 
-    If the scanner fails, the version is not verified and needs a review. Each attempt waits for a
+    If the scanner fails, the version is not verified and needs review. Each attempt waits for a
     scan slot, unless the caller has one.
     """
     known = await get_report_on(submission.id, snapshot.digest)
@@ -101,7 +101,7 @@ def _unverified(
 
 
 async def _check_with_retries(snapshot: Snapshot, slots: CapacityLimiter | None) -> ScanResult:
-    """Retry after a failure, like the pipeline: the skill need not be the cause."""
+    """Retry after a failure, like the pipeline, because the skill may not be the cause."""
     for _ in range(_TRIES - 1):
         try:
             return await _check_in_time(snapshot, slots)

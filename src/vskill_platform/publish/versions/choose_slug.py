@@ -1,4 +1,4 @@
-"""Choose the slug under which a submission is published, or say why there is none."""
+"""Choose the slug under which a submission is published, or refuse it with the reason."""
 
 import msgspec
 
@@ -23,7 +23,7 @@ class PublishTarget(msgspec.Struct, frozen=True):
 
     slug: str
     stored: Stored[PublishedSkill] | None
-    #: What was deleted under this slug, if nothing else is published there.
+    #: The skill that was deleted under this slug, if nothing else is published there.
     gone: Stored[DeletedSkill] | None = None
 
     @property
@@ -37,12 +37,12 @@ class PublishTarget(msgspec.Struct, frozen=True):
 
     @property
     def is_private(self) -> bool:
-        """Whether it is private: no publication makes it public, only a user's decision."""
+        """Whether it is private; only a user's decision can make it public, never a publication."""
         return self.stored is not None and self.stored.record.is_private
 
 
 async def find_target(submission: Submission, name: str) -> PublishTarget:
-    """Find the slug: a source keeps what it published before, also under a new name."""
+    """Find the slug; a source keeps the skill that it published before, even under a new name."""
     owner = submission.source.owner_key
     preferred = submission.source.slug_of(name)
     _, before = await find_skill(submission.slug) if submission.slug else ("", None)
@@ -54,7 +54,8 @@ async def find_target(submission: Submission, name: str) -> PublishTarget:
     if own and slug == own.record.slug:  # a former name
         return PublishTarget(preferred, own)
     if taken and not taken.record.accepts(owner):
-        # The source is not named: it may be a local folder or private, and everyone reads this.
+        # The message does not name the source, which may be a local folder or private: everyone can
+        # read it.
         if slug == preferred or taken.record.is_private:
             raise SlugTaken(f"{preferred} is already published from another source")
         raise SlugTaken(f"{preferred} was moved to {slug}; only its new owners can publish it")
@@ -63,7 +64,7 @@ async def find_target(submission: Submission, name: str) -> PublishTarget:
     if gone:
         if own is None:
             await _check_submitted_since(gone, submission)
-        # A skill that is published elsewhere has versions with numbers that were used here.
+        # A skill that is published elsewhere has version numbers that were already used here.
         if own or not gone.record.may_republish(owner):
             raise SlugTaken(f"{slug} was deleted, and its name cannot be used again")
     return PublishTarget(slug, own, gone)
@@ -73,7 +74,7 @@ async def expect_publishable(submission: Submission) -> list[Operation]:
     """Refuse a skill that no reviewer could approve: it was deleted, or its name is taken."""
     is_open = expect_namespace(await find_open_namespace(submission))
     target = await find_target(submission, submission.skill_name)
-    if target.stored:  # its deletion would withdraw this submission
+    if target.stored:  # deleting it would withdraw this submission
         return [is_open]
     return [is_open, expect_deleted_skill(target.slug, target.gone)]
 
@@ -87,14 +88,14 @@ async def find_open_namespace(submission: Submission) -> Stored[Namespace]:
 
 
 async def _check_submitted_since(gone: Stored[DeletedSkill], submission: Submission) -> None:
-    """Refuse a submission from before the deletion: nobody has asked to publish it again."""
+    """Refuse a submission from before the deletion: no one has asked to publish it again."""
     submit, mark = await get_last_submit(submission), gone.record
     if submit and submit.revision < gone.revision:
         raise DeletedMeanwhile(f"the skill {mark.slug}", by=mark.by, reason=mark.reason)
 
 
 async def check_kept(skill: PublishedSkill | None, submission: Submission, digest: str) -> None:
-    """Refuse the content of a version that was deleted since this was submitted."""
+    """Refuse the content of a version that was deleted after this was submitted."""
     deleted = [mark for mark in skill.deleted if mark.digest == digest] if skill else []
     submit = await get_last_submit(submission) if deleted else None
     for mark in deleted:

@@ -1,6 +1,7 @@
-"""The number of a new version, and its place among those that a skill has.
+"""Choose the number of a new version, and its position among the skill's versions.
 
-A version of a mirrored skill that a client named may be lower than others that are here.
+A client can request any version of a mirrored skill, so a new version may be lower than existing
+ones.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ _MAX_SHOWN = 40
 
 
 def is_older_version(skill: PublishedSkill | None, submission: Submission) -> bool:
-    """Return whether it is lower than the latest version, which then stays the latest."""
+    """Return whether it is lower than the latest version, so that the latest does not change."""
     if skill is None or not submission.source.is_pinned:
         return False
     return version_key(submission.requested_version) < version_key(skill.version)
@@ -70,7 +71,7 @@ def choose_version(
     manifest: SkillManifest,
     gone: Stored[DeletedSkill] | None,
 ) -> NewVersion:
-    """Return the version of new content; *gone* is what was deleted under its slug."""
+    """Return the version of new content; *gone* is the skill that was deleted under its slug."""
     source = submission.source
     if source.is_pinned and gone is None:
         return NewVersion(submission.requested_version)
@@ -92,7 +93,7 @@ def choose_version(
 def put_in_order(
     skill: PublishedSkill, versions: Sequence[SkillVersion], new: SkillVersion
 ) -> PublishedSkill:
-    """Return a skill with a new version, which may be lower than others."""
+    """Add a new version to a skill; it may be lower than existing ones."""
     named = [(item.number, item.version) for item in (*versions, new)]
     named += [(mark.number, mark.version) for mark in skill.deleted]
     ordered = sorted(named, key=lambda item: version_key(item[1]))

@@ -1,6 +1,7 @@
 """Compare a submitted skill with published ones: copies, look-alike names, bulk publishing.
 
-For a copy it also tells what differs from the original: a trojan changes little.
+For a copy, the findings also contain the differences to the original, because a trojan changes
+little.
 """
 
 import asyncio
@@ -32,17 +33,17 @@ from vskill_platform.stores.version_store import get_archive
 
 log = get_logger(__name__)
 
-#: A family of skills from one template is fine up to here; known campaigns published dozens to
-#: hundreds within days.
+#: Up to here, skills from one template are acceptable; known campaigns published dozens to hundreds
+#: within days.
 BULK_SKILLS = 10
 BULK_WITHIN = timedelta(days=7)
 _MAX_NAMED = 3
 _MAX_GAINED = 5
-#: More files of a difference are counted, not listed.
+#: Further changed files are counted, not listed.
 _MAX_FILES = 5
-#: More lines help no reader.
+#: How many changed lines are shown; more would not help the reader.
 _MAX_LINES, _MAX_LINE = 5, 200
-#: For a larger file no lines are shown.
+#: No lines of larger files are shown.
 _MAX_COMPARED_BYTES = 256 * 1024
 
 
@@ -57,7 +58,7 @@ class ComparedSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths, and the lines of changed files that the original does not have."""
+    """Changed paths, and the lines of changed files that are not in the original."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -80,13 +81,13 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 async def compare_skill(
     submitted: ComparedSkill, snapshot: Snapshot, *, now: datetime
 ) -> tuple[Finding, ...]:
-    """Return the registry's findings; an index that does not answer is an error, not no finding."""
+    """Return the registry's findings; an outage of the index is an error, never an empty result."""
     slug, published, found = await asyncio.gather(
         resolve_slug(submitted.slug),
         get_similarity_record(submitted.slug),
         find_by_marks(marks_of(submitted.sketch.instructions, submitted.name)),
     )
-    if slug != submitted.slug:  # its name is an old name of another skill
+    if slug != submitted.slug:  # its name is a former name of another skill
         submitted = msgspec.structs.replace(submitted, slug=slug)
         published = await get_similarity_record(slug)
     alike = [item for item in found if _is_similar(submitted, item)]
@@ -118,7 +119,7 @@ async def find_similar(submitted: ComparedSkill) -> list[SimilarityRecord]:
 
 
 async def find_similar_names(submitted: ComparedSkill) -> list[SimilarityRecord]:
-    """Return skills of other publishers with a similar, but not the same, name."""
+    """Return skills of other publishers with a similar but different name."""
     found = await find_by_marks(name_marks(submitted.name))
     return [item for item in found if _has_similar_name(submitted, item)]
 
@@ -136,11 +137,11 @@ def _has_similar_name(submitted: ComparedSkill, other: SimilarityRecord) -> bool
 
 
 def _is_older(other: SimilarityRecord, published: SimilarityRecord | None) -> bool:
-    """Return whether the other one is older: the original must not count as the copy.
+    """Return whether the other skill is older, because the original must not count as the copy.
 
-    By dates, although a clock may be wrong: a revision would always be in order, but a skill gets a
-    new one with each rename and each rebuilt index entry, and would lose its age. The date of the
-    first publication stays with the skill.
+    This compares dates, although clocks may be wrong. Revisions are always in order, but a skill
+    gets a new one with each rename and each rebuilt index entry. The date of the first publication
+    never changes.
     """
     return published is None or other.since < published.since
 
@@ -156,7 +157,7 @@ def _copy_findings(
     differs = f"Differences: {difference.in_words()}."
     gained = new_capabilities(original.sketch.capabilities, submitted.sketch.capabilities)
     found: dict[str, str] = {}
-    # The same files have the same capabilities, though newer rules may find more.
+    # Equal files have equal capabilities, although newer rules may find more.
     if gained and (difference.added or difference.changed):
         found["SKR-REG-003"] = (
             f"A copy {copied}, with added capabilities: {_listed(gained)}. {differs}"
@@ -218,7 +219,7 @@ def _more(items: Sequence[object], shown: int = _MAX_NAMED) -> str:
 async def diff_copy(slug: str, snapshot: Snapshot) -> Difference:
     """Compare the files of a snapshot with the latest version of a published skill."""
     latest = await get_latest_version(slug)
-    if latest is None:  # it no longer exists
+    if latest is None:  # the original no longer exists
         return Difference()
     ours, theirs = _by_path(snapshot.files), _by_path(latest.files)
     changed = [path for path in ours.keys() & theirs.keys() if _differ(ours[path], theirs[path])]
@@ -244,7 +245,7 @@ async def _new_lines(original: SkillVersion, folder: Path, paths: list[str]) -> 
     try:
         archive = await get_archive(original.archive_sha256) if wanted else None
     except (BlobMissing, RecordMalformed) as error:
-        # The archive of another skill is damaged: the copy is still reported, without its lines.
+        # The original's archive is damaged: the copy is reported without changed lines.
         log.error("original not compared", slug=original.slug, error=str(error))
         return ()
     if archive is None:

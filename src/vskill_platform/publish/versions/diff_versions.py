@@ -16,14 +16,14 @@ from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import Capabilities, SkillFile, SkillVersion, new_capabilities
 from vskill_platform.stores.version_store import get_archive
 
-#: For a larger file no lines are shown: the time of a comparison grows with the square.
+#: No lines of larger files are shown: the time of a comparison grows with the square of the size.
 MAX_BYTES = 256 * 1024
 MAX_LINES = 5_000
-#: Compared in a thread, which cannot be killed.
+#: The limit for comparisons in a thread, which cannot be killed.
 MAX_TEXT_LINES = 2_000
-#: Follows a last line without a line end.
+#: Git's marker after a last line without a line end.
 NO_NEWLINE = "\\ No newline at end of file"
-#: Limit for all files together, so that a diff takes a second or two.
+#: The limit for all files together, so that a diff takes a second or two.
 MAX_COMPARED_FILES = 300
 MAX_COMPARED_LINES = 50_000
 _MAX_CPU_SECONDS = 5
@@ -38,9 +38,9 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     #: None if the file does not exist.
     old: SkillFile | None
     new: SkillFile | None
-    #: A unified diff without its header; empty if there is none to show.
+    #: A unified diff without its header; empty if there are no lines to show.
     lines: tuple[str, ...] = ()
-    #: Why there is no diff.
+    #: Why no lines are shown.
     note: str = ""
 
     @property
@@ -74,7 +74,7 @@ _recent: LruCache[tuple[str, str], dict[str, _Compared]] = LruCache(
 
 
 class ComparedSide(msgspec.Struct, frozen=True):
-    """One side of a comparison: files, and the archive that has them."""
+    """One side of a comparison: files, and the archive that contains them."""
 
     files: tuple[SkillFile, ...]
     archive_sha256: str
@@ -128,10 +128,10 @@ async def _compare(old: ComparedSide, new: ComparedSide, paths: list[str]) -> di
     if kept := _recent.get(key):
         return kept
     async with _TURNS.turn():
-        if kept := _recent.get(key):  # another request for the same diff
+        if kept := _recent.get(key):  # another request has just computed this diff
             return kept
         compared = await _compare_elsewhere(old, new, paths)
-    # Timeouts are cached, too: a file may be made to take forever each time.
+    # Timeouts are cached, too, because a file can be crafted to time out every time.
     _recent.keep(key, compared)
     return compared
 
@@ -157,7 +157,7 @@ async def _archive(version: SkillVersion) -> bytes:
 
 
 def compare_archives(old: bytes, new: bytes, paths: list[str]) -> dict[str, _Compared]:
-    """Compare the files at these paths; a file that is not text or too large says so."""
+    """Compare the files at these paths; note which are too large or not text."""
     before, after = _read(old, paths), _read(new, paths)
     compared: dict[str, _Compared] = {}
     room = MAX_COMPARED_LINES
@@ -221,7 +221,7 @@ def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def diff_texts(path: str, old: str, new: str) -> FileChange:
-    """Compare two texts by lines; too long ones only say so."""
+    """Compare two texts by lines; if they are too long, only note that."""
     lines = [_lines(text.encode()) for text in (old, new)]
     too_long = any(isinstance(side, str) or len(side) > MAX_TEXT_LINES for side in lines)
     if too_long:
@@ -238,7 +238,7 @@ def patch_text(files: Iterable[FileChange]) -> str:
 
 
 def patch_of(change: FileChange) -> str:
-    """Return the change with its header, every line ended; empty if there are no lines."""
+    """Return the patch of one file with its header and line ends; empty if it has no lines."""
     old, new = change.old, change.new
     has_other_mode = bool(old and new and old.is_executable != new.is_executable)
     is_told = change.lines or has_other_mode or _is_empty(change)
@@ -269,5 +269,5 @@ def _mode(file: SkillFile) -> str:
 
 
 def _quoted(path: str) -> str:
-    """Write a path as git does; no path in a version has invisible characters."""
+    """Quote a path as git does; no path in a version has invisible characters."""
     return '"{}"'.format(path.replace('"', '\\"')) if '"' in path else path

@@ -1,4 +1,4 @@
-"""Find the version to install, or list all versions of a skill, also of one taken down."""
+"""Find the version to install, or list all versions of a skill, even of one that was taken down."""
 
 from enum import StrEnum
 
@@ -23,7 +23,7 @@ from vskill_platform.stores.version_store import get_kept_archive, get_version, 
 class FoundVersion(msgspec.Struct, frozen=True, kw_only=True):
     skill: PublishedSkill
     version: SkillVersion
-    #: Why it is yanked, though installable by exact version.
+    #: Why it was yanked; it is still installable by exact version.
     yank: Yank | None = None
 
     @property
@@ -41,7 +41,7 @@ async def find_version(slug: str, version: str | None = None) -> FoundVersion:
         raise NotAllowed(f"{skill.slug} is no longer available: {skill.down.reason}")
     found = await (_named(skill, version) if version else _latest(skill))
     blocks = await get_blocks([BlockSubject(BlockKind.DIGEST, found.digest)])
-    if blocks:  # an older version: blocking the content of the latest takes the skill down
+    if blocks:  # an older version: a block of the latest one takes the skill down
         raise NotAllowed(f"{skill.slug} {found.version} is {why_blocked(blocks[0].record)}")
     return FoundVersion(skill=skill, version=found, yank=skill.yank_of(found.number))
 
@@ -52,7 +52,7 @@ async def find_archive(slug: str, version: str | None = None) -> bytes:
 
 
 async def find_kept_archive(slug: str, version: str | None = None) -> Kept:
-    """Return the archive of a version as it is stored, to be read piece by piece."""
+    """Return the stored archive of a version, to be read piece by piece."""
     found = (await find_version(slug, version)).version
     archive = await get_kept_archive(found.archive_sha256)
     if archive is None:
@@ -83,9 +83,9 @@ async def _named(skill: PublishedSkill, version: str) -> SkillVersion:
 
 
 async def open_version(skill: PublishedSkill, version: str | None = None) -> FoundVersion:
-    """Return the requested version, else the latest; if all are yanked, the newest of them.
+    """Return the requested version, or else the latest; if all are yanked, the newest of them.
 
-    Reading is not installing: a skill without available versions can still be viewed.
+    Viewing is not installing, so a skill without available versions can still be viewed.
     """
     if version is None and skill.latest_number is None:
         left = await get_versions(skill.slug)
@@ -109,11 +109,11 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     standing: VersionStatus
     #: Why it is not available; empty if it is.
     reason: str = ""
-    #: The reviewer who approved it; None if none did.
+    #: The reviewer who approved it, if any.
     approved_by: str | None = None
     #: The scan's verdict on its content; None if the report is no longer stored.
     verdict: Verdict | None = None
-    #: Why it should no longer be used, whatever its standing.
+    #: Why it should no longer be used, whether it is available or not.
     deprecation: Deprecation | None = None
 
 
@@ -152,7 +152,7 @@ async def diff_of_skill(
 ) -> VersionDiff:
     """Compare two versions; by default the newest and the one before it.
 
-    A difference contains the lines of both, so only operators compare blocked versions.
+    A diff contains lines of both versions, so only operators may compare blocked versions.
     """
     skill, versions = await _get_all(slug)
     by_version = {item.version: item for item in versions}

@@ -1,7 +1,7 @@
-"""Objects and packs of git, built in memory: the same files give the same ids on every node.
+"""Build git objects and packs in memory: the same files give the same ids on every node.
 
-Only what the repository of a skill needs: files, folders and commits. `gitformat-pack(5)` describes
-the two files of a pack.
+This supports only what the repository of a skill needs: files, folders and commits.
+`gitformat-pack(5)` describes the two files of a pack.
 """
 
 import hashlib
@@ -14,16 +14,16 @@ from typing import IO
 import msgspec
 
 _AUTHOR = "vskill-platform <noreply@vskill.invalid>"
-#: The level that git itself uses by default would take twice as long for a tenth of the size.
+#: Git's own default level takes twice as long and saves only a tenth of the size.
 _LEVEL = 1
-#: The smallest window of zlib, and the memory for each compression: zlib clears both first, which
-#: takes longer than to compress a small file.
+#: The smallest window and memory of zlib, which clears both before each compression: that takes
+#: longer than to compress a small file.
 _MIN_WINDOW_BITS, _MEMORY_LEVEL = 9, 7
 _PACK_VERSION, _INDEX_VERSION = 2, 2
 _INDEX_MAGIC = b"\xfftOc"
 _FAN_OUT = 256
 _CHUNK = 1024 * 1024
-#: Offsets from here on would need a second table.
+#: Larger offsets would need a second table.
 MAX_PACK_BYTES = 2**31 - 1
 
 
@@ -55,7 +55,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 def build_tree(files: Mapping[str, TreeFile]) -> Iterator[GitObject]:
-    """Yield the objects of these files and of their folders; the root comes last."""
+    """Yield the objects of these files and their folders; the root comes last."""
     folders: dict[str, dict[str, _Entry]] = {"": {}}
     for path, file in files.items():
         blob = make_object(ObjectKind.BLOB, file.content)
@@ -82,7 +82,7 @@ def build_folder(name: str, tree: str) -> GitObject:
 def build_commit(
     tree: str, *, parent: str | None, version: str, digest: str, at: datetime
 ) -> GitObject:
-    """Return the commit of a version; it depends on the version and the ones before it alone."""
+    """Return the commit of a version; it depends only on this version and those before it."""
     when = f"{_AUTHOR} {int(at.timestamp())} +0000"
     lines = [
         f"tree {tree}",
@@ -99,7 +99,7 @@ def build_commit(
 
 
 class PackedObject(msgspec.Struct, frozen=True):
-    """An object as it is in a pack."""
+    """An object in the form that a pack contains."""
 
     id: str
     content: bytes
@@ -107,7 +107,7 @@ class PackedObject(msgspec.Struct, frozen=True):
 
 
 def pack_objects(items: Iterable[GitObject]) -> list[PackedObject]:
-    """Compress objects; nearly all the time that it takes is spent here."""
+    """Compress objects; this takes nearly all the time of building a pack."""
     return [_pack_object(item) for item in items]
 
 
@@ -117,7 +117,7 @@ def _pack_object(item: GitObject) -> PackedObject:
 
 
 class PackWriter:
-    """Writes objects to a pack, each of them once."""
+    """Writes objects to a pack, each only once."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -127,7 +127,7 @@ class PackWriter:
         self._size = 12
 
     def find_new(self, items: Iterable[GitObject]) -> list[GitObject]:
-        """Return the objects that are not in the pack yet, each of them once."""
+        """Return the objects that are not in the pack yet, each only once."""
         return list({item.id: item for item in items if item.id not in self._written}.values())
 
     def write(self, packed: Iterable[PackedObject]) -> None:
@@ -187,7 +187,7 @@ def _depth(path: str) -> int:
 
 
 def _encode_folder(entries: Mapping[str, _Entry]) -> bytes:
-    # Git sorts folders as if their names ended with a slash.
+    # Git sorts folders as if their names ended in a slash.
     ordered = sorted(
         entries.items(), key=lambda item: (item[0] + "/" * (item[1].mode == "40000")).encode()
     )
@@ -197,7 +197,7 @@ def _encode_folder(entries: Mapping[str, _Entry]) -> bytes:
 
 
 def _object_header(item: GitObject) -> bytes:
-    """Return kind and size: four bits of the size first, then seven bits in each byte."""
+    """Encode kind and size: first four bits of the size, then seven bits in each byte."""
     size = len(item.content)
     parts = [item.kind << 4 | size & 0x0F]
     size >>= 4

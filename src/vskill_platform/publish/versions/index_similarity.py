@@ -19,9 +19,9 @@ from vskill_platform.stores.version_store import get_archive
 
 
 async def plan_similarity(slug: str) -> list[Operation]:
-    """Measure the latest version of a skill; return what to write. The caller holds a scan slot.
+    """Measure the latest version of a skill; return the operations. The caller holds a scan slot.
 
-    Nothing if it is in the index already, or no longer listed.
+    If the skill is already in the index, or no longer listed, there are none.
     """
     stored = await get_skill(slug)
     if stored is None or stored.record.down or stored.record.is_private:
@@ -43,7 +43,7 @@ async def plan_similarity(slug: str) -> list[Operation]:
         since=stored.record.published_at,
         sketch=scanned.measured(),
     )
-    # The skill is written unchanged, so that a publication in the meantime wins.
+    # Write the skill unchanged, so that this commit fails if a publication came first.
     unchanged = write_skill(stored.record, expected=stored.revision)
     return [unchanged, *await write_similarity_record(sketch)]
 

@@ -1,7 +1,7 @@
 """Rename a skill, or transfer it to another namespace, in one commit.
 
 Versions, digests, git history, install counts and deprecations go with it. Its old slug becomes an
-alias that nobody else can take. After a transfer only the new namespace publishes new versions.
+alias that no one else can take. After a transfer only the new namespace publishes new versions.
 """
 
 from urllib.parse import urlsplit
@@ -54,7 +54,7 @@ from vskill_platform.stores.transfer_store import (
 
 _DEFAULT_HOST = "github.com"
 _UPLOAD = "upload:"
-#: Every version is two operations of the one commit.
+#: Each version adds two operations to the commit.
 _MAX_VERSIONS = 2_000
 _OWNER_AND_REPO = 2
 
@@ -73,10 +73,10 @@ class _NewLocation(msgspec.Struct, frozen=True, kw_only=True):
 async def rename_skill(
     slug: str, name: str, *, actor: str, reason: str = "", is_staff: bool = False
 ) -> PublishedSkill:
-    """Give a skill another name in its namespace; its SKILL.md keeps the one it has.
+    """Give a skill another name in its namespace; the name in its SKILL.md does not change.
 
-    A name that is easily confused with another publisher's skill is for staff only, as a new skill
-    of that name would need a review.
+    Only staff may choose a name that is easily confused with another publisher's skill, because a
+    new skill with that name would need review.
     """
     name = name.strip()
     if not is_skill_name(name):
@@ -94,7 +94,7 @@ async def rename_skill(
         if home.slug == skill.slug:
             return PlannedChange(result=skill)
         planned = await _plan(stored, home, audit=("skill rename", actor, reason))
-        ended = delete_transfer(transfer_id(skill.slug))  # it was for the old name
+        ended = delete_transfer(transfer_id(skill.slug))  # the offer was for the old name
         return msgspec.structs.replace(planned, operations=[*planned.operations, ended])
 
     return await change(slug, plan)
@@ -147,7 +147,7 @@ async def transfer_skill(
 async def _withdraw_undecided(
     skill: PublishedSkill, namespace: str, *, actor: str
 ) -> list[Operation]:
-    """Withdraw what its old source is about to publish: only the new namespace still does."""
+    """Withdraw submissions from its old source: from now on only the new namespace publishes it."""
     to = "" if skill.is_private else f" to {namespace}"
     why = f"the skill {skill.slug} was transferred{to} by {actor}"
     operations: list[Operation] = []
@@ -157,7 +157,7 @@ async def _withdraw_undecided(
 
 
 def location_in(skill: PublishedSkill, namespace: str) -> _NewLocation:
-    """Return where a skill would be in another namespace; InvalidInput if it cannot be there."""
+    """Return the location of a skill in another namespace; raise InvalidInput if it has none."""
     name = skill.slug.rpartition("/")[2]
     if namespace == LOCAL_NAMESPACE:
         raise InvalidInput(f"{namespace} belongs to no single publisher; choose another namespace")
@@ -185,7 +185,7 @@ def _location(source: Source, name: str) -> _NewLocation:
 
 
 def _renamed(skill: PublishedSkill, name: str) -> _NewLocation:
-    """Return its place under another name: an upload is named by its source, a repo is not."""
+    """Return its location under another name; the source of an upload changes, a repo does not."""
     before, _, _ = skill.slug.rpartition("/")
     repo_url = skill.repo_url
     if repo_url.startswith(_UPLOAD):
@@ -262,7 +262,7 @@ async def _check_not_confusable(skill: PublishedSkill, name: str) -> None:
 
 
 async def _expect_unblocked(moved: PublishedSkill) -> list[Operation]:
-    """Refuse to move a skill into a blocked place, also if it is blocked meanwhile."""
+    """Refuse to move a skill to a location that is blocked, or gets blocked meanwhile."""
     subjects = list(dict.fromkeys(current_subjects(moved)))
     if blocks := await get_blocks(subjects):
         raise NotAllowed(f"{moved.slug} is {why_blocked(blocks[0].record)}")
@@ -270,7 +270,7 @@ async def _expect_unblocked(moved: PublishedSkill) -> list[Operation]:
 
 
 async def _move_followed(old: str, new: str | None) -> list[Operation]:
-    """Follow its repository under the new slug; after a transfer, the old owner's no longer."""
+    """Follow its repository under the new slug; after a transfer, stop following it."""
     stored = await get_followed_repo(old)
     if stored is None:
         return [expect_not_followed(old)]

@@ -69,9 +69,9 @@ class Publication(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     version: str
     operations: list[Operation]
-    #: Whether the skill is private, and with it its submission.
+    #: Whether the skill and its submission are private.
     is_private: bool
-    #: Why it has not the version that the publisher asked for; empty if it has.
+    #: Why its version is not the one that the publisher asked for; empty if it is.
     note: str = ""
 
     def in_words(self) -> str:
@@ -111,9 +111,9 @@ async def prepare_publication(
     sketch: SkillSketch,
     now: datetime,
 ) -> Publication:
-    """Return the operations that publish exactly the checked files and index them for copies.
+    """Return the operations that publish exactly the checked files and index them for similarity.
 
-    The commit fails if it was blocked, deleted, or published by someone else, in the meantime.
+    The commit fails if the skill was blocked, deleted or published by someone else in the meantime.
     """
     source = submission.source
     namespace = await find_open_namespace(submission)
@@ -132,7 +132,7 @@ async def prepare_publication(
     versions = await get_versions(target.skill.slug) if target.skill else []
     known = find_known(target.skill, versions, submission, snapshot.digest)
     if target.stored and known:
-        # The content is unchanged: it was checked again, and nothing else happened.
+        # The content is unchanged: record the check and publish nothing.
         changes = {"checked_at": now, "down": None, "is_private": is_private, **labels(manifest)}
         again = msgspec.structs.replace(target.stored.record, **({} if is_older else changes))
         always += _stored_once(submission, known.archive_sha256)
@@ -166,7 +166,7 @@ async def prepare_publication(
 
 
 def _stored_once(submission: Submission, archive_sha256: str) -> list[Operation]:
-    """Drop the upload if its bytes are stored as the archive of a version."""
+    """Delete the upload if its bytes are stored as the archive of a version."""
     is_same = submission.source.upload_sha256 == archive_sha256
     return [drop_upload(archive_sha256)] if is_same else []
 
@@ -188,7 +188,7 @@ def _confirm(
 
 
 async def _expect_former_unblocked(skill: PublishedSkill | None) -> list[Operation]:
-    """Refuse a version of a skill that is blocked where it was before it was moved."""
+    """Refuse to publish a skill if one of its former locations is blocked."""
     if skill is None or not skill.moved_from:
         return []
     subjects = former_subjects(skill)
@@ -217,7 +217,8 @@ def _similarity_of(
     skill = target.skill
     return SimilarityRecord(
         slug=target.slug,
-        # Not that of the manifest: a skill that was renamed is confused by its new name.
+        # Not the name in the manifest: after a rename, users see the new name and could confuse
+        # that one.
         name=target.slug.rpartition("/")[2],
         publisher=skill.publisher or source.publisher if skill else source.publisher,
         since=skill.published_at if skill else now,
@@ -228,7 +229,7 @@ def _similarity_of(
 async def _write_similarity(
     record: SimilarityRecord, target: PublishTarget, *, is_private: bool
 ) -> list[Operation]:
-    """Index it for copies; a copy of a private skill must not reveal it."""
+    """Update the similarity index; leave out private skills, which findings would reveal."""
     if is_private:
         return await delete_similarity_record(record.slug)
     return await write_similarity_record(record, is_new=target.stored is None)

@@ -14,7 +14,7 @@ from vskill_platform.scan.reports.source_lines import Line, lines_of, split_text
 from vskill_platform.stores.external_scan_store import ExternalScan, get_external_scans
 from vskill_platform.stores.scan_store import get_report_on
 
-#: For a larger file no lines are shown.
+#: No lines of larger files are shown.
 _MAX_CONTEXT_BYTES = 1024 * 1024
 
 
@@ -22,7 +22,7 @@ class FindingInContext(msgspec.Struct, frozen=True, kw_only=True):
     #: With secrets redacted.
     finding: Finding
     lines: tuple[Line, ...] = ()
-    #: Whether its file is in this version and can be viewed.
+    #: Whether the finding's file is in this version and can be viewed.
     has_file: bool = False
 
 
@@ -30,7 +30,7 @@ class SecurityReport(msgspec.Struct, frozen=True, kw_only=True):
     version: SkillVersion
     #: The report on exactly this content; None if it is no longer stored.
     report: Report | None
-    #: Security findings, most severe first, and separately quality findings.
+    #: Security findings, most severe first; quality findings are separate.
     findings: tuple[FindingInContext, ...] = ()
     formal: tuple[FindingInContext, ...] = ()
     #: Results of third-party scanners for exactly this content.
@@ -57,7 +57,7 @@ async def _in_context(version: SkillVersion, findings: Iterable[Finding]) -> lis
     wanted = {item.file for item in findings if item.file and item.line} & small
     try:
         files = await read_files(version, sorted(wanted))
-    except NotFound:  # the archive is gone: findings are shown without lines
+    except NotFound:  # the archive is missing: show findings without lines
         files = {}
     known = {file.path for file in version.files}
     return await in_few_threads(put_in_context, findings, files, known)
@@ -67,7 +67,7 @@ def put_in_context(
     findings: list[Finding], files: dict[str, bytes], known: set[str]
 ) -> list[FindingInContext]:
     """Add the lines to each finding; every file is read and redacted once."""
-    # A line feed at the end of a file begins no line.
+    # A line feed at the end of a file does not begin another line.
     lines = {
         path: split_text((text_of(raw) or "").removesuffix("\n")) for path, raw in files.items()
     }

@@ -1,7 +1,7 @@
 """Make a skill private or public, together with all submissions of its source.
 
-Each ref of a repo has its own submission with name, source and findings: a public one would reveal
-a private skill.
+Each ref of a repo has its own submission with name, source and findings, so a public submission
+would reveal a private skill.
 """
 
 import msgspec
@@ -30,7 +30,7 @@ async def set_visibility(
 ) -> PublishedSkill:
     """Make a skill private or public with all submissions of its source; idempotent.
 
-    A skill that becomes public is compared with others after the cron job has indexed it.
+    A skill that becomes public is compared with others once the cron job has indexed it.
     """
     slug = await resolve_slug(slug)
 
@@ -42,7 +42,7 @@ async def set_visibility(
         return PlannedChange(operations=operations, result=None if operations else stored.record)
 
     for _ in range(_MAX_BATCHES):
-        # Until nothing is left to change: submissions may arrive in the meantime.
+        # Repeat until nothing is left to change, because submissions may arrive in the meantime.
         if unchanged := await change(slug, plan):
             return unchanged
     raise Overtaken(f"{slug} keeps getting new submissions; try again")
@@ -69,7 +69,7 @@ async def _change(
 
 
 async def _claim_owned(skill: PublishedSkill) -> Operation:
-    """Refuse a namespace without an owner, also if the last one is removed meanwhile."""
+    """Refuse a namespace without an owner, even if the last one is removed meanwhile."""
     stored = await get_namespace(namespace_of_skill(skill))
     if not stored.record.is_owned:
         name = stored.record.name
@@ -77,23 +77,23 @@ async def _claim_owned(skill: PublishedSkill) -> Operation:
     return claim_namespace(stored)
 
 
-#: How many submissions one commit changes; the rest follows in the next.
+#: How many submissions one commit changes; the next commit changes more.
 _MAX_AT_ONCE = 500
 
 
 class SkillSources(msgspec.Struct, frozen=True, kw_only=True):
     """The sources of a skill and its names."""
 
-    #: The URL and path of its source, and of those it had before it was moved.
+    #: The URL and path of its current source, and of those before it was moved.
     places: tuple[tuple[str, str], ...]
-    #: Its slug, and the one that it is about to leave, if any.
+    #: Its slug, and the slug of a publication that is being prepared, if any.
     slugs: frozenset[str]
 
 
 def sources_of(
     skill: PublishedSkill, *, source: Source | None = None, slug: str = ""
 ) -> SkillSources:
-    """Return all sources and slugs of a skill; *source* and *slug* are what a publication adds."""
+    """Return all sources and slugs of a skill; *source* and *slug* are added by a publication."""
     places = {(skill.repo_url, skill.skill_path): None}
     places |= {(home.repo_url, home.skill_path): None for home in skill.moved_from}
     if source:
@@ -106,7 +106,7 @@ async def sync_visibility(
 ) -> list[Operation]:
     """Return the operations that hide or show all submissions of a skill's source.
 
-    *but* is the id of one that the caller writes.
+    The caller writes the submission *but* itself.
     """
     operations: list[Operation] = []
     found = [one for url, path in home.places for one in await list_submissions_of(url, path)]
@@ -121,5 +121,5 @@ async def sync_visibility(
 
 
 async def _belongs_to(submission: Submission, home: SkillSources) -> bool:
-    """Exclude a submission whose ref has the skill under another name."""
+    """Return False for a submission whose ref contains the skill under another name."""
     return submission.slug is None or await resolve_slug(submission.slug) in home.slugs

@@ -21,7 +21,7 @@ def version_record(
     now: datetime,
     sketch: SkillSketch,
 ) -> SkillVersion:
-    """Return a version of these files without target and number."""
+    """Return a version of these files, without its target and number."""
     return SkillVersion(
         slug="",
         number=0,
@@ -64,7 +64,7 @@ def skill_record(
 
 
 def _origin(submission: Submission, before: PublishedSkill | None) -> dict[str, Any]:
-    """Return its source; a skill that was renamed keeps the new one, also if the old publishes."""
+    """Return its source; a moved skill keeps the new source even if the old one publishes."""
     if before and before.source_key != submission.source.owner_key:
         names = ("repo_url", "skill_path", "source_key", "publisher")
         return {name: getattr(before, name) for name in names}
@@ -77,7 +77,7 @@ def _origin(submission: Submission, before: PublishedSkill | None) -> dict[str, 
 
 
 def labels(manifest: SkillManifest) -> dict[str, Any]:
-    """Return the labels by which a skill can be found."""
+    """Return the labels for which a skill is found."""
     return {
         "tags": tags_of(manifest),
         "agents": agents_of(manifest),

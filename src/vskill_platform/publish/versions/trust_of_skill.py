@@ -30,7 +30,7 @@ async def trust_of_skill(skill: PublishedSkill) -> TrustScore:
 async def evidence_of_version(
     skill: PublishedSkill, version: SkillVersion, report: Report | None
 ) -> Evidence:
-    """Return what is known about one version, which need not be the latest."""
+    """Return the evidence about one version, which may not be the latest."""
     history = await get_history(version.submission_id)
     return _evidence(skill, version, report, history)
 
@@ -38,9 +38,10 @@ async def evidence_of_version(
 async def trust_of_skills(
     skills: Sequence[PublishedSkill], latest: Mapping[str, VersionMark]
 ) -> dict[str, TrustScore]:
-    """Compute the trust scores of many skills, by slug; *latest* has the version of each.
+    """Compute the trust scores of many skills, by slug; *latest* contains the version of each.
 
-    A skill whose records cannot be read is skipped and logged: it must not affect the others.
+    A skill whose records cannot be read is skipped and logged, so that it does not affect the
+    others.
     """
     submission_ids = list({skill.submission_id for skill in skills})
     offered = {
@@ -64,9 +65,9 @@ async def trust_of_skills(
 
 
 def find_reviewer(history: Sequence[StateEvent], version: SkillVersion | VersionMark) -> str | None:
-    """Return who approved exactly this content; None if nobody did, or it was rejected since.
+    """Return who approved exactly this content; None if no one did, or it was rejected since.
 
-    The order of the events decides, never their times: clocks differ and jump.
+    The order of the events decides, not their times, because clocks differ and jump.
     """
     events = sorted(history, key=lambda event: event.number)
     following = [*events[1:], None]
@@ -82,7 +83,8 @@ def _is_about(
 ) -> bool:
     """Return whether a decision is about this content.
 
-    Older releases did not store its digest; there, the publication that follows has the version.
+    Older releases did not store the digest of the content; for them, the next publication has the
+    version.
     """
     if event.digest is not None:
         return event.digest == version.digest

@@ -21,14 +21,14 @@ from vskill_platform.model.submission import Submission
 from vskill_platform.scan.read.magic import is_wide_text
 from vskill_platform.stores.version_store import get_archive
 
-#: A reader of one file often reads the next; older files are rarely read again.
+#: Visitors often read one file after another, but seldom return to older ones.
 _ROOM_BYTES = 16 * 1024 * 1024
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SNIFF = 8192
-#: The system that a zip says it was made on; only for this one are modes of files read.
+#: The system on which a zip claims to be made; readers use file modes only for this one.
 _UNIX = 3
 
-#: Start and length of the two parts of a path in the header of a file in a tar archive.
+#: Start and length of the two parts of a path in a tar header.
 _PATH_FIELDS = ((345, 155), (0, 100))
 
 _recent: LruCache[tuple[str, str], bytes] = LruCache(capacity=_ROOM_BYTES, size_of=len)
@@ -40,7 +40,7 @@ async def unpacked_version(
 ) -> AsyncIterator[Snapshot]:
     """Unpack the files as they were fetched; the caller must compare the digest.
 
-    The digest is computed from the unpacked files, never taken from a record.
+    The digest is computed from the unpacked files, not read from a record.
     """
     async with open_workspace() as workspace:
         yield await work_in_thread(_unpack, archive, workspace, submission, commit_sha)
@@ -77,7 +77,7 @@ async def read_file(version: SkillVersion, path: str) -> bytes:
 
 
 async def read_files(version: SkillVersion, paths: Iterable[str]) -> dict[str, bytes]:
-    """Return the existing files; those not cached are read in one pass."""
+    """Return the files that exist; those that are not cached are read in one pass."""
     known = {file.path for file in version.files}
     wanted = [path for path in dict.fromkeys(paths) if path in known]
     found: dict[str, bytes] = {}
@@ -111,11 +111,11 @@ def unpack_some(archive: bytes, paths: frozenset[str]) -> dict[str, bytes]:
 
 
 def unpack_all(archive: bytes) -> Iterator[tuple[str, bytes, bool]]:
-    """Yield path, content and whether it is executable, of every file the platform packed.
+    """Yield path, content and executable bit of every file in an archive of ours.
 
-    Only the format that `fetch/pack.py` writes is read, in a third of the time of `tarfile`.
+    This reads only the format that `fetch/pack.py` writes, in a third of the time of `tarfile`.
     """
-    # A gzip file ends with its unpacked size: with room for all of it, nothing is copied.
+    # A gzip file ends with its unpacked size; a buffer of that size saves copies.
     room = int.from_bytes(archive[-4:], "little")
     tar = zlib.decompress(archive, wbits=zlib.MAX_WBITS | 16, bufsize=room or zlib.DEF_BUF_SIZE)
     start, long_path = 0, ""
@@ -149,10 +149,10 @@ def _path_in(records: bytes) -> str:
 
 
 def repack_as_zip(archive: bytes) -> bytes:
-    """Return an archive that the platform packed as a zip; the same files give the same bytes.
+    """Convert an archive of ours to a zip; the same files give the same bytes.
 
-    Nothing is compressed: zlib's output differs between its versions, so the digest of a zip would
-    depend on the node that made it.
+    Nothing is compressed: zlib's output differs between its versions, so the digest would depend on
+    the node.
     """
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as target:
@@ -166,8 +166,8 @@ def repack_as_zip(archive: bytes) -> bytes:
 
 def text_of(raw: bytes) -> str | None:
     """Return the text of a file; None if it is not text."""
-    # A byte order mark alone is not UTF-16: without zeros a shell runs what would be shown as other
-    # letters.
+    # A byte order mark alone does not make it UTF-16: without zeros, a shell would run the bytes
+    # that a page shows as other letters.
     is_wide = raw.startswith(_MARKS) and is_wide_text(raw[:_SNIFF])
     is_marked = raw.startswith(_MARKS) and b"\0" not in raw
     try:
