@@ -66,9 +66,9 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 #: Cache sizes: counts per query, and whole results. Entries are valid until the data changes.
 _COUNTS, _ANSWERS = 4_096, 256
-#: How many searches share a thread call. A call costs as much as a search, because its thread waits
-#: for the interpreter lock. So each call takes all searches that wait, and there are as many calls at
-#: once as threads (benchmarks/bench_search.py).
+#: How many searches share a thread call. A call costs as much as a search, because its thread
+#: waits for the interpreter lock. So each call takes all searches that wait, and there are as many
+#: calls at once as threads (benchmarks/bench_search.py).
 _TOGETHER = 32
 
 
