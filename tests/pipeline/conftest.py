@@ -16,7 +16,9 @@ from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import get_submission
 
 #: Modules that run on both engines in each run; `make test-postgres` runs all of them.
-_ON_BOTH = frozenset({"test_publishing", "test_rescan_nodes", "test_reviews"})
+_ON_BOTH = frozenset(
+    {"test_pairs_of_changes", "test_publishing", "test_rescan_nodes", "test_reviews"}
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,19 +1,17 @@
 """Two people change the same skill at once: every pair of changes leaves consistent records."""
 
-import shutil
-import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from tests.casts import a_skill_folder
+from tests.contents import export_all
 from tests.people import a_user
 from tests.probes import overtaken
 from vskill_platform.access.delete_account import delete_account
 from vskill_platform.access.namespaces import add_owner, remove_owner, transfer_namespace
-from vskill_platform.engines.open_engine import open_engine
+from vskill_platform.engines.exported import StoredItem
 from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
@@ -29,7 +27,6 @@ from vskill_platform.publish.versions.move_skill import rename_skill, transfer_s
 from vskill_platform.publish.versions.set_visibility import set_visibility
 from vskill_platform.queue.consumer import handle_submission_queue
 from vskill_platform.runtime.env import WorkerEnv
-from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.deleted_skill_store import get_deleted_skill
 from vskill_platform.stores.namespace_store import get_namespace
@@ -94,10 +91,8 @@ async def send(folder: Path) -> None:
 
 
 @pytest.fixture
-async def world(bound: WorkerEnv, tmp_path: Path, engine_url: str) -> Path:
+async def world(bound: WorkerEnv, tmp_path: Path) -> list[StoredItem]:
     """A skill with two versions, an update of it in the queue, and another that needs review."""
-    if not engine_url.startswith("sqlite:"):
-        pytest.skip("PostgreSQL has no database file to copy for each pair")
     for name, role in (("ada", Role.PUBLISHER), ("ben", Role.PUBLISHER), (CYD, Role.ADMIN)):
         await a_user(role, name)
     await add_owner(SPACE, "ada", actor="test")
@@ -111,13 +106,7 @@ async def world(bound: WorkerEnv, tmp_path: Path, engine_url: str) -> Path:
         await send(notes)
         if number == 2:
             await process_all()
-    copy = tmp_path / "world.db"
-    with (
-        sqlite3.connect(engine_url.removeprefix("sqlite:///")) as source,
-        sqlite3.connect(copy) as target,
-    ):
-        source.backup(target)
-    return copy
+    return await export_all(bound.engine)
 
 
 async def inconsistencies() -> list[str]:
@@ -156,27 +145,18 @@ async def is_accounted_for(slug: str) -> bool:
     return bool(await get_skill(current) or await get_deleted_skill(slug))
 
 
-async def an_engine_on(world: Path, bound: WorkerEnv, name: str) -> AsyncIterator[WorkerEnv]:
-    file = world.with_name(f"{name}.db")
-    shutil.copy(world, file)
-    engine = await open_engine(f"sqlite:///{file}", clock=bound.clock)
-    yield replace(bound, engine=engine)
-    await engine.close()
-    for left in world.parent.glob(f"{name}.db*"):
-        left.unlink()
-
-
 @pytest.mark.parametrize("first", CHANGES)
 async def test_any_two_changes_at_once_leave_consistent_records(
-    bound: WorkerEnv, world: Path, first: str
+    bound: WorkerEnv, world: list[StoredItem], first: str
 ) -> None:
     found = {}
 
     for second, change in CHANGES.items():
-        async for env in an_engine_on(world, bound, "copy"):
-            await overtaken(env, CHANGES[first], change)
-            await run_with_worker_env(env, process_all)
-            if wrong := await run_with_worker_env(env, inconsistencies):
-                found[second] = wrong
+        await bound.engine.clear()
+        await bound.engine.load(world)
+        await overtaken(bound, CHANGES[first], change)
+        await process_all()
+        if wrong := await inconsistencies():
+            found[second] = wrong
 
     assert found == {}

@@ -238,9 +238,13 @@ class Nodes:
                 ids = {one["skillName"]: str(one["id"]) for one in answer.json()["submissions"]}
                 assert set(ids) == set(manifests), answer.text
                 return ids
-            assert answer.status_code in {429, 503}, answer.text
+            assert answer.status_code in {429, 503}, f"{answer.text}: {self._printed()}"
             assert int(answer.headers["retry-after"]) > 0
             await asyncio.sleep(_RETRY_SECONDS)
+
+    def _printed(self) -> str:
+        """Return what the web nodes have printed since their last start: why a request failed."""
+        return "\n".join(node.process.rest() for node in self.web)
 
     async def request(
         self, method: str, path: str, *, node: Node | None = None, token: str = "", **options: Any

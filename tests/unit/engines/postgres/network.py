@@ -20,6 +20,9 @@ class Network:
         self.url = ""
         #: Called with what the client sends; True: forward it, and lose the answer.
         self.loses_answer_to: Callable[[bytes], bool] = lambda _: False
+        #: Whether the client loses its connection before the server gets what it has sent. Then the
+        #: server may begin only when the client already looks for the outcome.
+        self.client_loses_first = False
         self.is_cut = False
         #: Set once a connection was refused.
         self.refused = asyncio.Event()
@@ -57,10 +60,10 @@ class Network:
             while piece := await reader.read(_PIECE):
                 await self._flows.wait()
                 if self.loses_answer_to(piece):
-                    # The client is gone before the server has even begun.
                     answers.cancel()
                     await asyncio.gather(answers, return_exceptions=True)
-                    writer.transport.abort()
+                    if self.client_loses_first:
+                        writer.transport.abort()
                     server_writer.write(piece)
                     await server_writer.drain()
                     await server_reader.read(_PIECE)  # it answers only after the commit
@@ -87,15 +90,21 @@ class Network:
 
 @asynccontextmanager
 async def a_network(url: str) -> AsyncIterator[Network]:
-    """Listen for clients of a database server, which itself listens on a socket in a folder."""
+    """Listen for clients of a database server, which itself listens on a socket or a port."""
     parts = urlsplit(url)
     options = {name: values[0] for name, values in parse_qs(parts.query).items()}
-    socket = f"{options.pop('host')}/.s.PGSQL.{_PORT}"
+    host = options.pop("host", None) or parts.hostname or "127.0.0.1"
+    server_port = int(options.pop("port", None) or parts.port or _PORT)
+    open_server: OpenServer = (
+        partial(asyncio.open_unix_connection, f"{host}/.s.PGSQL.{server_port}")
+        if host.startswith("/")
+        else partial(asyncio.open_connection, host, server_port)
+    )
     options["sslmode"] = "disable"
-    async with _listening(lambda: asyncio.open_unix_connection(socket)) as (network, port):
-        network.url = urlunsplit(
-            ("postgresql", f"{parts.username}@127.0.0.1:{port}", parts.path, urlencode(options), "")
-        )
+    user, has_user, _ = parts.netloc.rpartition("@")  # with the password, as it is written
+    async with _listening(open_server) as (network, port):
+        where = f"{user}{has_user}127.0.0.1:{port}"
+        network.url = urlunsplit(("postgresql", where, parts.path, urlencode(options), ""))
         yield network
 
 
@@ -118,7 +127,8 @@ async def _listening(open_server: OpenServer) -> AsyncIterator[tuple[Network, in
         task = asyncio.current_task()
         assert task
         visits.add(task)
-        await network.connect(reader, writer)
+        with suppress(asyncio.CancelledError):  # else the loop logs each of them
+            await network.connect(reader, writer)
 
     async with await asyncio.start_server(visit, "127.0.0.1", 0) as server:
         yield network, server.sockets[0].getsockname()[1]

@@ -29,6 +29,22 @@ async def test_a_commit_whose_answer_was_lost_is_found_and_not_repeated(network:
     await engine.close()
 
 
+@pytest.mark.parametrize("attempt", range(5))
+async def test_a_commit_that_arrives_late_is_applied_once(network: Network, attempt: int) -> None:
+    engine = await open_engine(network.url)
+    await engine.commit([Put("warm", b"")])
+    network.client_loses_first = True
+    network.loses_answer_to = _once(b"sub:1")
+
+    revision = await engine.commit([Put("sub:1", b"one", expected=ABSENT), Send(b"job")])
+    await network.lost.wait()
+
+    assert revision == await engine.revision()
+    assert await value_of(engine, "sub:1") == b"one"
+    assert await receive_bodies(engine, 9) == [b"job"]
+    await engine.close()
+
+
 async def test_a_commit_that_never_arrived_is_repeated(network: Network) -> None:
     engine = await open_engine(network.url)
     await engine.commit([Put("warm", b"")])
@@ -94,7 +110,6 @@ async def test_an_outcome_that_cannot_be_read_is_unknown(
     with pytest.raises(OutcomeUnknown, match="whether it was applied is unknown"):
         await engine.commit([Put("sub:1", b"one")])
 
-    await network.lost.wait()  # the server begins after the client has given up
     network.repair()
     assert await value_of(engine, "sub:1") == b"one"
     await engine.close()
