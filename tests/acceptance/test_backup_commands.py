@@ -15,6 +15,7 @@ from tests.acceptance.program import Platform
 from tests.acceptance.records import submit_folders, wait_until_all_ended
 from tests.casts import a_skill_folder
 from tests.unit.engines.sqlite.held_locks import held_locks
+from vskill_platform.engines.sqlite.seal import write_seal
 from vskill_platform.stores.db import bound_env
 
 _BACKUP = "vskill_platform.engines.sqlite.backup"
@@ -237,6 +238,8 @@ def test_a_bad_backup_is_refused_and_the_database_is_kept(
             with closing(sqlite3.connect(copy)) as connection:
                 pragma = "user_version" if kind == "newer" else "application_id"
                 connection.execute(f"PRAGMA {pragma} = 99")
+            os.truncate(copy, copy.stat().st_size // 512 * 512)
+            write_seal(copy)
 
     refused = platform.run("restore", copy, "--yes")
 
@@ -244,6 +247,26 @@ def test_a_bad_backup_is_refused_and_the_database_is_kept(
     assert _listed(platform) == [submission_id]
     assert not list(tmp_path.glob("*.replaced-*"))
     assert not list(tmp_path.glob(".*part*"))
+
+
+@pytest.mark.slow
+def test_a_backup_of_an_older_release_is_restored_with_a_note_that_it_has_no_digest(
+    platform: Platform, tmp_path: Path
+) -> None:
+    submission_id = platform.submit(a_skill_folder(tmp_path))
+    copy = tmp_path / "copy.db"
+    assert platform.run("backup", copy).code == 0
+    new = platform.run("restore", copy, "--verify")
+    os.truncate(copy, copy.stat().st_size // 512 * 512)  # without its digest
+
+    verified = platform.run("restore", copy, "--verify")
+    restored = platform.run("restore", copy, "--yes")
+
+    assert (new.code, verified.code, restored.code) == (0, 0, 0)
+    assert "digest" not in new.out
+    assert "It has no digest" in verified.out
+    assert "It has no digest" in restored.out
+    assert _listed(platform) == [submission_id]
 
 
 @pytest.mark.slow

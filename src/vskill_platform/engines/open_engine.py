@@ -27,6 +27,7 @@ from vskill_platform.engines.server_options import DEFAULT_OPTIONS, ServerOption
 from vskill_platform.engines.sqlite import backup
 from vskill_platform.engines.sqlite.connection import UNWRITABLE, errors_translated
 from vskill_platform.engines.sqlite.engine import SqliteEngine
+from vskill_platform.engines.sqlite.seal import has_seal
 from vskill_platform.errors import ConfigError
 
 log = get_logger(__name__)
@@ -131,6 +132,11 @@ async def _export_to_file(url: str, target: Path, *, replace: bool) -> Contents:
 def inspect_backup(source: Path) -> Contents:
     """Verify a backup; return its counts."""
     return inspect_export(source) if is_export(source) else backup.inspect_backup(source)
+
+
+def has_digest(source: Path) -> bool:
+    """Return whether a backup has a digest of all its bytes; older releases wrote some without."""
+    return is_export(source) or has_seal(source)
 
 
 def restore_database(url: str, source: Path, *, on_progress: OnCopied) -> Path | str | None:

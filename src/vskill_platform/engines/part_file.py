@@ -24,7 +24,7 @@ def write_part(target: Path) -> Iterator[Path]:
     """Yield an empty file that only its owner can read; it is removed unless renamed."""
     _sweep(target)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    with _os_errors(target):
+    with os_errors_translated(target):
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
             yield part
@@ -77,7 +77,7 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def _os_errors(path: Path) -> Iterator[None]:
+def os_errors_translated(path: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:

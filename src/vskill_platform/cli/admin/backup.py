@@ -16,7 +16,12 @@ from vskill_platform.cli.output.terminal import (
 from vskill_platform.cli.output.transfer_bar import item_bar
 from vskill_platform.cli.run_command import current_settings
 from vskill_platform.engines.exported import Contents
-from vskill_platform.engines.open_engine import back_up_database, inspect_backup, restore_database
+from vskill_platform.engines.open_engine import (
+    back_up_database,
+    has_digest,
+    inspect_backup,
+    restore_database,
+)
 from vskill_platform.secret_settings import show_url
 
 _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
@@ -56,22 +61,36 @@ def restore(*, file: Path, verify: bool, yes: bool) -> None:
     settings = current_settings()
     url = settings.database_url
     if verify:
-        contents = inspect_backup(file)
-        echo(f"{file} is a valid backup.")
-        _show(contents)
+        _inspect(file)
         return
     if not yes:
         if not is_interactive():
             raise click.UsageError("no terminal to confirm on; pass --yes to replace the database")
-        echo(f"{file} is a valid backup.")
-        _show(inspect_backup(file))
+        _inspect(file)
         confirm(f"Replace the database {show_url(url)} with it?")
     with item_bar("restoring") as on_progress:
         kept = restore_database(url, file, on_progress=on_progress)
     echo(f"Restored {file}. The search index is rebuilt at the next start.")
+    if yes:
+        _report_missing_digest(file)
     if kept:
         echo(f"The previous database is kept as {kept}.")
     check_archives(settings)
+
+
+def _inspect(file: Path) -> None:
+    contents = inspect_backup(file)
+    echo(f"{file} is a valid backup.")
+    _show(contents)
+    _report_missing_digest(file)
+
+
+def _report_missing_digest(file: Path) -> None:
+    if not has_digest(file):
+        echo(
+            "It has no digest, as backups of older releases: its structure was verified, but not "
+            "that no byte of a value has changed."
+        )
 
 
 def _show(contents: Contents) -> None:

@@ -20,6 +20,7 @@ from vskill_platform.engines.exported import Contents
 from vskill_platform.engines.part_file import (
     DATABASE_ENDINGS,
     check_target,
+    os_errors_translated,
     put_in_place,
     sync,
     write_part,
@@ -36,6 +37,7 @@ from vskill_platform.engines.sqlite.connection import (
     translate,
 )
 from vskill_platform.engines.sqlite.file_watch import check_log
+from vskill_platform.engines.sqlite.seal import check_seal, write_seal
 from vskill_platform.errors import ConfigError, EngineError
 
 #: The bytes that every connection to a database locks (https://www.sqlite.org/lockingv3.html).
@@ -56,6 +58,7 @@ def back_up(database: Path, target: Path, *, replace: bool) -> Contents:
             raise ConfigError(f"{database}: there is nothing in the database yet")
         with write_part(target) as part, errors_translated(target):
             contents = _copy(source, part)
+            write_seal(part)
             _verify(part, contents, name=target)
             put_in_place(part, target, replace=replace)
     return contents
@@ -65,6 +68,8 @@ def inspect_backup(source: Path) -> Contents:
     """Verify a backup without changing it; return its counts."""
     if not source.is_file():
         raise ConfigError(f"{source}: there is no such file")
+    with os_errors_translated(source):
+        check_seal(source)
     with errors_translated(source), closing(_open_to_read(source)) as connection:
         if check_version(connection, source) == 0:
             raise ConfigError(f"{source}: the file is empty or not a backup of this platform")

@@ -1,0 +1,68 @@
+"""The digest at the end of a backup: it covers every byte before it.
+
+SQLite reads as many pages as the head of the file names and ignores what comes after them. So the
+backup is still a database that every program can open. Its own integrity check covers the structure
+of the file, but not the bytes of a value.
+"""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import BinaryIO
+
+from vskill_platform.errors import EngineError
+
+_SEAL = b"\nvskill-platform backup, sha256 of all bytes before this line: %s\n"
+_HEX_DIGITS = 64
+_SIZE = len(_SEAL % bytes(_HEX_DIGITS))
+_PATTERN = re.compile(re.escape(_SEAL).replace(b"%s", rb"([0-9a-f]{64})"))
+_DATABASE = b"SQLite format 3\0"
+#: The size of a database is a multiple of it, and that of one with a digest is not.
+_SMALLEST_PAGE = 512
+_CHUNK = 1024 * 1024
+
+
+def write_seal(path: Path) -> None:
+    """Append the digest to a file that nobody has open."""
+    with path.open("r+b") as file:
+        digest = _digest_of(file, file.seek(0, os.SEEK_END))
+        file.seek(0, os.SEEK_END)
+        file.write(_SEAL % digest.encode())
+
+
+def has_seal(path: Path) -> bool:
+    with path.open("rb") as file:
+        return _read_seal(file) is not None
+
+
+def check_seal(path: Path) -> None:
+    """Compare a backup with its digest; one that an older release made has none."""
+    with path.open("rb") as file:
+        digest = _read_seal(file)
+        size = file.seek(0, os.SEEK_END)
+        if digest is None:
+            file.seek(0)
+            is_damaged = file.read(len(_DATABASE)) == _DATABASE and size % _SMALLEST_PAGE
+        else:
+            is_damaged = digest != _digest_of(file, size - _SIZE)
+    if is_damaged:
+        raise EngineError(
+            f"{path}: the backup was damaged or changed after it was made: its digest differs"
+        )
+
+
+def _read_seal(file: BinaryIO) -> str | None:
+    file.seek(max(file.seek(0, os.SEEK_END) - _SIZE, 0))
+    found = _PATTERN.fullmatch(file.read(_SIZE))
+    return found[1].decode() if found else None
+
+
+def _digest_of(file: BinaryIO, size: int) -> str:
+    """Return the digest of the first bytes of a file."""
+    sha256 = hashlib.sha256()
+    file.seek(0)
+    while size > 0 and (chunk := file.read(min(size, _CHUNK))):
+        sha256.update(chunk)
+        size -= len(chunk)
+    return sha256.hexdigest()
