@@ -53,8 +53,9 @@ SCANNER = "vskill-tier1 1"
 #: New objects after which Python looks for reference cycles; a scan leaves hardly any. With
 #: Python's 700, the time of a large file of settings or code grows faster than the file.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
-#: How much of a manifest's beginning says what it is about.
-_HEAD, _TITLE = 1500, 300
+#: How much of a manifest's beginning says what it is about: the frontmatter and the title.
+_HEAD = 1500
+_TITLE = re.compile(r"^#[^\n]*", re.MULTILINE)
 _SECURITY = re.compile(
     r"\b(?:security|pentest\w*|penetration test\w*|(?:red|blue)[ -]team\w*|vulnerab\w+|exploit\w*|"
     r"malware|threat|forensic\w*|incident response|ctf|hacking|attack\w*|adversar\w+|phishing|"
@@ -162,10 +163,19 @@ def renew_verdict(result: ScanResult, findings: Iterable[Finding]) -> ScanResult
 
 def is_about_security(files: list[ScanFile]) -> bool:
     """Return whether a skill is about security, by its name and description."""
-    manifest = _manifest_of(files)
-    head = manifest[:_HEAD] if manifest.startswith("---") else manifest[:_TITLE]
+    manifest = _manifest_of(files)[:_HEAD]
+    head = manifest[: _end_of_title(manifest)]
     may_be = _MAY_BE_ABOUT_SECURITY.search(head.encode(errors="replace"))
     return may_be is not None and _SECURITY.search(head) is not None
+
+
+def _end_of_title(manifest: str) -> int:
+    """Return where the frontmatter and the title end; the text below may mention anything."""
+    end = manifest.find("\n---", 3) if manifest.startswith("---") else 0
+    if end < 0:
+        return len(manifest)
+    title = _TITLE.search(manifest, end)
+    return title.end() if title else end
 
 
 def _manifest_of(files: list[ScanFile]) -> str:

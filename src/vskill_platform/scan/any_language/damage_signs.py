@@ -118,4 +118,53 @@ DAMAGE_SIGNS: tuple[Sign, ...] = (
             r"rglob\(|os\.walk\(|glob\(|readdir",
         ),
     ),
+    (
+        Act.SPREAD,
+        "publishes every package of the user",
+        r"publish|upload",
+        (
+            (
+                r"\b(?:npm|pnpm|yarn|cargo|bun) (?:--\S+ )*publish\b|\btwine upload\b|\bgem push\b"
+                r"|libnpmpublish"
+            ),
+            (
+                r"npm (?:access (?:list|ls)|owner ls|search)|maintainer:|/-/v1/search|/-/user/"
+                r"|/-/org/|pypi\.org/user/|crates\.io/api/v1/users|user_id=|rubygems\.org/api/v1/owners"
+            ),
+        ),
+    ),
+    (
+        Act.SPREAD,
+        "copies itself into every project",
+        r"\.(?:claude|cursor|codex|gemini|opencode|windsurf)\b",
+        (
+            (
+                r"(?:\*|\$\{?\w+\}?|%%\w)[\"']?/?[\"']?\.(?:claude|cursor|codex|gemini|opencode|windsurf)/(?:skills|commands|rules|agents|plugins)"
+                r"|[\"'](?:\*\*?|\*/\*)/\.(?:claude|cursor|codex|gemini)"
+            ),
+            (
+                r"\bfor \w+ in [^\n;]{0,80}(?:~|\$HOME|\$\{HOME\}|/home|/Users|\.\./|/src|/projects"
+                r"|/repos|/code)[^\n;]{0,80}[*)]"
+                r"|\bfind (?:~|\$HOME|/)|\b(?:r?glob|walk|iterdir|scandir|globSync)\("
+            ),
+            (
+                r"\bcp |copytree|copy(?:file|Sync|2)?\(|cpSync\(|rsync |write_text\(|writeFile"
+                r"|\bln -s|\btee\b"
+            ),
+            (
+                r"SKILL_DIR|SKILL_ROOT|__file__|__dirname|BASH_SOURCE|\$0|import\.meta|SKILL\.md"
+                r"|git push"
+            ),
+        ),
+    ),
+    (
+        Act.SPREAD,
+        "changes every repository of the user",
+        r"repo list|/user/repos|listForAuthenticatedUser|get_user\(\)\.get_repos",
+        (
+            r"gh repo list|/user/repos|listForAuthenticatedUser|get_user\(\)\.get_repos",
+            r"git push|createOrUpdateFileContents|/contents/|create_file\(|update_file\(",
+            r"\.github/workflows|\.claude/|SKILL\.md|CLAUDE\.md|AGENTS\.md|postinstall|\.git/hooks|\.cursor",
+        ),
+    ),
 )

@@ -1,7 +1,6 @@
 """Collect all facts from a skill's texts, each with its file and the role of that file."""
 
 import re
-import shlex
 from collections.abc import Iterator
 from itertools import islice
 
@@ -17,6 +16,7 @@ from vskill_platform.scan.collect.commands_in_comments import (
 from vskill_platform.scan.collect.locate_facts import encoded_in, locate, role_of_words
 from vskill_platform.scan.collect.modelines import modeline_facts
 from vskill_platform.scan.collect.read_markdown import Markdown
+from vskill_platform.scan.collect.recipes import RECIPES, commands_of
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.collect.unlabelled_code import (
     elements,
@@ -37,12 +37,6 @@ from vskill_platform.scan.prose.read_prose import read_prose, read_words_in_code
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_program, is_prose, name_of, suffix_of
 
-_IMAGES = frozenset({"dockerfile", "containerfile", "earthfile"})
-_RECIPES = _IMAGES | {"makefile", "gnumakefile", "justfile"}
-#: Docker downloads a URL that is added to an image.
-_ADDED = re.compile(r"(?m)^ADD[ \t]+(?:--\S+[ \t]+)*(https?://[^\s\"]{3,500})[ \t]+(\S{1,200})")
-_EXECUTED = re.compile(r"(?m)^RUN[ \t]+\[([^\]\n]{2,2000})\][ \t]*$")
-_LISTED_WORD = re.compile(r"\"([^\"]{0,1000})\"")
 #: How many files are kept in memory in two forms.
 _AT_ONCE = 16
 #: The prefix of a command in a recipe, and readable text inside binary data such as image metadata.
@@ -50,21 +44,6 @@ _PRINTED = re.compile(rb"[\x20-\x7e\t]{12,4000}")
 _MAX_PRINTED = 2_000
 #: Settings formats, whose words are read together with their structure.
 FORMATS = frozenset({".json", ".jsonc", ".json5", ".ipynb", ".yaml", ".yml", ".toml"})
-_MAKE_VARIABLE = re.compile(
-    r"(?m)^[ ]{0,8}([\w.]{1,60})[ \t]{0,20}[:?]?=[ \t]{0,20}([^\n#$]{1,300}?)[ \t]{0,20}$"
-)
-_MAKE_USE = re.compile(r"\$[({]([\w.]{1,60})[)}]")
-#: `$(shell …)` and `x != …` run a command when make reads the file.
-_MAKE_SHELL = re.compile(r"\$[(](?:call[ ]shell,|shell\s)")
-#: A file that make reads as a part of this one; as a variable of the shell that does the same.
-_MAKE_INCLUDE = re.compile(r"(?m)^[ ]{0,8}[-s]?include[ \t]+(?=\S)")
-_MAKE_ASSIGNED = re.compile(r"(?m)^[ ]{0,8}[\w.]{1,60}[ \t]{0,20}!=[ \t]{0,20}")
-#: Assignments in fish, of the output of a command and of one word.
-_FISH_OUTPUT = re.compile(r"(?m)^[ \t]*set[ ]+(?:-\w+[ ]+){0,3}(\w+)[ ]+\((.{1,2000})\)[ \t]*$")
-_FISH_SET = re.compile(r"(?m)^[ \t]*set[ ]+(?:-\w+[ ]+){0,3}(\w+)[ ]+(\S{1,500})[ \t]*$")
-_RECIPE = re.compile(r"^(?:\t[@+-]*|[ \t]*RUN\s+)", re.MULTILINE)
-#: The same in a justfile, which is indented in any way.
-_JUST_RECIPE = re.compile(r"^[ \t]+[@-]*", re.MULTILINE)
 
 
 def collect_facts(files: list[ScanFile]) -> list[LocatedFact]:
@@ -106,7 +85,7 @@ def _texts_of(file: ScanFile) -> "Iterator[Markdown | _Code | _AnyText]":
     text = read_masked_hosts(visible(file.text))
     if file.language:
         yield _Code(file, text)
-    is_other_code = (file.is_run and not file.language) or name_of(file.path) in _RECIPES
+    is_other_code = (file.is_run and not file.language) or name_of(file.path) in RECIPES
     if is_prose(file.path) and file.kind is FileType.TEXT and not is_other_code:
         yield Markdown(file, text)
     elif not file.language:
@@ -201,42 +180,7 @@ class _Code:
     def _read(self) -> list[Fact]:
         reader = reader_of(self._file.language)
         try:
-            return reader(_recipes(self._file.path, self._text)) if reader else []
+            return reader(commands_of(self._file.path, self._text)) if reader else []
         except Unparsed as error:
             unread = Fact(act=Act.OPAQUE, line=1, text=str(error), detail="unparsed")
             return [*error.facts, unread]
-
-
-def _recipes(path: str, text: str) -> str:
-    """Return the commands of a Makefile or Dockerfile without the syntax of make and docker."""
-    if suffix_of(path) == ".fish":
-        return _FISH_SET.sub(r"\1=\2", _FISH_OUTPUT.sub(r"\1=$(\2)", text))
-    is_recipe = name_of(path) in _RECIPES or suffix_of(path) in {".mk", ".make"}
-    if not is_recipe:
-        return text
-    if name_of(path) == "justfile":
-        return _JUST_RECIPE.sub("", text)
-    if name_of(path) in _IMAGES:
-        text = _EXECUTED.sub(_as_command, _ADDED.sub(_fetched, text))
-    else:
-        text = _MAKE_INCLUDE.sub("BASH_ENV=", _with_make_variables(text) if "$" in text else text)
-    return _RECIPE.sub("", _MAKE_ASSIGNED.sub("", text))
-
-
-def _as_command(executed: re.Match[str]) -> str:
-    """Return the command whose words are in a list: RUN ["/bin/sh", "/setup.sh"]."""
-    return shlex.join(_LISTED_WORD.findall(executed[1]))
-
-
-def _fetched(added: re.Match[str]) -> str:
-    """Return the command that does what ADD does: clone a repository or download a file."""
-    is_repository = added[1].partition("#")[0].endswith(".git")
-    command = "git clone" if is_repository else "curl"
-    return f"{command} {added[1]} {'' if is_repository else '-o '}{added[2]}"
-
-
-def _with_make_variables(text: str) -> str:
-    """Return a Makefile with its simple variables put in, and `$$` as the shell gets it."""
-    known = dict(_MAKE_VARIABLE.findall(text))
-    text = _MAKE_USE.sub(lambda found: known.get(found[1], found[0]), text)
-    return _MAKE_SHELL.sub("$( ", text).replace("$$", "$")

@@ -25,14 +25,19 @@ _ORDER = re.compile(
     r"|one-liners?|payload|field)\b[^\n;]{0,40} (?:in|from|of|at|inside|within) \W{0,3}[\w./-]+\.\w"
     r"|\.\w{1,12}\W{1,4}(?:and |then )?(?:run|execute|repeat|apply|do|follow|continue)\b"
     r"[^\n.]{0,24}\b(?:commands?|steps|rules|instructions|text|it|them)\b"
+    r"|\b(?:rules|instructions|orders|steps to (?:follow|take))\b[^\n.;]{0,16}"
+    r"\b(?:are|live|lie|kept|stored|found|written|listed|defined)\b[^\n.;]{0,24}"
+    r" (?:in|at|under|inside) [^\n.;]{0,24}[\w./-]+\.\w"
+    r"|\.\w{1,12}\W{1,4}(?:read|load|open|decode|unpack)\b[^\n.]{0,30}"
+    r"\b(?:follow|obey|apply|do what)\b"
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
     re.IGNORECASE,
 )  # fmt: skip
 #: Matches a superset, many times faster.
 _MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
 _FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
-#: Documents have readable text, too.
-_READABLE = frozenset({FileType.TEXT, FileType.DOCUMENT})
+#: Documents and pictures have readable text, too.
+_READABLE = frozenset({FileType.TEXT, FileType.DOCUMENT, FileType.MEDIA})
 _LOWER = frozenset({PartRole.REFERENCE, PartRole.DOCUMENT, PartRole.SAMPLE})
 
 

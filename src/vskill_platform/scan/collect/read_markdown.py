@@ -10,6 +10,7 @@ from vskill_platform.scan.any_language.code_signs import code_signs, may_have_si
 from vskill_platform.scan.any_language.read_any_text import read_any_text
 from vskill_platform.scan.collect.frontmatter_values import read_values
 from vskill_platform.scan.collect.locate_facts import Fragments, encoded_in, locate, role_of_words
+from vskill_platform.scan.collect.recipes import commands_of_fence
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.collect.unlabelled_code import (
     code_blocks,
@@ -194,7 +195,8 @@ class Markdown:
     def _fence(self, region: Region) -> list[LocatedFact]:
         file, shift = self._file, region.line - 1
         reader = reader_of(region.language)
-        facts = self._fragments.read(reader, region.text) if reader else []
+        code = commands_of_fence(region.language, region.text)
+        facts = self._fragments.read(reader, code) if reader else []
         if reader is None:
             facts += read_any_text(region.text, is_code=True)
         if reader is None or region.language in _UNLABELLED:

@@ -39,6 +39,10 @@ _INTERPRETERS |= dict.fromkeys(
 )
 #: Named by a text that runs what it reads; the file may be data all the same.
 _READ = "read"
+#: Named by code that runs computed commands; the file stays data, and what it holds is run.
+_COMMANDS = "commands"
+#: Marks that name no program.
+_WEAK = frozenset({"", _READ, _COMMANDS})
 _PATH = r"(?P<path>[\w.*?~${}/\[\]@+-]{2,200})"
 _INTERPRETED = re2.compile(
     r"(?m)(?:^|[\s`\"'(;&|])(?P<by>bash|sh|zsh|dash|ksh|source|python3?|uv|node|bun|deno|tsx|ts-node|"
@@ -98,6 +102,17 @@ _LOOKS_LIKE = {
     ),
     "javascript": re2.compile(r"\brequire\(\s*[\"'`]|\bprocess\.(?:env|binding|mainModule)\b"),
 }
+#: Code that runs a computed command line: it may come from a file of data that the code names.
+_RUNS_COMMANDS = re2.compile(
+    r"\b(?:os\.system|os\.popen|getoutput|execSync|child_process\.exec|cp\.exec|exec|shell_exec"
+    r"|system|passthru)\(\s*[A-Za-z_$][\w.$]*(?:\[[^\]\n]{1,40}\])?\s*[,)]"
+    r"|\bsubprocess\.\w+\(\s*[A-Za-z_][\w.]*(?:\[[^\]\n]{1,40}\])?\s*,[^)\n]{0,80}shell\s?=\s?True"
+    r"|\b(?:eval|sh -c|bash -c) [\"']?\$\{?\w+|\bxargs\b[^\n]{0,40}\b(?:sh|bash)\b"
+)
+_DATA_NAME = re2.compile(
+    r"(?:[\"'`]|<\s?|\bcat |\b(?:jq|yq)\b[^\n|]{0,60} )(?P<path>[\w./-]{0,200}[\w-]"
+    r"\.(?:json|jsonl|ya?ml|toml|csv|tsv|txt|xml|ini|cfg|conf|list))\b"
+)
 #: Names for the folder of the skill.
 _HERE = re.compile(r"^(?:\./|~/|\$\{?\w+\}?/|\{\w+\}/|\.\./)+")
 #: Texts that a sentence may mention running although they are data.
@@ -182,13 +197,21 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
             if len(token) > 1 and not token.startswith("-"):
                 yield token, "shell" if is_code and by in _SOURCING else _INTERPRETERS.get(by, "")
     yield from _loaded(raw)
+    yield from _computed(raw, is_code=is_code)
+    for found in _MODULE.finditer(text) if " -m" in text else ():
+        yield found["path"].replace(".", "/").lower() + ".py", "python"
+
+
+def _computed(raw: bytes, *, is_code: bool) -> Iterator[tuple[str, str]]:
+    """Yield the files whose text or values a program runs."""
     if _RUNS_TEXT.search(raw):
         for found in _QUOTED_NAME.finditer(raw):
             yield _HERE.sub("", _decoded(found["path"])).lower(), _READ
         if is_code and _COMPUTED_NAME.search(raw):
             yield _ANY_FILE, _READ
-    for found in _MODULE.finditer(text) if " -m" in text else ():
-        yield found["path"].replace(".", "/").lower() + ".py", "python"
+    if _RUNS_COMMANDS.search(raw):
+        for found in _DATA_NAME.finditer(raw):
+            yield _HERE.sub("", _decoded(found["path"])).lower(), _COMMANDS
 
 
 def _loaded(raw: bytes) -> Iterator[tuple[str, str]]:
@@ -218,12 +241,14 @@ def _marked(file: ScanFile, ran: _Named) -> ScanFile:
     if _is_clear(file):
         return file
     marks = ran.marks_of(file.path)
-    if program := next((mark for mark in marks if mark not in {"", _READ}), ""):
+    if program := next((mark for mark in marks if mark not in _WEAK), ""):
         return _run(file, program)
     if "" in marks and _is_runnable(file):
         return _run(file, "")
     if _READ in marks and (language := _looks_like(file)):
         return _run(file, language)
+    if _COMMANDS in marks and file.kind is FileType.TEXT:
+        return msgspec.structs.replace(file, role=PartRole.SCRIPT)
     return file
 
 

@@ -43,6 +43,7 @@ class Act(StrEnum):
     OVERLOAD = "overloads a service or stops the machine"
     OPEN_ACCESS = "opens access to everyone"
     SEND_FIXED = "sends to a recipient of the author by default"
+    SPREAD = "copies itself to other projects or packages"
     TOOL_SERVER = "connects the agent to an MCP server"
 
     # What a text tells its reader: the agent, or its user.
@@ -77,6 +78,7 @@ class Act(StrEnum):
     TELL_PLANT = "tells the agent to inject third-party code"
     TELL_OUTPUT = "tells the agent to follow a program's output"
     TELL_DECODE = "tells the agent to decode and follow text"
+    TELL_DECIPHER = "tells the agent to decipher and follow text"
     TELL_KEY = "tells the agent to add a login key"
     TELL_SKIP = "tells the agent to skip permissions"
     TELL_SERVER = "tells the agent to connect an MCP server"
@@ -112,6 +114,8 @@ class Act(StrEnum):
     TOLD_TAINT = "adds unrequested content to everything the agent produces"
     TOLD_GRANT = "gives others access that the user did not ask for"
     TOLD_INSTALL = "tells the agent to install from an unofficial source"
+
+    TOLD_SPREAD = "tells the agent to copy the skill to other projects or people"
 
     TOLD_ADDRESS = "tells the agent to use an address"
 

@@ -120,12 +120,21 @@ def visible(text: str) -> str:
     if not _FOREIGN_TRACE.search(raw):
         return plain
     plain = _MIXED_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
-    # In a mostly Latin text, a whole word of such letters is one of its words.
-    raw = _encoded(plain)
+    return "\n".join(map(_with_drawn_words, plain.split("\n")))
+
+
+def _with_drawn_words(line: str) -> str:
+    """Return a line; in a mostly Latin one, a whole word of look-alike letters is normalised.
+
+    The whole text doesn't decide it: a Russian sentence in an English one would lose words.
+    """
+    if line.isascii() or not _ALIKE_WORD.search(line):
+        return line
+    raw = _encoded(line)
     latin = len(raw) - len(raw.translate(None, _LATIN))
-    if latin > len(_FOREIGN_LETTER.findall(plain)):
-        plain = _ALIKE_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), plain)
-    return plain
+    if latin <= len(_FOREIGN_LETTER.findall(line)):
+        return line
+    return _ALIKE_WORD.sub(lambda word: word[0].translate(_DRAWN_ALIKE), line)
 
 
 def hidden_message(text: str) -> str | None:

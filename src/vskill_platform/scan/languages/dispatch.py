@@ -67,7 +67,8 @@ def _powershell() -> Reader:
 #: Labels of fences and files, by language.
 _NAMES: dict[Reader, str] = {
     read_python: "python py python3",
-    read_shell: "shell bash sh zsh console shellsession terminal text txt dockerfile makefile",
+    read_shell: "shell bash sh zsh console shellsession terminal text txt fish"
+    " docker dockerfile containerfile earthfile make makefile mk gnumakefile just justfile",
     read_javascript: "javascript js jsx node",
     read_typescript: "typescript ts tsx",
     read_powershell: "powershell ps1 pwsh bat cmd batch",

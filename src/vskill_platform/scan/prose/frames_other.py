@@ -53,7 +53,7 @@ _CLAUSE = re.compile(r"[.;:!?。；！？\n]")  # noqa: RUF001 - other scripts
 #: such as `example.com` they are no words.
 _FOREIGN = re2.compile(
     r"[\x{c0}-\x{24f}\x{400}-\x{4ff}\x{3040}-\x{30ff}\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}]"
-    r"|(?i:(?:^|\s)(?:der|das|dass|al|esta|este|wurde|ist|im|nach|wird|auch|sie|bei|und|ein|nicht|dem|den|jede[nrs]?|alle|von|mit|auf|zur|zum|ohne|el|los|las"
+    r"|(?i:(?:^|\s)(?:der|das|dass|al|esta|este|wurde|ist|im|nach|wird|auch|sie|bei|und|ein|nicht|dem|den|jede[mnrs]?|diese[mnrs]?|alle|von|mit|auf|zur|zum|ohne|el|los|las"
     r"|una|del|que|con|para|sus?|le|les|des|une|est|sur|avec|pour|dans|il|gli|che|uma|dos|por|com"
     r"|seus?|suas?|ao|senza|sans|sin|sem|anche|también|também|aussi|eine[nmrs]?|gegen|für|chaque|cada"
     r"|ogni|todos|todas|tous|toutes|tutti|tutte)(?:\s|$))"

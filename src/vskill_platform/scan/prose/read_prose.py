@@ -103,6 +103,16 @@ def _expand(pattern: str, words: dict[str, str]) -> str:
     return pattern
 
 
+#: A comment that names the agent as its reader.
+_TO_AGENT = re2.compile(
+    r"(?i)\b(?:notes?|instructions?|hints?|messages?|reminders?|rules?|orders?|guidance|notices?"
+    r"|attention) (?:for|to)"
+    r" (?:the |any |all |every |an |our |your )?(?:ai |coding |llm )?"
+    r"(?:agents?|assistants?|ais?|llms?|models?|claude|copilot|codex|cursor|gemini)\b"
+    r"|(?m:^\W{0,6}(?:ai |coding )?(?:agents?|assistants?|ai|llm|claude|copilot|codex|gemini)"
+    r"(?: note)?[:,])"
+    r"|\bif you are an? (?:ai|agent|assistant|llm|language model)\b"
+)
 _HOST_REACH = 260
 #: How far behind a negated match another one that begins inside it may end.
 _FURTHER = 400
@@ -239,6 +249,7 @@ def read_words_in_code(text: str, *, is_for_agent: bool = False) -> WordsInCode:
     """
     words = words_in_code(text)
     part = Paragraphs(words, 1)
+    is_for_agent = is_for_agent or _TO_AGENT.search(words.encode(errors="replace")) is not None
     shown = read_prose(part, is_for_agent=is_for_agent) if words.strip() else []
     code = CodeWords(text, 1)
     told = _facts_at(code, code.view, _find(code.view.text, _places_of(ACTS_OF_WORDS_IN_CODE)))

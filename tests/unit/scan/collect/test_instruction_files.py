@@ -24,6 +24,8 @@ def verdict(folder: Path, say: str, **files: str) -> Verdict:
         "Read `setup.md` and follow it before anything else.",
         "Carry out [the set-up](setup.md) first.",
         "Complete every step in setup.md.",
+        "The rules of this skill are in setup.md.",
+        "Open setup.md, read it and do what it says.",
         "先阅读 setup.md 并遵循其中的步骤。",
     ],
 )

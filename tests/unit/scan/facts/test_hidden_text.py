@@ -60,6 +60,13 @@ def test_a_word_of_two_scripts_is_noticed_and_one_of_another_language_is_not() -
     assert mixed_words("\u043f\u0440\u0438\u0432\u0435\u0442 world, \u03c3 = 2") == []
 
 
+def test_words_of_a_russian_line_stay_russian_in_an_english_text() -> None:
+    english = "Sort the notes by date.\n" * 20
+    russian = "выполняй каждую строку так, как написано"
+
+    assert visible(english + russian).endswith(russian)
+
+
 def test_letters_that_are_drawn_alike_are_read_as_what_they_look_like() -> None:
     assert visible("\u043es.system(p\u0430th)") == "os.system(path)"
     assert (
