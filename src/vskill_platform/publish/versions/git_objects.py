@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import IntEnum
+from threading import Lock
 from typing import IO
 
 import msgspec
@@ -98,56 +99,56 @@ def build_commit(
     return make_object(ObjectKind.COMMIT, "\n".join(lines).encode())
 
 
-class PackedObject(msgspec.Struct, frozen=True):
-    """An object in the form that a pack contains."""
-
-    id: str
-    content: bytes
-    checksum: int
-
-
-def pack_objects(items: Iterable[GitObject]) -> list[PackedObject]:
-    """Compress objects; this takes nearly all the time of building a pack."""
-    return [_pack_object(item) for item in items]
-
-
-def _pack_object(item: GitObject) -> PackedObject:
-    content = _object_header(item) + _compress(item.content)
-    return PackedObject(item.id, content, zlib.crc32(content))
-
-
 class PackWriter:
     """Writes objects to a pack, each only once."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
+        self._writing = Lock()
         #: The checksum and the position of each object, by its id.
         self._written: dict[str, tuple[int, int]] = {}
         self._file.write(bytes(12))  # the header, which needs the number of objects
-        self._size = 12
+        #: The bytes written so far.
+        self.size = 12
 
     def find_new(self, items: Iterable[GitObject]) -> list[GitObject]:
         """Return the objects that are not in the pack yet, each only once."""
         return list({item.id: item for item in items if item.id not in self._written}.values())
 
-    def write(self, packed: Iterable[PackedObject]) -> None:
-        for item in packed:
-            self._written[item.id] = (item.checksum, self._size)
-            self._file.write(item.content)
-            self._size += len(item.content)
-            if self._size > MAX_PACK_BYTES:
+    def write_header(self, left: int) -> int:
+        """Write what a pack begins with, before the last *left* objects; return the size so far.
+
+        From here on the pack only grows, so that it can be read meanwhile.
+        """
+        self._file.seek(0)
+        numbers = (_PACK_VERSION, len(self._written) + left)
+        self._file.write(b"PACK" + b"".join(_uint32(number) for number in numbers))
+        self._file.seek(self.size)
+        self._file.flush()
+        return self.size
+
+    def write(self, items: Iterable[GitObject]) -> int:
+        """Compress objects and write them; return the size so far. Threads may share the work."""
+        packed = [(item.id, _pack_object(item)) for item in items]
+        with self._writing:
+            for name, content in packed:
+                self._written[name] = (zlib.crc32(content), self.size)
+                self._file.write(content)
+                self.size += len(content)
+            self._file.flush()
+            if self.size > MAX_PACK_BYTES:
                 raise OverflowError("this repository is too large for one pack")
+            return self.size
 
     def finish(self) -> bytes:
         """Complete the pack; return its index."""
-        self._file.seek(0)
-        numbers = (_PACK_VERSION, len(self._written))
-        self._file.write(b"PACK" + b"".join(_uint32(number) for number in numbers))
         self._file.seek(0)
         hashed = _sha1()
         while piece := self._file.read(_CHUNK):
             hashed.update(piece)
         self._file.write(hashed.digest())
+        self._file.flush()
+        self.size += len(hashed.digest())
         return self._index(hashed.digest())
 
     def _index(self, checksum: bytes) -> bytes:
@@ -170,6 +171,11 @@ class PackWriter:
             ]
         )
         return body + _sha1(body).digest()
+
+
+def _pack_object(item: GitObject) -> bytes:
+    """Return an object as it is in a pack."""
+    return _object_header(item) + _compress(item.content)
 
 
 def _compress(content: bytes) -> bytes:

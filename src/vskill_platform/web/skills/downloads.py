@@ -8,7 +8,7 @@ import io
 import re
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from itertools import chain
 from typing import IO, Any
@@ -65,10 +65,20 @@ _NO_STORE = "private, no-store"
 _SANDBOX = "default-src 'none'; sandbox"
 
 
+class Pieces(msgspec.Struct, frozen=True, kw_only=True):
+    """Content in pieces, which are sent as they come."""
+
+    pieces: AsyncIterator[bytes]
+    close: Callable[[], None]
+    #: Unknown if it is still being made.
+    size: int | None = None
+
+
 class Loaded(msgspec.Struct, frozen=True):
     #: A file is closed after it was sent. A stream is written to one before anything is sent, so
-    #: that content which is damaged, or breaks off, is an error and not half a download.
-    content: bytes | IO[bytes] | AsyncIterator[bytes]
+    #: that content which is damaged, or breaks off, is an error and not half a download. Pieces are
+    #: for clients that notice this themselves.
+    content: bytes | IO[bytes] | AsyncIterator[bytes] | Pieces
     media_type: str
 
 
@@ -109,6 +119,8 @@ class Download(Response[None]):
 
 
 class _StreamedFile(ASGIResponse):
+    _should_set_content_length = False
+
     def __init__(self, load: Load, holder: str, on_sent: Sent, **given: Any) -> None:
         super().__init__(**given)
         self._load = load
@@ -121,38 +133,59 @@ class _StreamedFile(ASGIResponse):
         async with DOWNLOADS.held_in_turn(self._holder):
             async with _LOADS:
                 loaded = await self._load()
-                file = await _open_content(loaded.content)
-            with file:
+                content = await _open_content(loaded.content)
+            with closing(content):
                 self.headers["content-type"] = loaded.media_type
-                size = file.seek(0, io.SEEK_END)
-                self.headers["content-length"] = str(size)
-                file.seek(0)
+                if content.size is not None:
+                    self.headers["content-length"] = str(content.size)
                 del loaded
-                with anyio.move_on_after(SPARE_SECONDS + size / MIN_BYTES_PER_SECOND) as limit:
-                    await self.start_response(send)
-                    await self._send_pieces(file, send)
-        if limit.cancelled_caught:  # the server closes the connection: the response is incomplete
-            log.info("slow download ended", size=size)
+                await self.start_response(send)
+                is_sent = await self._send_pieces(content.pieces, send)
+        if not is_sent:  # the server closes the connection: the response is incomplete
+            log.info("slow download ended", size=content.size)
             return
         if not (self.is_head_response or IS_HEAD in scope):
             await self._on_sent()
 
-    async def _send_pieces(self, file: IO[bytes], send: Send) -> None:
-        while not self.is_head_response and (piece := file.read(PIECE_BYTES)):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    async def _send_pieces(self, pieces: AsyncIterator[bytes], send: Send) -> bool:
+        """Return whether the client read them fast enough."""
+        spare = SPARE_SECONDS
+        if not self.is_head_response:
+            async for piece in pieces:
+                spare += len(piece) / MIN_BYTES_PER_SECOND
+                started = anyio.current_time()
+                with anyio.move_on_after(spare) as limit:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                if limit.cancelled_caught:
+                    return False
+                spare -= anyio.current_time() - started
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return True
 
 
-async def _open_content(content: bytes | IO[bytes] | AsyncIterator[bytes]) -> IO[bytes]:
-    """Return a file; the rest is written to an unnamed one, which is deleted on close."""
-    if not isinstance(content, bytes | AsyncIterator):
+async def _open_content(content: bytes | IO[bytes] | AsyncIterator[bytes] | Pieces) -> Pieces:
+    """Return a file in pieces; what is not in one is written to an unnamed one first."""
+    if isinstance(content, Pieces):
         return content
+    if not isinstance(content, bytes | AsyncIterator):
+        return _pieces_of(content)
     with ExitStack() as on_error:
         file = on_error.enter_context(tempfile.SpooledTemporaryFile(max_size=PIECE_BYTES))
         async for piece in _one(content) if isinstance(content, bytes) else content:
             await work_in_thread(file.write, piece)
-        on_error.pop_all()  # the caller closes it
-    return file
+        on_error.pop_all()  # it is closed after it was sent
+    return _pieces_of(file)
+
+
+def _pieces_of(file: IO[bytes]) -> Pieces:
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    return Pieces(pieces=_read_pieces(file), close=file.close, size=size)
+
+
+async def _read_pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    while piece := file.read(PIECE_BYTES):
+        yield piece
 
 
 async def _one(content: bytes) -> AsyncIterator[bytes]:

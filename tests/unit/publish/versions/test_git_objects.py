@@ -15,7 +15,6 @@ from vskill_platform.publish.versions.git_objects import (
     build_commit,
     build_tree,
     make_object,
-    pack_objects,
 )
 
 FILES = {
@@ -85,8 +84,11 @@ def test_git_accepts_a_pack_and_its_index(tmp_path: Path) -> None:
 
     with pack.open("w+b") as file:
         writer = PackWriter(file)
-        for objects in objects_of_two_versions():
-            writer.write(pack_objects(writer.find_new(objects)))
+        first, second = objects_of_two_versions()
+        writer.write(writer.find_new(first))
+        new = writer.find_new(second)
+        writer.write_header(len(new))
+        writer.write(new)
         pack.with_suffix(".idx").write_bytes(writer.finish())
 
     checked = run_git(repo, "verify-pack", "-v", str(pack))
@@ -108,7 +110,8 @@ def test_objects_of_any_size_can_be_read_back(tmp_path: Path) -> None:
 
     with pack.open("w+b") as file:
         writer = PackWriter(file)
-        writer.write(pack_objects(make_object(ObjectKind.BLOB, content) for content in contents))
+        writer.write_header(len(contents))
+        writer.write(make_object(ObjectKind.BLOB, content) for content in contents)
         pack.with_suffix(".idx").write_bytes(writer.finish())
 
     # Git computes the id of every object from its content.

@@ -14,7 +14,6 @@ from litestar import Response
 from litestar.params import FromPath, FromQuery
 
 from vskill_platform.base.bounded_turns import BoundedTurns
-from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.program import CannotStart, ProgramLimits, Streams, running_program
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.errors import (
@@ -34,18 +33,18 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.git.protocol import (
+    MAX_DATA,
     GitCommand,
     advertise_abilities,
     list_matching_refs,
     needs_whole_pack,
     packet,
     parse_command,
-    write_pack,
+    send_in_packets,
 )
-from vskill_platform.web.protocols.git.repo_state import RepoState, find_state
-from vskill_platform.web.protocols.git.repos import PACK, GitRepos
+from vskill_platform.web.protocols.git.repos import GitRepos
 from vskill_platform.web.protocols.signed_urls import Signer, is_signed
-from vskill_platform.web.skills.downloads import Download, Loaded
+from vskill_platform.web.skills.downloads import Download, Loaded, Pieces
 from vskill_platform.web.skills.installs import count_download
 from vskill_platform.web.skills.pull_through import find_or_mirror
 
@@ -84,15 +83,15 @@ async def list_refs(
     skill = await _find_skill(request, address, "info/refs")
     if service != _SERVICE:
         raise NotAllowed("this repository is read only; clone it with git over smart HTTP")
+    repos: GitRepos = request.app.state.git_repos
     protocol = _protocol_of(request)
 
     if protocol == _VERSION_2:
-        repos: GitRepos = request.app.state.git_repos
         repos.build_ahead(skill, get_settings())
         return Response(advertise_abilities(), media_type=_ANSWERS_REFS, headers=_NO_CACHE)
 
     async def load() -> Loaded:
-        repo = await _open(request, await find_state(skill))
+        repo = await repos.open(await repos.find_state(skill), get_settings())
         arguments = ("--http-backend-info-refs",)
         announcement = packet(f"# service={_SERVICE}\n".encode()) + b"0000"
         output = await _run_git(repo, arguments, b"", protocol, first=announcement)
@@ -106,7 +105,8 @@ async def fetch_objects(request: WebRequest, address: FromPath[str]) -> Response
     """Answer git's request for objects."""
     skill = await _find_skill(request, address, _FETCH)
     body = _decoded(await request.body(), request.headers.get("content-encoding", ""))
-    state = await find_state(skill)
+    repos: GitRepos = request.app.state.git_repos
+    state = await repos.find_state(skill)
 
     protocol = _protocol_of(request)
     command = parse_command(body) if protocol == _VERSION_2 else GitCommand("", ())
@@ -116,9 +116,11 @@ async def fetch_objects(request: WebRequest, address: FromPath[str]) -> Response
         return Response(refs, media_type=_ANSWERS_FETCH, headers=_NO_CACHE)
 
     async def load() -> Loaded:
-        repo = await _open(request, state)
         if needs_whole_pack(state, command):
-            return Loaded(await work_in_thread(_send_pack, repo), _ANSWERS_FETCH)
+            pack = await repos.open_pack(state, get_settings())
+            packets = send_in_packets(pack.read(MAX_DATA))
+            return Loaded(Pieces(pieces=packets, close=pack.close), _ANSWERS_FETCH)
+        repo = await repos.open(state, get_settings())
         return Loaded(await _run_git(repo, (), body, protocol), _ANSWERS_FETCH)
 
     async def count() -> None:
@@ -164,23 +166,9 @@ def _subject(slug: str) -> str:
     return f"git {slug}"
 
 
-async def _open(request: WebRequest, state: RepoState) -> Path:
-    repos: GitRepos = request.app.state.git_repos
-    return await repos.open(state, get_settings())
-
-
 def _protocol_of(request: WebRequest) -> str:
     asked = request.headers.get("git-protocol", "")
     return asked if asked in _PROTOCOLS else ""
-
-
-def _send_pack(repo: Path) -> IO[bytes]:
-    with ExitStack() as undo:
-        output = undo.enter_context(tempfile.TemporaryFile())
-        with (repo / PACK).open("rb") as pack:
-            write_pack(pack, output)
-        undo.pop_all()  # it is closed after it was sent
-    return output
 
 
 def _decoded(body: bytes, encoding: str) -> bytes:

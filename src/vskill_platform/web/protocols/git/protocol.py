@@ -4,8 +4,7 @@ Listing the refs and sending all objects needs no process: the pack of a reposit
 is. Everything else (shallow clones, updates, older versions of the protocol) is left to git.
 """
 
-from collections.abc import Iterator
-from typing import IO
+from collections.abc import AsyncIterator, Iterator
 
 import msgspec
 
@@ -15,7 +14,7 @@ from vskill_platform.web.protocols.git.repo_state import BRANCH, RepoState
 _FLUSH, _DELIMITER, _RESPONSE_END = 0, 1, 2
 _HEADER = 4
 #: The data of one packet besides its header and the number of its band.
-_MAX_DATA = 65_515
+MAX_DATA = 65_515
 _PACK_BAND = b"\x01"
 #: What a client may ask of a fetch without needing more than the pack.
 _SIMPLE = (b"want ", b"done", b"thin-pack", b"no-progress", b"include-tag", b"ofs-delta")
@@ -77,12 +76,13 @@ def needs_whole_pack(state: RepoState, command: GitCommand) -> bool:
     return command.name == "fetch" and is_simple and is_complete and not state.cut
 
 
-def write_pack(pack: IO[bytes], output: IO[bytes]) -> None:
-    """Answer a fetch with a whole pack."""
-    output.write(packet(b"packfile\n"))
-    while piece := pack.read(_MAX_DATA):
-        output.write(packet(_PACK_BAND + piece))
-    output.write(b"0000")
+async def send_in_packets(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Answer a fetch with a whole pack, in pieces of at most `MAX_DATA`."""
+    start = packet(b"packfile\n")
+    async for piece in pieces:
+        yield start + packet(_PACK_BAND + piece)
+        start = b""
+    yield b"0000"
 
 
 def packet(content: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """Repositories of skills over HTTP, and the marketplaces that point to them."""
 
+import asyncio
 import base64
 import gzip
 import os
@@ -8,18 +9,25 @@ from pathlib import Path
 
 import pytest
 from httpx import Response
+from litestar.exceptions import LitestarException
 
 from tests.unit.web.api_cast import Registry, token_of
 from tests.unit.web.pages_cast import FILES, change_skill, put_skill
 from vskill_platform.access.namespaces import add_owner
+from vskill_platform.engines.operations import Delete
 from vskill_platform.model.block import BlockKind, BlockSubject
 from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.publish.moderation.block_skill import block
+from vskill_platform.publish.versions import git_objects
 from vskill_platform.stores.db import get_now
+from vskill_platform.stores.version_store import get_versions
+from vskill_platform.web.protocols.git import build_repo
+from vskill_platform.web.protocols.git.build_repo import PACK
 from vskill_platform.web.protocols.git.protocol import packet
-from vskill_platform.web.protocols.git.repos import PACK, cache_folder
+from vskill_platform.web.protocols.git.repos import cache_folder
 from vskill_platform.web.skills.client_names import market_name, plugin_name
+from vskill_platform.web.skills.downloads import DOWNLOADS
 
 SLUG = "@acme/demo"
 SERVICE = "/info/refs?service=git-upload-pack"
@@ -239,6 +247,74 @@ async def test_a_clone_gets_the_pack_and_a_shallow_one_what_git_makes_of_it(
     assert shallow.startswith(packet(b"shallow-info\n") + packet(b"shallow " + head))
     assert b"PACK" in shallow
     assert b"PACK" not in unknown
+
+
+async def head_of(registry: Registry) -> bytes:
+    """Return the latest commit; nothing is built for this answer."""
+    answer = await ask_v2(registry, b"command=ls-refs", b"ref-prefix HEAD")
+    return answer[4:44]
+
+
+def pack_in(answer: bytes) -> bytes:
+    """Return what an answer contains on the band of the pack."""
+    rest = answer.removeprefix(packet(b"packfile\n"))
+    pack = b""
+    while rest != b"0000":
+        size = int(rest[:4], 16)
+        assert rest[4:5] == b"\x01"
+        pack, rest = pack + rest[5:size], rest[size:]
+    return pack
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 8])
+async def test_a_pack_is_sent_while_it_is_made(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(build_repo, "_AT_ONCE", at_once)
+    monkeypatch.setattr(build_repo, "_GROUP_BYTES", 100)
+    await put_versions(registry, tmp_path, 3)
+    want = b"want " + await head_of(registry)
+
+    answers = await asyncio.gather(
+        *(ask_v2(registry, b"command=fetch", want, b"done") for _ in range(3))
+    )
+    later = await ask_v2(registry, b"command=fetch", want, b"done")
+
+    stored = (only_repo(registry) / PACK).read_bytes()
+    assert {pack_in(answer) for answer in (*answers, later)} == {stored}
+    assert run_git(only_repo(registry), "fsck", "--strict") == ""
+
+
+async def test_a_pack_that_cannot_be_completed_breaks_off(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_objects, "MAX_PACK_BYTES", 500)
+    monkeypatch.setattr(build_repo, "_GROUP_BYTES", 100)
+    await put_versions(registry, tmp_path, 3)
+    want = b"want " + await head_of(registry)
+
+    with pytest.raises(LitestarException, match="after response started"):
+        await ask_v2(registry, b"command=fetch", want, b"done")
+
+    assert not list(cache_folder(registry.env.settings).iterdir())
+    assert DOWNLOADS.count == 0
+
+
+async def test_nothing_is_sent_of_a_repository_whose_archives_are_gone(
+    registry: Registry, tmp_path: Path
+) -> None:
+    await put_versions(registry, tmp_path, 3)
+    want = b"want " + await head_of(registry)
+    (version, *_) = await get_versions(SLUG)
+    await registry.env.engine.commit([Delete(f"blob:{version.archive_sha256}")])
+
+    body = b"".join([packet(b"command=fetch\n"), b"0001", packet(want), packet(b"done\n"), b"0000"])
+    answer = await registry.post(
+        f"/git/{SLUG}.git/git-upload-pack", content=body, headers={"Git-Protocol": "version=2"}
+    )
+
+    assert answer.status_code == 404
+    assert "no longer stored" in answer.text
 
 
 @pytest.mark.parametrize(

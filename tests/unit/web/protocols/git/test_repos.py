@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 
 from vskill_platform.settings import Settings
-from vskill_platform.web.protocols.git.repos import PACK, _prune, _rename, cache_folder
+from vskill_platform.web.protocols.git.build_repo import PACK, _rename
+from vskill_platform.web.protocols.git.repos import _prune, cache_folder
 
 LONG_AGO = 1_000_000_000
 
