@@ -1,4 +1,4 @@
-"""Check the URLs of registries: valid, private, or of the same registry."""
+"""Check the URLs of registries: whether they are valid, private, or of the same registry."""
 
 import ipaddress
 import re
@@ -12,12 +12,12 @@ _LOOPBACK = re.compile(r"(localhost|127\.[0-9.]+|\[::1\])(?![^:/])")
 
 
 def segment(text: str) -> str:
-    """Return *text*, such as a slug, as one segment of a path."""
+    """Encode *text*, such as a slug, as one segment of a path."""
     return quote(text, safe="@")
 
 
 def checked_url(text: str) -> str:
-    """Return the address of a registry without a trailing slash; https is the default."""
+    """Return the URL of a registry without a trailing slash; https is the default."""
     text = text.strip()
     if "://" not in text:
         scheme = "http" if _LOOPBACK.match(text) else "https"
@@ -39,7 +39,7 @@ def _no_registry(text: str) -> InvalidInput:
 
 
 def is_confidential(url: str) -> bool:
-    """Return whether nobody in between can read requests to *url*."""
+    """Return whether no one in between can read requests to *url*."""
     parts = urlsplit(url)
     return parts.scheme == "https" or is_loopback(parts.hostname or "")
 
@@ -54,16 +54,16 @@ def is_loopback(host: str) -> bool:
 
 
 def leads_inside(source: str, target: str) -> bool:
-    """Return whether a host outside of your network names one inside, however it is written.
+    """Return whether a host outside of the user's network names one inside, in any notation.
 
-    A name that cannot be resolved is outside: only a proxy knows it.
+    A name that cannot be resolved is outside, because only a proxy knows it.
     """
     near = _are_near(source)
     return any(_are_near(target)) and not (near and all(near))
 
 
 def _are_near(host: str) -> list[bool]:
-    """Tell of each address of a host whether it is this machine or in its network."""
+    """Return for each address of a host whether it is this machine or in its network."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

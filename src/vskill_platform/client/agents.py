@@ -1,4 +1,4 @@
-"""The agents that load skills: their folders, and which of them are on this machine.
+"""The agents that load skills: their folders, and which of them are installed on this machine.
 
 `agents.toml` lists them; install_folders.py chooses among them.
 """
@@ -25,7 +25,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     #: Below the project; the first that exists is used, else the last.
     project: tuple[str, ...] = ()
     user: str
-    #: Folders that exist only where the agent is installed.
+    #: Folders that exist only if the agent is installed.
     config: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     #: Other names for `--agent`.
@@ -84,16 +84,16 @@ class Agents:
         if first.startswith("$"):
             name = first[1:]
             value = self._environment.get(name, "").strip()
-            # As the XDG specification demands: a relative path is ignored.
+            # The XDG specification requires that a relative path is ignored.
             path = value if os.path.isabs(value) else self._variables[name]  # noqa: PTH117 - a path of a setting, as text
             return self.place(path) / rest if path.startswith("~") else Path(path) / rest
         return self._home / rest
 
 
 def _has_folder(agent: Agent, project: Path) -> bool:
-    """Return whether the project has a folder of this agent alone, such as `.claude`."""
+    """Return whether the project has a folder that only this agent uses, such as `.claude`."""
     own = [folder for folder in agent.project if folder != SHARED_FOLDER]
-    # Of folders that other software uses, too, such as `.github`, only the skills count.
+    # A folder that other software also uses, such as `.github`, counts only with skills in it.
     return any(
         (project / folder).is_dir() or (_is_own(folder) and (project / folder).parent.is_dir())
         for folder in own

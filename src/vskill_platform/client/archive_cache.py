@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 _SUFFIX = ".tar.gz"
-#: When the cache grows beyond this, the archives that were not used for longest are deleted.
+#: When the cache grows beyond this, the least recently used archives are deleted.
 _MAX_BYTES = 512 * 1024 * 1024
 
 
@@ -55,7 +55,7 @@ class ArchiveCache:
         path = self._path(sha256)
         new = path.with_name(f".{secrets.token_hex(8)}.new")
         try:
-            # Private skills, too, are kept here.
+            # Private skills are also kept here.
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(number, "wb") as file:

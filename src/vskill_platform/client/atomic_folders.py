@@ -19,9 +19,9 @@ _HERE = -100
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step; False if the system cannot.
+    """Exchange two folders in one step; return False if the system cannot.
 
-    With two renames instead, the skill would be missing in between.
+    Between two renames, the skill would be missing.
     """
     library = ctypes.CDLL(None, use_errno=True)
     sys.audit("vskill_platform.exchange", str(one), str(other))
@@ -42,7 +42,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 @contextmanager
 def locked(folder: Path, on_wait: Callable[[], None] | None) -> Iterator[None]:
-    """Lock a folder against other runs; nothing is left of the lock when the process ends."""
+    """Lock a folder against other runs; the lock ends with the process."""
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         until = time.monotonic() + _MAX_WAIT_SECONDS

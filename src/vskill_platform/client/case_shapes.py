@@ -1,4 +1,4 @@
-"""The responses of a registry about appeals and reports."""
+"""The fields of responses about appeals and reports."""
 
 from typing import TypedDict
 

@@ -1,4 +1,4 @@
-"""Sign in from a CI job: its signed token is exchanged for a token of the registry."""
+"""Sign in from a CI job: exchange its signed token for a token of the registry."""
 
 import os
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class _GithubResponse(msgspec.Struct, frozen=True):
 
 
 def has_ci_token(environ: Mapping[str, str] | None = None) -> bool:
-    """Return whether this is a CI job that can prove what it is."""
+    """Return whether this is a CI job that can get a signed token."""
     environ = os.environ if environ is None else environ
     return bool(environ.get(ID_TOKEN_VARIABLE) or environ.get(_GITHUB_URL))
 
@@ -67,4 +67,4 @@ def _ask_github(audience: str, environ: Mapping[str, str]) -> str:
     except (httpx2.HTTPError, msgspec.DecodeError) as error:
         raise RegistryUnavailable(
             f"GitHub gave no token for this job ({type(error).__name__}); run it again"
-        ) from None  # the error may name the secret of the request
+        ) from None  # the error may contain the secret of the request

@@ -12,18 +12,18 @@ import msgspec
 from vskill_platform.errors import ConfigError
 from vskill_platform.model.skill import SkillFile
 
-#: Made by running scripts or by looking at a folder: nobody wants to keep them.
+#: Files that running scripts or opening a folder creates, which no one wants to keep.
 _GENERATED = frozenset({"__pycache__", ".DS_Store", "Thumbs.db"})
 _MAX_LISTED = 10_000
 
 
 class FolderState(msgspec.Struct, frozen=True, kw_only=True):
-    """The difference between a folder and what was installed; paths are relative to the folder."""
+    """The differences between a folder and the installed files; paths are relative to it."""
 
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
-    #: Whether nothing is there at all.
+    #: Whether the folder does not exist.
     is_absent: bool = False
 
     @property
@@ -32,7 +32,7 @@ class FolderState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_local_changes(self) -> bool:
-        """Return whether replacing the folder would destroy someone's work."""
+        """Return whether replacing the folder would destroy local work."""
         kept = [path for path in self.extra if not _GENERATED & set(path.split("/"))]
         return not self.is_absent and bool(self.changed or self.missing or kept)
 
@@ -50,9 +50,9 @@ class FolderState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_folder(folder: Path, files: Iterable[SkillFile]) -> FolderState:
-    """Compare what is in *folder* with *files*: content, and whether a file is executable.
+    """Compare the contents of *folder* with *files*: bytes, and whether a file is executable.
 
-    Links are never followed: one in place of a file or of the folder is a change.
+    Links are never followed; a link in place of a file or of the folder is a change.
     """
     wanted = {file.path: file for file in files}
     try:
@@ -73,7 +73,7 @@ def compare_folder(folder: Path, files: Iterable[SkillFile]) -> FolderState:
 
 
 def _list_entries(folder: Path) -> set[str]:
-    """Return the paths of everything that is not a folder."""
+    """Return the paths of all entries that are not folders."""
     found: set[str] = set()
     todo = [""]
     while todo and len(found) < _MAX_LISTED:
@@ -98,7 +98,7 @@ def _opened(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
 
 
 def _differs(folder: Path, file: SkillFile) -> bool:
-    # O_NONBLOCK: opening a pipe that someone put there must not wait for its other end.
+    # O_NONBLOCK, so that opening a pipe does not wait for its other end.
     try:
         number = os.open(folder / file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -1,7 +1,7 @@
 """The registries that a user has signed in to, and their tokens.
 
-Names and addresses are in `registries.json` in the user's configuration folder. Tokens are in the
-system's keyring, or in `tokens.json` next to it if there is none.
+Names and URLs are in `registries.json` in the user's configuration folder. Tokens are in the
+system's keyring, or without one in `tokens.json` in the same folder.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ FOLDER_VARIABLE = "VSKILL_CONFIG_HOME"
 _SERVICE = "vskill-platform"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _REGISTRIES, _TOKENS, _LOCK = "registries.json", "tokens.json", "lock"
-#: The permissions that the file of tokens must not give to others: any.
+#: The permissions that the file with tokens must not have: any for others.
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 TokenPlace = Literal["keyring", "file", "none"]
@@ -36,12 +36,12 @@ Kind = TypeVar("Kind")
 
 class KnownRegistry(msgspec.Struct, frozen=True, kw_only=True):
     url: str
-    #: Where its token is.
+    #: Where the token is stored.
     token: TokenPlace = "none"  # noqa: S105 - where it is
 
 
 class Registries(msgspec.Struct, frozen=True, kw_only=True):
-    #: The name of the registry that commands use unless told otherwise; empty for none.
+    #: The name of the registry that commands use by default; empty for none.
     default: str = ""
     registries: dict[str, KnownRegistry] = {}
 
@@ -49,10 +49,10 @@ class Registries(msgspec.Struct, frozen=True, kw_only=True):
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """The registry that a command goes to."""
 
-    #: Its name if the user signed in to it, otherwise its address.
+    #: Its name if the user signed in to it, otherwise its URL.
     name: str
     url: str
-    #: Empty for an anonymous visitor. Not in any representation, so that no log shows it.
+    #: Empty for an anonymous visitor. Left out of the repr, so that no log shows it.
     token: str = ""
 
     def __repr__(self) -> str:
@@ -65,9 +65,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 def resolve_registry(
     option: str | None = None, environ: Mapping[str, str] | None = None
 ) -> Target | None:
-    """Return the registry named by *option*, else by VSKILL_REGISTRY, else the default one.
+    """Return the registry that *option* names, or else VSKILL_REGISTRY, or else the default one.
 
-    VSKILL_TOKEN is for the registry that VSKILL_REGISTRY names; without that, for any.
+    VSKILL_TOKEN is for the registry in VSKILL_REGISTRY; without that, for any.
     """
     environ = os.environ if environ is None else environ
     known = read_registries(environ)
@@ -83,7 +83,7 @@ def resolve_registry(
 
 
 def _look_up(wanted: str, known: Registries) -> tuple[str, str]:
-    """Return name and address of a registry that is named by either."""
+    """Return name and URL of a registry that is given by either."""
     if found := known.registries.get(wanted):
         return wanted, found.url
     if "://" not in wanted and not set(".:/") & set(wanted) and wanted != "localhost":
@@ -102,7 +102,7 @@ def _names_of(url: str, known: Registries) -> list[str]:
 
 
 def name_for(url: str, environ: Mapping[str, str] | None = None) -> str:
-    """Return the name of a registry if the user gives none: as before, or its host and port."""
+    """Return the name of a registry if the user gives none: the earlier one, or host and port."""
     if names := _names_of(url, read_registries(environ)):
         return names[0]
     return re.sub(r"[^a-z0-9._-]", "-", urlsplit(url).netloc.lower()).strip("-._")[:64]
@@ -139,7 +139,7 @@ def remember_registry(
 ) -> TokenPlace:
     """Store a registry and its token, and make it the default; return where the token is.
 
-    A registry has one token, so it has one name: an earlier one is forgotten.
+    A registry has one token and therefore one name, so an earlier name is forgotten.
     """
     checked_name(name)
     url = checked_url(url)
@@ -167,7 +167,7 @@ def forget_token(name: str, environ: Mapping[str, str] | None = None) -> None:
 
 
 def forget_registry(wanted: str, environ: Mapping[str, str] | None = None) -> KnownRegistry:
-    """Delete a registry, named by name or address, and its token from this machine."""
+    """Delete a registry, given by name or URL, and its token from this machine."""
     with _changing(environ) as folder:
         known = read_registries(environ)
         name, found = _known(known, wanted)
@@ -179,7 +179,7 @@ def forget_registry(wanted: str, environ: Mapping[str, str] | None = None) -> Kn
 
 
 def use_registry(wanted: str, environ: Mapping[str, str] | None = None) -> KnownRegistry:
-    """Make a registry, named by name or address, the default one."""
+    """Make a registry, given by name or URL, the default."""
     with _changing(environ) as folder:
         known = read_registries(environ)
         name, found = _known(known, wanted)
@@ -198,7 +198,7 @@ def config_folder(environ: Mapping[str, str] | None = None) -> Path:
 def _known(known: Registries, wanted: str) -> tuple[str, KnownRegistry]:
     if found := known.registries.get(wanted):
         return wanted, found
-    with suppress(InvalidInput):  # it is no address either
+    with suppress(InvalidInput):  # it is not a URL either
         for name in _names_of(checked_url(wanted), known):
             return name, known.registries[name]
     some = ", ".join(sorted(known.registries)) or "none yet"
@@ -235,7 +235,7 @@ def _drop_token(folder: Path, found: KnownRegistry) -> None:
 
 
 def _into_keyring(url: str, token: str) -> bool:
-    """Store a token in the system's keyring; tell whether it is there."""
+    """Store a token in the system's keyring; return whether it is there."""
     import keyring  # noqa: PLC0415 - it searches for its backends, which takes a while
     from keyring.errors import KeyringError  # noqa: PLC0415 - as above
 
@@ -265,7 +265,7 @@ def _delete_from_keyring(url: str) -> None:
     from keyring.errors import KeyringError, PasswordDeleteError  # noqa: PLC0415 - as above
 
     try:
-        with suppress(PasswordDeleteError):  # it is not there
+        with suppress(PasswordDeleteError):  # it is not in the keyring
             keyring.delete_password(_SERVICE, url)
     except (KeyringError, RuntimeError, OSError) as error:
         raise ConfigError(

@@ -16,7 +16,7 @@ from vskill_platform.errors import NotSignedIn, RegistryError, RegistryUnavailab
 DEFAULT_SCOPES = ("read", "submit", "manage")
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _NOT_FOUND = 404
-#: Limits on what the registry asks for, in seconds.
+#: Limits on the times that the registry requests, in seconds.
 _MAX_PAUSE, _MAX_LIFETIME = 60.0, 3600.0
 _REFUSED = {
     "access_denied": "the request was denied in the browser",
@@ -55,7 +55,7 @@ def request_code(registry: Registry, *, label: str, scopes: tuple[str, ...]) -> 
 
 
 def _check_page(registry: Registry, page: str) -> None:
-    """Refuse a page of another registry: the code may be one of that registry.
+    """Refuse a page of another registry, whose code this may be.
 
     If the user approved it there, this registry would get the token.
     """
@@ -78,7 +78,7 @@ def _pause(seconds: float) -> float:
 
 
 def _within(seconds: float, most: float) -> float:
-    """Return a time of at least a second."""
+    """Return *seconds*, but at least 1 and at most *most*."""
     return max(1.0, min(seconds, most))
 
 
@@ -89,7 +89,7 @@ def wait_for_token(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> str:
-    """Ask for the token until the user has decided, or the code has expired."""
+    """Ask for the token until the user has decided or the code has expired."""
     end, interval = clock() + code.expires_in, code.interval
     body = {"grant_type": _GRANT, "device_code": code.device_code, "client_id": "vskill-platform"}
     while clock() < end:

@@ -1,6 +1,6 @@
-"""Find the version of a skill to install, and what the registry says about it.
+"""Find the version of a skill to install, with its metadata from the registry.
 
-Everything that a registry sends is untrusted: it is checked before it is used or shown.
+Everything that a registry sends is untrusted, so it is checked before it is used or shown.
 """
 
 from typing import Any, TypeVar
@@ -64,7 +64,7 @@ class SkillRelease(_Answer, frozen=True, kw_only=True):
     trust_score: int
     license: str | None = None
     is_private: bool = False
-    #: Why the version is yanked.
+    #: Why the version was yanked.
     yanked: str | None = None
     #: Older registries do not send it.
     deprecated: Deprecated | None = None
@@ -119,9 +119,10 @@ class _Versions(_Answer, frozen=True, kw_only=True):
 def find_release(
     registry: Registry, name: str, wanted: VersionRange, *, with_files: bool = True
 ) -> SkillRelease:
-    """Return the version that *wanted* means; without its files, also if all are yanked.
+    """Return the version that *wanted* means; without files, even if all are yanked.
 
-    To install, yanked versions are found only by their exact number; blocked ones never are.
+    For an installation, yanked versions are found only by their exact number, and blocked versions
+    never.
     """
     try:
         release = get_release(registry, name, pick_version(registry, name, wanted))
@@ -150,7 +151,7 @@ def _with_suggestions(registry: Registry, name: str, error: RegistryError) -> Re
         return error
     found = _similar(registry, name)
     if not found or any(slug == name or slug.endswith(f"/{name}") for slug in found):
-        return error  # it exists, only this version does not
+        return error  # the skill exists, but not this version
     words = f"{error} Did you mean {' or '.join(found)}?"
     return RegistryError(words, status=error.status, code=error.code, problem=error.problem)
 
@@ -163,7 +164,7 @@ def _similar(registry: Registry, name: str) -> list[str]:
 
 
 def get_release(registry: Registry, name: str, version: str | None) -> SkillRelease:
-    """Return what the registry says about a version, without its files."""
+    """Return the metadata of a version, without its files."""
     response: Skill = registry.get_json(f"{API}/skills/{segment(name)}", Skill, version=version)
     found = _read(registry, response["skill"], SkillRelease)
     check_folder_name(found.name)
@@ -190,8 +191,8 @@ def add_files(registry: Registry, release: SkillRelease) -> SkillRelease:
 def check_not_blocked(registry: Registry, slug: str, content_hash: str) -> None:
     """Ask the blocklist about the content of a skill; raise if it is blocked.
 
-    Not about its name: a blocked name or source takes the skill down, and other content that was
-    blocked under the same name says nothing about this one.
+    The name is not asked about: a blocked name or source takes the skill down, and other content
+    that was blocked under the same name has nothing to do with this one.
     """
     response: BlockCheck = registry.get_json(
         f"{API}/blocklist/check", BlockCheck, hash=content_hash
@@ -236,7 +237,7 @@ def best_version(versions: list[VersionItem], wanted: VersionRange, name: str) -
 
 
 def _read(registry: Registry, response: Any, kind: type[Kind]) -> Kind:
-    """Check a response of the registry; a version that is not one ends here."""
+    """Check a response of the registry; refuse an invalid version."""
     try:
         found = msgspec.convert(response, kind)
     except msgspec.ValidationError as error:

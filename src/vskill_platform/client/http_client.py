@@ -9,9 +9,9 @@ from vskill_platform.errors import ConfigError
 
 
 def open_client(url: str, timeout: httpx2.Timeout | float) -> httpx2.Client:
-    """Return a client for all addresses of the same kind as *url*; it follows no redirects."""
+    """Return a client for all URLs of the same kind as *url*; it follows no redirects."""
     parts = urlsplit(url)
-    # A proxy cannot reach this machine's own addresses, and must not see what is sent there.
+    # A proxy cannot reach this machine's own addresses, and must not see what is sent to them.
     is_near = is_loopback(parts.hostname or "")
     try:
         verify = httpx2.create_ssl_context() if parts.scheme == "https" else False
@@ -22,7 +22,7 @@ def open_client(url: str, timeout: httpx2.Timeout | float) -> httpx2.Client:
     try:
         return httpx2.Client(timeout=timeout, verify=verify, trust_env=not is_near)
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
-        # The error may name the password of the proxy.
+        # The error may contain the password of the proxy.
         raise ConfigError(
             "the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: give the URL of an "
             "HTTP proxy, such as http://proxy.example:3128, or name the host in NO_PROXY"

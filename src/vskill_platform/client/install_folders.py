@@ -1,4 +1,4 @@
-"""Choose the folders to install into: those of the agents in a project or for a user, or --dir."""
+"""Choose the folders to install into: those of agents, in a project or for a user, or --dir."""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from vskill_platform.base.windows_names import is_valid_on_windows
 from vskill_platform.client.agents import SHARED_FOLDER, Agent, Agents
 from vskill_platform.errors import InvalidInput
 
-#: Not `vskill.lock`: another tool keeps a file of that name, in another format.
+#: Not `vskill.lock`: another tool uses that name, with another format.
 LOCK_NAME = "vskill-platform.lock"
-#: Holds new and old folders for the moment of an installation, next to the skills.
+#: Contains new and old folders during an installation, next to the skills.
 STAGING = ".vskill-platform"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
@@ -27,21 +27,21 @@ class ScopeKind(StrEnum):
 class SkillsFolder(msgspec.Struct, frozen=True, kw_only=True):
     """A folder from which agents load skills."""
 
-    #: As in the lock file.
+    #: Its name in the lock file.
     path: str
     agents: tuple[str, ...] = ()
 
 
 class InstallScope(msgspec.Struct, frozen=True, kw_only=True):
     kind: ScopeKind
-    #: The project, the user's home or the folder. Paths of the lock file begin here.
+    #: The project, the user's home or the folder. Paths in the lock file start here.
     root: Path
     lock: Path
 
     def place(self, path: str) -> Path:
         """Return a path of the lock file on this machine; refuse one that leads elsewhere.
 
-        Lock files come with repos, so their paths are as trustworthy as the repo.
+        Lock files come with repos, so their paths are untrusted.
         """
         if self.kind is ScopeKind.USER:
             found = self.root / path[2:] if path.startswith("~/") else Path(path)
@@ -65,7 +65,7 @@ class InstallScope(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def stored(self, folder: Path) -> str:
-        """Return a folder as the lock file names it."""
+        """Return the name of a folder in the lock file."""
         if folder.is_relative_to(self.root):
             inside = folder.relative_to(self.root).as_posix()
             return f"~/{inside}" if self.kind is ScopeKind.USER else inside
@@ -73,7 +73,7 @@ class InstallScope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_folder_name(name: str) -> str:
-    """Return the name of a skill if every system can have a folder of this name."""
+    """Return the name of a skill; raise if some system cannot have a folder with this name."""
     if not _NAME.fullmatch(name) or not is_valid_on_windows(name) or LOCK_NAME in name:
         raise InvalidInput(
             f"{name[:80]!r} cannot be the name of a folder on every system; not installed"
@@ -94,9 +94,9 @@ def find_scope(
     if folder is not None:
         root = folder.absolute()
         return InstallScope(kind=ScopeKind.FOLDER, root=root, lock=root / LOCK_NAME)
-    home = Path.home().resolve()  # as the current folder is
+    home = Path.home().resolve()  # like the current folder
     root = Path.cwd() if user else _find_project(Path.cwd(), home)
-    # The project folders of a home folder are those of the user, so one lock file covers them.
+    # In the home folder, project folders are the same as user folders, so there is one lock file.
     if user or (root == home and not project):
         from vskill_platform.client.credentials import config_folder  # noqa: PLC0415 - loads HTTP
 
@@ -107,9 +107,9 @@ def find_scope(
 def skills_folders(
     scope: InstallScope, names: tuple[str, ...] = (), *, environ: Mapping[str, str]
 ) -> list[SkillsFolder]:
-    """Return the skills folders of the named agents, or of those that are on this machine.
+    """Return the skills folders of the named agents, or of those on this machine.
 
-    Agents that read the same folder share it. Without any agent it is the shared folder.
+    Agents that read the same folder share it. Without any agent, it is the shared folder.
     """
     if scope.kind is ScopeKind.FOLDER:
         if names:
@@ -137,7 +137,7 @@ def _folder_of(agent: Agent, scope: InstallScope, agents: Agents) -> str:
 
 
 def _find_project(here: Path, home: Path) -> Path:
-    """Return the closest folder with a lock file or a git repo; without one, this folder."""
+    """Return the closest folder with a lock file or a git repo, or else this folder."""
     for folder in (here, *here.parents):
         if (folder / LOCK_NAME).exists() or (folder / ".git").exists():
             return folder

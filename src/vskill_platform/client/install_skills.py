@@ -1,4 +1,4 @@
-"""Install, update and remove skills, but never overwrite local changes without `--force`."""
+"""Install, update and remove skills; never overwrite local changes without `--force`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -29,16 +29,16 @@ _FOLDER_MODE = 0o755
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill as it should be in the lock file and on disk."""
+    """The planned state of a skill in the lock file and on disk."""
 
     skill: LockedSkill
-    #: As it is in the lock file now.
+    #: Its current entry in the lock file.
     before: LockedSkill | None = None
-    #: What the registry says; None if it was not asked.
+    #: The metadata from the registry; None if it was not asked.
     release: SkillRelease | None = None
-    #: What the new version can do that the installed one cannot; None if that is unknown.
+    #: The capabilities that only the new version has; None if unknown.
     gained: Capabilities | None = msgspec.field(default_factory=dict)
-    #: Whether everything is in place already.
+    #: Whether everything is already in place.
     is_current: bool = False
 
     @property
@@ -71,7 +71,7 @@ def plan_skill(
     gained: Capabilities | None = None,
     force: bool = False,
 ) -> Planned:
-    """Plan one skill; refuse to replace the work or the skill of someone else without *force*."""
+    """Plan one skill; without *force*, refuse to replace local changes or other skills."""
     before = locked.get(skill.slug)
     if before and before.registry != skill.registry and not force:
         raise NotAllowed(
@@ -89,7 +89,7 @@ def plan_skill(
 
 
 def _check_unchanged(before: LockedSkill, skill: LockedSkill) -> None:
-    """Refuse other content under the version that is installed: a version never changes."""
+    """Refuse other content under the installed version, because a version never changes."""
     known = (before.content_hash, before.archive_sha256)
     if before.version == skill.version and known != (skill.content_hash, skill.archive_sha256):
         raise NotAllowed(
@@ -106,7 +106,7 @@ def _check_place(
     *,
     force: bool,
 ) -> bool:
-    """Return whether the skill is in this place already; refuse to replace what is not ours."""
+    """Return whether the skill is already in this place; refuse to replace other files."""
     state = compare_folder(place, skill.files)
     if state.is_clean:
         return True
@@ -141,7 +141,7 @@ def lock_release(
     folders: Iterable[SkillsFolder],
     before: LockedSkill | None = None,
 ) -> LockedSkill:
-    """Return the entry of the lock file for a release; folders that it is in already stay."""
+    """Return the lock file's entry for a release; it keeps the folders of an earlier entry."""
     joined: dict[str, set[str]] = {}
     for folder in (*(before.folders if before else ()), *folders):
         joined.setdefault(folder.path, set()).update(folder.agents)
@@ -167,7 +167,7 @@ def lock_release(
 def load_archive(
     registry: Registry, skill: LockedSkill, *, on_progress: OnProgress | None = None
 ) -> bytes:
-    """Download the archive of a version; another digest than the expected one is an error."""
+    """Download the archive of a version; raise if its digest is not the expected one."""
     return registry.download(
         f"{API}/skills/{segment(skill.slug)}/download?version={skill.version}",
         sha256=skill.archive_sha256,
@@ -211,7 +211,7 @@ def apply_plans(
 def _with_skill(
     scope: InstallScope, locked: Mapping[str, LockedSkill], skill: LockedSkill
 ) -> dict[str, LockedSkill]:
-    """Add a skill; a skill of the same name that it replaces loses those folders."""
+    """Add a skill; another skill with the same name loses the folders in which it is replaced."""
     taken = set(skill.real_places(scope))
     kept: dict[str, LockedSkill] = {}
     for slug, other in locked.items():
@@ -261,9 +261,9 @@ def remove_skills(
 ) -> list[LockedSkill]:
     """Remove skills and their entries in the lock file; return what was removed.
 
-    With *folders*, only from these: the skill stays installed for the other agents.
+    With *folders*, remove them only from these: the skills stay installed for other agents.
     """
-    for name in names:  # before anything is locked or made
+    for name in names:  # before anything is locked or created
         _part_in(scope, find_installed(read_lock(scope), name), folders)
     with exclusive(scope):
         locked = read_lock(scope)
@@ -289,7 +289,7 @@ def remove_skills(
 def _part_in(
     scope: InstallScope, skill: LockedSkill, folders: Sequence[SkillsFolder] | None
 ) -> LockedSkill:
-    """Return the skill with only those of its folders; raise if that cannot be removed alone."""
+    """Return the skill with only these folders; raise if it cannot be removed from them alone."""
     if folders is None:
         return skill
     wanted = {folder.path: folder for folder in folders}

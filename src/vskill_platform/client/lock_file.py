@@ -1,8 +1,8 @@
 """The lock file: which skills are installed where, from which registry, and their digests.
 
-It is written by us, committed by users and merged by git: sorted, one block for each skill, one
-line for each file, and nothing in it depends on the time or on the machine. compare_folder.py
-compares it with the files on disk.
+Users commit it and git merges it, so it is sorted, with one block for each skill and one line for
+each file, and it does not depend on the time or the machine. compare_folder.py compares it with the
+files on disk.
 """
 
 import os
@@ -31,17 +31,17 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 class LockedSkill(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     slug: str
-    #: The name of its folder.
+    #: The name of the skill's folder.
     name: str
-    #: The address of the registry that it came from.
+    #: The URL of the registry that it came from.
     registry: str
     version: str
-    #: What the user asked for; `update` stays within it.
+    #: The range that the user asked for; `update` stays within it.
     range: str
     archive_sha256: str
-    #: The digest of all its files, as in the API.
+    #: The digest of all files, as in the API.
     content_hash: str
-    #: The skills folders that it is in, and the agents that load it from there.
+    #: The skills folders that contain it, and the agents that load it from there.
     folders: tuple[SkillsFolder, ...]
     files: tuple[SkillFile, ...]
 
@@ -65,7 +65,7 @@ class LockedSkill(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return [place_of(scope, folder.path, self.name) for folder in self.folders]
 
     def real_places(self, scope: InstallScope) -> list[Path]:
-        """Return its folders without links: agents may have one folder under several names."""
+        """Return its folders without links, because agents may share one under several names."""
         return [real_place(place) for place in self.places(scope)]
 
 
@@ -74,13 +74,13 @@ def place_of(scope: InstallScope, folder: str, name: str) -> Path:
 
 
 def real_place(place: Path) -> Path:
-    """Return where the folder of a skill is if a folder above it is a link."""
+    """Return the real path of a skill's folder, even if a folder above it is a link."""
     # Not `Path.resolve`, which raises if a link leads to itself.
     return Path(os.path.realpath(place.parent)) / place.name
 
 
 def check_files(files: tuple[SkillFile, ...], content_hash: str) -> None:
-    """Check the names of the files, and that their digest is the one that was given."""
+    """Check the names of the files and their digest."""
     for file in files:
         check_name(file.path)
         if file.size < 0 or not _SHA256.fullmatch(file.sha256):
@@ -98,7 +98,7 @@ def read_lock(scope: InstallScope) -> dict[str, LockedSkill]:
 def read_text(path: Path) -> str | None:
     """Return the content of a lock file or a journal; None if it does not exist.
 
-    It may come with a repo, so it may be a link to something that never ends.
+    The file may come from a foreign repo, so it may be a link to an endless file.
     """
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -118,7 +118,7 @@ def read_text(path: Path) -> str | None:
 
 
 def parse_lock(text: str, scope: InstallScope) -> dict[str, LockedSkill]:
-    """Parse a lock file, strictly: it decides what is replaced and removed."""
+    """Parse a lock file, strictly, because it decides what is replaced and removed."""
     if _CONFLICT.search(text):
         raise ConfigError(
             f"{scope.lock} contains conflict markers of a merge; keep the [[skill]] blocks of both "
@@ -179,7 +179,7 @@ def _to_struct(row: Any) -> dict[str, Any]:
 
 
 def format_lock(skills: Iterable[LockedSkill]) -> str:
-    """Return the text of a lock file: the same skills always give the same text."""
+    """Return the text of a lock file, which is always the same for the same skills."""
     in_order = sorted(skills, key=lambda skill: skill.slug)
     blocks = ("".join(_block(skill)) for skill in in_order)
     return "\n".join([_HEADER, f"version = {_FORMAT}\n", *blocks])

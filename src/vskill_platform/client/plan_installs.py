@@ -1,4 +1,4 @@
-"""Plan what to install, from the registry or from the lock file, and what an update brings.
+"""Plan what to install, from the registry or from the lock file, and what an update changes.
 
 install_skills.py refuses plans that would overwrite local changes, and makes the changes.
 """
@@ -50,14 +50,14 @@ Result = TypeVar("Result")
 
 
 class InstalledState(StrEnum):
-    """The state of an installed version at the registry."""
+    """The state of an installed version in the registry."""
 
     AVAILABLE = "available"
     YANKED = "yanked"
     BLOCKED = "blocked"
     #: Taken down, made private, or unknown to the registry.
     GONE = "gone"
-    #: The registry has other content under the same version.
+    #: The registry has different content under the same version.
     REPLACED = "replaced"
 
 
@@ -69,7 +69,7 @@ class InstalledStatus(msgspec.Struct, frozen=True):
 class OpenRegistries:
     """The registries of the skills in a lock file: the chosen one, and those used before.
 
-    A lock file comes with a repo, so a registry that only it names is not contacted.
+    A lock file may come from a foreign repo, so a registry that only it names is not contacted.
     """
 
     def __init__(
@@ -99,9 +99,9 @@ class OpenRegistries:
         return opened
 
     def of_each(self, skills: Iterable[LockedSkill]) -> dict[str, Registry | VskillError]:
-        """Return the registry of each skill by slug, or why it must not be asked.
+        """Return the registry of each skill by slug, or the error why it must not be asked.
 
-        They are opened one after the other here, because threads share them afterwards.
+        They are opened here, one by one, because threads share them afterwards.
         """
         found: dict[str, Registry | VskillError] = {}
         for skill in skills:
@@ -155,7 +155,7 @@ def plan_update(
 
 
 def check_installed(registry: Registry, skill: LockedSkill) -> InstalledStatus:
-    """Ask the registry what has become of an installed version."""
+    """Ask the registry for the state of an installed version."""
     path = f"{API}/skills/{segment(skill.slug)}/versions/{segment(skill.version)}"
     try:
         found: VersionItem = registry.get_json(path, VersionItem)
@@ -196,7 +196,7 @@ class Outdated(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     version: str
     range: str
-    #: The newest version in the range, and the newest of all; None if there is none.
+    #: The newest version in the range, and the newest one of all; None if there is none.
     wanted: str | None
     latest: str | None
     #: Why the installed version is no longer available.
@@ -238,7 +238,7 @@ def check_outdated(registry: Registry, skill: LockedSkill) -> Outdated:
 
 
 def _without_versions(skill: LockedSkill, status: InstalledStatus) -> Outdated:
-    """Return what to show of a skill that is no longer available."""
+    """Return what to show for a skill that is no longer available."""
     return Outdated(
         slug=skill.slug,
         version=skill.version,
@@ -250,7 +250,7 @@ def _without_versions(skill: LockedSkill, status: InstalledStatus) -> Outdated:
 
 
 def settle_all(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result | VskillError]:
-    """Run *work* on all items, a few at a time; return each result or error, in order."""
+    """Run *work* on all items, a few at a time; return each result or error in order."""
 
     def settle(item: Item) -> Result | VskillError:
         try:

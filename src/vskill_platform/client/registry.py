@@ -47,18 +47,19 @@ _MAX_REDIRECTS = 5
 #: The longest wait before another attempt; a registry that asks for more gets an error instead.
 _MAX_WAIT_SECONDS = 60.0
 _FIRST_WAIT_SECONDS = 0.5
-#: Time without a byte. A submission of a repository is answered after it has been read.
+#: The timeout without a byte. The response to the submission of a repository comes after the
+#: repository was read.
 _TIMEOUT = httpx2.Timeout(120, connect=15)
-#: Until the response begins, and longer if much is sent; after that time nothing is sent again.
+#: The time until the response must begin; more for large uploads. After it, there is no retry.
 _MAX_SECONDS = 300.0
-#: The registry has done nothing: sending the request again is safe whatever it asks for.
+#: The registry has done nothing, so any request can be sent again.
 _NOT_DONE = frozenset({429, 503})
-#: A proxy in front of the registry failed: the request may have been carried out.
+#: A proxy in front of the registry failed, so the request may have been processed.
 _UNCLEAR = frozenset({502, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CHUNK_BYTES = 64 * 1024
 _UNAUTHORIZED = 401
-#: The kind of a response whose fields nobody reads.
+#: The type of a response whose fields are not used.
 ANY_OBJECT = dict[str, Any]
 
 
@@ -82,7 +83,7 @@ class Registry:
             raise InvalidInput("the token contains characters that no token has; copy it again")
         self.token = token
         self._sleep, self._clock = sleep, clock
-        #: By whether the address is encrypted, and whether it is this machine.
+        #: By whether the URL is encrypted, and whether it is this machine.
         self._clients: dict[tuple[bool, bool], httpx2.Client] = {}
         self._deadline = ResponseDeadline()
 
@@ -109,13 +110,13 @@ class Registry:
         return self._json("GET", path, kind, params=_sent(params))
 
     def post_json(self, path: str, body: Any = None, kind: Any = ANY_OBJECT, /) -> Any:
-        """Send *body* as JSON and return the response, checked to be of this kind."""
+        """Send *body* as JSON and return the response, checked by type."""
         content = msgspec.json.encode({} if body is None else body)
         headers = {"Content-Type": "application/json"}
         return self._json("POST", path, kind, headers=headers, content=content)
 
     def patch_json(self, path: str, body: Any, kind: Any = ANY_OBJECT, /) -> Any:
-        """Send the changes as JSON and return the response, checked to be of this kind."""
+        """Send the changes as JSON and return the response, checked by type."""
         headers = {"Content-Type": "application/json"}
         content = msgspec.json.encode(body)
         return self._json("PATCH", path, kind, headers=headers, content=content)
@@ -126,7 +127,7 @@ class Registry:
         return self._json("DELETE", path, kind, params=_sent(params))
 
     def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> RegistryResponse:
-        """Return a response as it is, for callers that use ETags; 304 is not an error."""
+        """Return a raw response, for callers that use ETags; 304 is not an error."""
         return self._ask("GET", path, limit=MAX_ANSWER_BYTES, headers=dict(headers or {}))
 
     def upload(
@@ -140,8 +141,8 @@ class Registry:
     ) -> Any:
         """Send files, each as a part `files` with its path as the name; return the response.
 
-        It is sent again if it is unclear whether it arrived: the registry takes the same content
-        as one submission.
+        They are sent again if it is unclear whether they arrived, because the registry treats equal
+        content as one submission.
         """
         parts = [("files", (name, content)) for name, content in files]
         request = httpx2.Request("POST", self.url, data=dict(fields), files=parts)
@@ -165,7 +166,7 @@ class Registry:
         limit: int = MAX_DOWNLOAD_BYTES,
         on_progress: OnProgress | None = None,
     ) -> bytes:
-        """Return the bytes at *path*; if they have another digest than *sha256*, raise."""
+        """Return the bytes at *path*; raise if their digest is not *sha256*."""
         content = self._ask("GET", path, limit=limit, on_progress=on_progress).content
         if sha256 is not None and (found := hashlib.sha256(content).hexdigest()) != sha256:
             raise RegistryError(
@@ -176,7 +177,7 @@ class Registry:
         return content
 
     def page(self, path: str) -> str:
-        """Return the URL of a page of this registry, to be opened in a browser."""
+        """Return the URL of a page of this registry, to open in a browser."""
         return self.url + path
 
     def _json(self, method: str, path: str, kind: Any, **options: Any) -> Any:
@@ -194,7 +195,7 @@ class Registry:
     def _ask(
         self, method: str, path: str, *, is_repeatable: bool = False, **options: Any
     ) -> RegistryResponse:
-        """Send a request, again if that is safe; return the response or raise."""
+        """Send a request, retry it if that is safe, and return the response or raise."""
         start = self._clock()
         for attempt in range(_ATTEMPTS):
             is_last = attempt == _ATTEMPTS - 1
@@ -226,7 +227,7 @@ class Registry:
         raise RegistryError(f"{self._where(path)} redirects too many times")
 
     def _target(self, path: str, url: str, response: RegistryResponse) -> str:
-        """Return where a redirect leads; raise if nothing may be sent there."""
+        """Return the target of a redirect; raise if nothing may be sent there."""
         try:
             target = urljoin(url, response.headers.get("location", ""))
             parts = urlsplit(target)
@@ -236,7 +237,8 @@ class Registry:
             ) from error
         if urlsplit(url).scheme == "https" and parts.scheme != "https":
             raise RegistryError(f"{self._where(path)} redirects to {target}, which is not https")
-        # Programs inside trust everybody who can reach them: a registry outside must not use that.
+        # Programs inside trust everyone who can reach them, which a registry outside must not
+        # exploit.
         if leads_inside(urlsplit(url).hostname or "", parts.hostname or ""):
             raise RegistryError(
                 f"{self._where(path)} redirects to {target}, which is in your own network"
@@ -255,7 +257,7 @@ class Registry:
         on_progress: OnProgress | None = None,
     ) -> RegistryResponse:
         sent = {"Accept": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
-        # Another host gets no token: a registry may keep its archives elsewhere.
+        # Another host gets no token: a registry may store its archives elsewhere.
         if self.token and origin_of(url) == origin_of(self.url):
             sent["Authorization"] = f"Bearer {self.token}"
         body: Iterable[bytes] | None = None
@@ -333,7 +335,7 @@ class Registry:
         return self.url + path.partition("?")[0]
 
     def _opened(self, url: str) -> httpx2.Client:
-        """Return the client for an address; a redirect may lead from one kind to the other."""
+        """Return the client for a URL; a redirect may lead from one kind to the other."""
         parts = urlsplit(url)
         kind = (parts.scheme == "https", is_loopback(parts.hostname or ""))
         if kind not in self._clients:

@@ -32,9 +32,9 @@ Write = Callable[[Path], None]
 
 
 class FolderChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill's folder that is replaced, or removed if there is nothing to write."""
+    """A skill's folder to replace, or to remove if there is nothing to write."""
 
-    #: The skills folder as in the lock file, and the name of the skill.
+    #: The skills folder as named in the lock file, and the name of the skill.
     folder: str
     name: str
     write: Write | None = None
@@ -43,7 +43,7 @@ class FolderChange(msgspec.Struct, frozen=True, kw_only=True):
 class _Move(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     folder: str
     name: str
-    #: The inodes tell which folder is where after an interruption; 0 means that there is none.
+    #: The inodes identify the folders after an interruption; 0 means that there is none.
     old: int = 0
     new: int = 0
 
@@ -52,15 +52,15 @@ class _Journal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     #: The name of the staging folder.
     id: str
     moves: tuple[_Move, ...]
-    #: The lock file before the change; None if there was none.
+    #: The text of the lock file before the change; None if there was none.
     lock: str | None
-    #: Skills folders that did not exist, the deepest first.
+    #: Skills folders that did not exist before, deepest first.
     made: tuple[str, ...] = ()
 
 
 @contextmanager
 def exclusive(scope: InstallScope, *, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
-    """Keep other runs from changing this scope, after undoing what a killed run left."""
+    """Keep other runs from changing this scope, after undoing the changes of a killed run."""
     folder = scope.lock.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,11 +83,12 @@ def replace_folders(
 ) -> None:
     """Make all changes and write the lock file; call it only within `exclusive`.
 
-    Without *lock_text* the lock file stays as it is, byte for byte.
+    Without *lock_text* the lock file stays unchanged, byte for byte.
     """
     journal = _plan(scope, changes)
     with ExitStack() as stack:
-        # Undoes everything, unless the journal is deleted; the second one before the locks end.
+        # Undoes everything unless the journal was deleted; the second one runs before the locks
+        # end.
         stack.callback(recover, scope)
         _write_journal(scope, journal)
         _lock_folders(scope, journal, stack)
@@ -104,7 +105,7 @@ def replace_folders(
 
 
 def recover(scope: InstallScope) -> None:
-    """Undo a change that was interrupted, as its journal says."""
+    """Undo an interrupted change with the help of its journal."""
     path = _journal_of(scope)
     for half_written in (_new_of(path), _new_of(scope.lock)):
         half_written.unlink(missing_ok=True)
@@ -125,7 +126,7 @@ def recover(scope: InstallScope) -> None:
             write_file(scope.lock, journal.lock)
     _delete_staged(scope, journal)
     for made in journal.made:
-        with suppress(OSError):  # it is in use, or no longer exists
+        with suppress(OSError):  # it is used, or no longer exists
             scope.place(made).rmdir()
     path.unlink()
 
@@ -145,7 +146,7 @@ def _new_of(path: Path) -> Path:
 
 
 def _plan(scope: InstallScope, changes: Sequence[FolderChange]) -> _Journal:
-    """Return which folders will change, which is written down before anything does."""
+    """Return the journal entries of the folders that will change, to be written first."""
     moves = tuple(_Move(folder=one.folder, name=one.name) for one in changes)
     journal = _Journal(id=secrets.token_hex(8), moves=moves, lock=read_text(scope.lock))
     missing: dict[Path, None] = {}
@@ -163,18 +164,18 @@ def _plan(scope: InstallScope, changes: Sequence[FolderChange]) -> _Journal:
 
 
 def _lock_folders(scope: InstallScope, journal: _Journal, stack: ExitStack) -> None:
-    """Lock the skills folders, too: another scope may use the same."""
+    """Lock the skills folders, too, because another scope may use the same ones."""
     for place in _places(scope, journal):
         place.parent.mkdir(parents=True, exist_ok=True)
     folders = {place.parent.resolve() for place in _places(scope, journal)}
     # Locked already, and a second lock would wait for the first.
     folders.discard(scope.lock.parent.resolve())
-    for folder in sorted(folders):  # in one order, so that no two runs wait for each other
+    for folder in sorted(folders):  # sorted, so that no two runs deadlock
         stack.enter_context(locked(folder, None))
 
 
 def _stage(scope: InstallScope, journal: _Journal, changes: Sequence[FolderChange]) -> _Journal:
-    """Write the new folders, and note in the journal which is which."""
+    """Write the new folders, and record in the journal which is which."""
     moves = []
     for number, (move, change) in enumerate(zip(journal.moves, changes, strict=True)):
         staged, new = _staged(scope, journal, number), 0
@@ -202,7 +203,7 @@ def _put_in_place(scope: InstallScope, journal: _Journal, number: int, move: _Mo
 
 
 def _take_back(scope: InstallScope, journal: _Journal, number: int, move: _Move) -> None:
-    """Put the old folder back, wherever the interruption left it."""
+    """Move the old folder back from wherever the interruption left it."""
     place, staged = place_of(scope, move.folder, move.name), _staged(scope, journal, number)
     if not move.old and not move.new:
         return  # killed before anything was moved
@@ -221,7 +222,7 @@ def _take_back(scope: InstallScope, journal: _Journal, number: int, move: _Move)
 
 
 def sweep_leftovers(scope: InstallScope, folders: Iterable[Path]) -> None:
-    """Delete what runs left in skills folders that were killed after their change was done."""
+    """Delete what runs left in skills folders if they were killed after their change."""
     for folder in sorted({folder for folder in folders if (folder / STAGING).is_dir()}):
         # A folder that cannot be written can still be listed.
         with suppress(OSError, ConfigError), exclusive(scope), ExitStack() as stack:
@@ -249,7 +250,7 @@ def _delete_staged(scope: InstallScope, journal: _Journal) -> None:
 
 
 def _delete(path: Path) -> None:
-    """Delete what is no longer needed; the next run deletes what cannot be deleted now."""
+    """Delete folders that are no longer needed; the next run deletes the rest."""
     with suppress(OSError):
         if stat.S_ISDIR(path.lstat().st_mode):
             shutil.rmtree(path, ignore_errors=True)
@@ -274,7 +275,7 @@ def _places(scope: InstallScope, journal: _Journal) -> list[Path]:
 
 
 def _staged(scope: InstallScope, journal: _Journal, number: int) -> Path:
-    """Return where the new folder is written; two levels deep, where no agent looks for skills."""
+    """Return the path of a new folder: two levels deep, where no agent looks for skills."""
     move = journal.moves[number]
     return place_of(scope, move.folder, move.name).parent / STAGING / journal.id / str(number)
 

@@ -1,7 +1,7 @@
-"""A deadline for the head of a response: a registry may send it byte by byte, without end.
+"""A deadline for the head of a response, because a registry may send it byte by byte, forever.
 
-The timeouts of the HTTP client are for each byte. So after the deadline another thread shuts the
-connections down, and the request fails.
+The timeouts of the HTTP client apply to each byte. So after the deadline another thread shuts down
+the connections, and the request fails.
 """
 
 import socket
@@ -20,7 +20,7 @@ class ResponseDeadline:
     """Knows the open connections of one client, which sends one request at a time."""
 
     def __init__(self) -> None:
-        #: Copies: encryption takes a socket away from the object that was connected.
+        #: Copies, because TLS takes the socket away from the connected object.
         self._sockets: deque[socket.socket] = deque()
         self._lock = threading.Lock()
         #: Whether the last request took too long.
@@ -39,7 +39,7 @@ class ResponseDeadline:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Run a request; it fails if its response has not begun in time, and `is_over` is set."""
+        """Run a request; if its response does not begin in time, set `is_over` and let it fail."""
         self.is_over.clear()
         timer = threading.Timer(seconds, self._cut)
         timer.daemon = True
@@ -53,7 +53,7 @@ class ResponseDeadline:
         self.is_over.set()
         with self._lock:
             for one in self._sockets:
-                with suppress(OSError):  # the other side was faster
+                with suppress(OSError):  # the other side closed it first
                     one.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Responses of a registry: read with limits, decoded, and errors in the registry's words.
+"""Read responses of a registry with limits, decode them, and extract its error messages.
 
 Everything in them is untrusted.
 """
@@ -16,17 +16,17 @@ from vskill_platform.errors import RegistryError, RegistryUnavailable
 #: Called with the bytes that have been transferred and the total, if it is known.
 OnProgress = Callable[[int, int | None], None]
 
-#: Compressed once at most: each further time makes a small response a thousand times larger.
+#: Compressed at most once: each further layer can make a response a thousand times larger.
 _ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
-#: A response may take this long, and longer if it is large and arrives at this rate.
+#: A response may take this long, or longer if it is large and arrives at this rate.
 _MAX_SECONDS = 300.0
 MIN_BYTES_PER_SECOND = 4096
 _MAX_RETRY_AFTER = timedelta(days=1)
-#: The code of an error about a response that has another form than expected.
+#: The code of an error about a response with an unexpected form.
 UNEXPECTED_ANSWER = "unexpected_answer"
-#: A list of several pages has no more rows than this.
+#: The maximum number of rows in a list of several pages.
 _MAX_ROWS = 100_000
-#: A registry may send anything as the explanation of an error.
+#: The maximum length of an error message, because a registry may send anything.
 _MAX_EXPLANATION = 2000
 #: Codes whose hints are for authors of programs; the details say enough on a terminal.
 _HINTS_FOR_PROGRAMS = frozenset({"invalid_input", "invalid_policy", "not_signed_in", "wrong_state"})
@@ -56,7 +56,7 @@ def read_limited(
     declared = headers.get("content-length", "")
     total = int(declared) if declared.isascii() and declared.isdecimal() else None
     found, start = bytearray(), clock()
-    for chunk in chunks:  # as they arrive, so that the time is checked
+    for chunk in chunks:  # chunk by chunk, so that the time is checked
         found += chunk
         if len(found) > limit:
             raise RegistryError(
@@ -81,7 +81,7 @@ def decode_object(content: bytes) -> dict[str, Any]:
 
 
 def check_shape(response: Any, kind: Any) -> Any:
-    """Check a response by type: return it as it is for a TypedDict, else converted."""
+    """Check a response by type; return it unchanged for a TypedDict, otherwise converted."""
     try:
         found = msgspec.convert(response, kind)
     except msgspec.ValidationError as error:
@@ -96,7 +96,7 @@ def check_shape(response: Any, kind: Any) -> Any:
 
 
 def retry_after_of(response: RegistryResponse) -> timedelta | None:
-    """Return how long the registry asks to wait: in seconds, or until a date."""
+    """Return how long the registry asks to wait, given in seconds or as a date."""
     text = response.headers.get("retry-after", "")
     return parse_retry_after(text, datetime.now(UTC), most=_MAX_RETRY_AFTER)
 
@@ -120,7 +120,7 @@ def problem_in(response: RegistryResponse) -> dict[str, Any]:
 
 
 def in_words(where: str, status: int, problem: dict[str, Any]) -> str:
-    """Return the registry's explanation in one line, or the status if it gives none."""
+    """Return the registry's message in one line, or the status if there is none."""
     title, detail, hint = (
         str(problem.get(name) or "").strip()[:_MAX_EXPLANATION]
         for name in ("title", "detail", "hint")

@@ -1,6 +1,6 @@
 """The fields that commands read from a registry's responses, to check each response by type.
 
-Everything else in a response is left as it is, for `--json`.
+Everything else in a response is unchanged, for `--json`.
 """
 
 from typing import Any, NotRequired, TypedDict

@@ -1,4 +1,4 @@
-"""Submissions on a registry: what to upload, and how a submission is followed to its end."""
+"""Submissions on a registry: pack what to upload, and follow a submission to its end."""
 
 import os
 import time
@@ -27,7 +27,7 @@ from vskill_platform.model.skill import SkillFile
 from vskill_platform.model.submission import TERMINAL_STATES, SubmissionState
 
 MANIFEST = "SKILL.md"
-#: Files of tools and systems, which no skill consists of.
+#: Files of tools and systems, which are never part of a skill.
 LEFT_OUT = frozenset(
     {
         ".git", ".hg", ".svn", ".DS_Store", "Thumbs.db", "__pycache__", ".venv", "node_modules",
@@ -46,7 +46,7 @@ class PackedSkill(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
     #: Empty for an archive that the user packed.
     files: tuple[SkillFile, ...] = ()
-    #: Files and folders that are not sent.
+    #: Files and folders that were left out.
     left_out: tuple[str, ...] = ()
     #: The content digest, as the registry computes it; empty for an archive.
     digest: str = ""
@@ -57,7 +57,7 @@ class PackedSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pack_folder(folder: Path, copy: Path) -> PackedSkill:
-    """Copy the files that are sent to the new folder *copy*, and pack exactly these."""
+    """Copy the files to send to the new folder *copy*, and pack exactly these."""
     listing, left_out = _list(folder)
     copies = copy_files(listing, copy, keep=True)
     name = folder.resolve().name
@@ -89,7 +89,7 @@ def upload(
     is_private: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Any:
-    """Upload; the same content twice is one submission, so an upload can be repeated."""
+    """Upload a skill; equal content is one submission, so an upload can be repeated."""
     fields = {"namespace": namespace, "privacy": "private" if is_private else ""}
     return registry.upload(
         "/api/v1/submissions/upload",
@@ -130,7 +130,7 @@ def is_over(state: str, *, through_review: bool = False) -> bool:
 
 
 def _list(folder: Path) -> tuple[Listing, tuple[str, ...]]:
-    """Return the files of a folder, and what is left out."""
+    """Return the files of a folder, and those that are left out."""
     found: list[str] = []
     left_out: list[str] = []
     names, size, todo = Names(), 0, [""]

@@ -1,4 +1,4 @@
-"""The registries that a user has chosen for an install before.
+"""The registries that a user has chosen for an earlier install.
 
 A lock file may name only these, and those that the user signed in to.
 """
@@ -14,18 +14,18 @@ _MAX_BYTES = 64 * 1024
 
 
 def list_used_registries(environ: Mapping[str, str]) -> set[str]:
-    """Return the addresses of all registries that the user has chosen or signed in to."""
+    """Return the URLs of all registries that the user has chosen or signed in to."""
     return _read(environ) | {one.url for one in read_registries(environ).registries.values()}
 
 
 def remember_used_registry(url: str, environ: Mapping[str, str]) -> None:
-    """Remember a registry; if that fails, the user has to name it again, which is not an error."""
+    """Remember a registry; a failure is ignored, because the user can name it again."""
     if url in list_used_registries(environ):
         return
     folder = config_folder(environ)
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Nobody else may add to it, whatever the user's umask is.
+        # No one else may add to it, whatever the user's umask is.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         with os.fdopen(os.open(folder / _FILE, flags, 0o600), "a", encoding="utf-8") as file:
             file.write(f"{url}\n")

@@ -15,7 +15,7 @@ _PART = r"(?:0|[1-9]\d{0,29}|[xX*])"
 _COMPARATOR = re.compile(
     rf"(\^|~>?|>=|<=|>|<|=|)v?({_PART})(?:\.({_PART}))?(?:\.({_PART}))?", re.ASCII
 )
-#: The space that npm allows between an operator and its version.
+#: The spaces that npm allows between an operator and its version.
 _SPACE_AFTER_OPERATOR = re.compile(r"([\^~<>=])\s+(?=[v\dxX*])")
 _HYPHEN = re.compile(r"\s+-\s+")
 _FIRST: Number = (0, 0, 0)
@@ -32,11 +32,11 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class VersionRange(msgspec.Struct, frozen=True):
-    #: As the user wrote it.
+    #: The text that the user wrote.
     text: str
     #: A version matches if it is in all intervals of one alternative.
     alternatives: tuple[tuple[Interval, ...], ...]
-    #: The only version that is meant, if there is only one.
+    #: The exact version, if the range is one.
     exact: str | None = None
 
     def __contains__(self, version: str) -> bool:
@@ -104,7 +104,7 @@ def _interval(word: str, whole: str) -> Interval:
         return Interval(low)
     if operator == ">":
         after = _after(parts)
-        return Interval(after) if after else Interval(_FIRST, _FIRST)  # nothing is above all
+        return Interval(after) if after else Interval(_FIRST, _FIRST)  # no version is above all
     if operator == "<":
         return Interval(_FIRST, low)
     return Interval(_FIRST if operator == "<=" else low, _after(parts))
@@ -121,13 +121,13 @@ def _numbers(written: list[str | None]) -> tuple[int, ...]:
 
 
 def _after(parts: tuple[int, ...]) -> Number | None:
-    """Return the first version after all that begin with *parts*; None if there are no parts."""
+    """Return the first version after those that begin with *parts*; None without parts."""
     if not parts:
         return None
     return (*parts[:-1], parts[-1] + 1, 0, 0)[:3]  # type: ignore[return-value] # three numbers
 
 
 def _after_caret(parts: tuple[int, ...]) -> Number | None:
-    """Return the end of a caret range: the first part that is not zero stays the same."""
+    """Return the end of a caret range, in which the first nonzero part stays the same."""
     fixed = next((place for place, number in enumerate(parts) if number), len(parts) - 1)
     return _after(parts[: fixed + 1])

@@ -1,7 +1,7 @@
 """Batch concurrent calls into one.
 
-Each caller awaits its own result; the database sees one query, or one transaction and one fsync,
-for all waiting callers.
+Each caller awaits its own result; for all waiting callers, the database sees one query, or one
+transaction with one fsync.
 """
 
 import asyncio
@@ -30,10 +30,11 @@ class Batcher(Generic[Item, Result]):
         self._idle = at_once
         self._measure = measure
         self._loop = asyncio.get_running_loop()
-        # Two lists and no pairs: there are very many, and the garbage collector visits each pair.
+        # Two lists instead of pairs: there are very many, and the garbage collector would visit
+        # each pair.
         self._items: list[Item] = []
         self._answers: list[asyncio.Future[Result]] = []
-        #: The bytes of each item, and of all of them.
+        #: The size of each item in bytes, and their total.
         self._sizes: list[int] = []
         self._bytes = 0
         self._flush_planned = False
@@ -54,7 +55,7 @@ class Batcher(Generic[Item, Result]):
         return answer
 
     def refuse(self, error: Exception) -> asyncio.Future[Result]:
-        """Fail one call without affecting those that wait."""
+        """Fail one call without affecting the others."""
         answer: asyncio.Future[Result] = self._loop.create_future()
         answer.set_exception(error)
         return answer

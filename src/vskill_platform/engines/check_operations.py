@@ -23,14 +23,14 @@ def check_text(text: str) -> int:
 
 def check_key(key: str) -> None:
     if key.isascii() and key.isprintable() and 0 < len(key) <= MAX_KEY_BYTES:
-        return  # nearly every key, and there are very many
+        return  # fast path for nearly every key
     size = check_text(key)
     if not 0 < size <= MAX_KEY_BYTES:
         raise InvalidInput(f"a key has 1 to {MAX_KEY_BYTES} bytes, this one has {size}")
 
 
 def check_keys(keys: Sequence[str]) -> None:
-    """Check several keys or marks at once: most commits and reads have many."""
+    """Check several keys or marks at once, because most commits and reads have many."""
     together = "".join(keys)
     lengths = [len(key) for key in keys] or [1]
     is_plain = together.isascii() and together.isprintable()
@@ -46,7 +46,7 @@ def check_limit(limit: int) -> None:
 
 
 def check_operations(operations: Sequence[Operation]) -> int:
-    """Refuse what cannot be stored before anything is written; return the bytes of the rest."""
+    """Refuse a commit that cannot be stored, before it is written; return its size in bytes."""
     size = 0
     check_keys([each.key for each in operations if isinstance(each, Put | Delete | Expect)])
     for operation in operations:

@@ -1,4 +1,4 @@
-"""Copy everything into an empty database, verified by digest; a killed copy can be run again."""
+"""Copy everything into an empty database, verified by digest; after a kill, run it again."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -9,13 +9,13 @@ from vskill_platform.engines.operations import Delete
 from vskill_platform.engines.ports import Engine
 from vskill_platform.errors import ConfigError, EngineError
 
-#: The record of a copy that is not finished. No process serves a database that has it.
+#: The record of an unfinished copy. No process serves a database that contains it.
 UNFINISHED = "copy:unfinished"
 OnCopied = Callable[[int, int], None]
 
 
 class Copied(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts and digest of both sides, which are the same."""
+    """Counts and digest, which are equal on both sides."""
 
     records: int
     messages: int
@@ -24,15 +24,15 @@ class Copied(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Progress(msgspec.Struct, frozen=True, kw_only=True):
-    #: The source: its history and the revision at the moment of the snapshot.
+    #: The history of the source, and its revision at the moment of the snapshot.
     history_id: str
     revision: int
-    #: The last key that was copied; empty for none.
+    #: The last copied key; empty at the start.
     after: str
 
 
 async def refuse_unfinished_copy(engine: Engine) -> None:
-    """Refuse to run on a database that has only a part of its records."""
+    """Refuse to run on a database that contains only a part of the records."""
     if await engine.kv.get(UNFINISHED):
         raise ConfigError(
             "the database is an unfinished copy. Run the same `vskill-platform admin copy` or "
@@ -52,7 +52,7 @@ async def copy_export(export: Export, target: Engine, *, on_progress: OnCopied) 
         on_progress(there.items, export.items)
     here = await _tally(target)
     if (here.items, here.digest) != (there.items, there.digest):
-        await target.load([_encode(export, after="", revision=-1)])  # so that it begins again
+        await target.load([_encode(export, after="", revision=-1)])  # a retry starts over
         raise EngineError(
             f"the copy has {here.items:,} items with {here.digest}, the source {there.items:,} "
             f"with {there.digest}; something else has written to the copy. Run it again."
@@ -67,7 +67,7 @@ async def copy_export(export: Export, target: Engine, *, on_progress: OnCopied) 
 
 
 async def _prepare_target(export: Export, target: Engine) -> str:
-    """Return the key after which to continue; remove unusable parts of an earlier attempt."""
+    """Return the key after which to continue; remove what an earlier attempt left unusable."""
     entry = await target.kv.get(UNFINISHED)
     if entry is None:
         async with target.export() as found:
@@ -82,7 +82,7 @@ async def _prepare_target(export: Export, target: Engine) -> str:
         return ""
     progress = msgspec.json.decode(entry.value, type=_Progress)
     if (progress.history_id, progress.revision) == (export.history_id, export.revision):
-        await target.clear(records=False)  # messages may have changed without a new revision
+        await target.clear(records=False)  # messages can change without a new revision
         return progress.after
     if progress.history_id != export.history_id:
         raise ConfigError(
@@ -94,7 +94,7 @@ async def _prepare_target(export: Export, target: Engine) -> str:
 
 
 def _mark(export: Export, page: list[StoredItem]) -> list[StoredItem]:
-    """Return the record that says how far the copy is, for the commit that writes the page."""
+    """Return the record with the progress of the copy, for the commit that writes the page."""
     last = page[-1]
     if not isinstance(last, StoredRecord):
         return []

@@ -1,4 +1,4 @@
-"""Ranges of keys, and the cursors of listings by due; the same in every engine."""
+"""Ranges of keys, and the cursors of listings by due time; the same in every engine."""
 
 import re
 
@@ -12,7 +12,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 def end_of_prefix(prefix: str) -> str | None:
-    """Return the first key after all that start with *prefix*; None if no key can follow them."""
+    """Return the first key after all keys with *prefix*; None if no key can follow them."""
     stem = prefix.rstrip(_LAST_CODE_POINT)
     if not stem:
         return None
@@ -21,7 +21,7 @@ def end_of_prefix(prefix: str) -> str | None:
 
 
 def split_due_cursor(after: str | None) -> tuple[str, str]:
-    """Return the part of the listing, and the position in it."""
+    """Split a cursor into the part of the listing and the position in it."""
     if after is None:
         return "undated", ""
     if not _DUE_CURSOR.fullmatch(after):

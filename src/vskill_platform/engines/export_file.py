@@ -21,7 +21,7 @@ from vskill_platform.errors import ConfigError, EngineError
 
 _MAGIC = b"vskill-platform export 1\n"
 _LENGTH_BYTES = 4
-#: More than a page can have; a longer one is damage, and is not read into memory.
+#: The largest page; a longer one means damage, and is not read into memory.
 _MAX_FRAME = 128 * 1024 * 1024
 
 
@@ -33,14 +33,14 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Foot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     items: int
-    #: Of the items.
+    #: The digest of the items.
     digest: str
-    #: SHA-256 of all bytes before the foot; the first backups have none.
+    #: SHA-256 of all bytes before the foot; the oldest backups have none.
     before: str = ""
 
 
 async def write_export(export: Export, target: Path, *, replace: bool) -> Contents:
-    """Write an export to *target*; the file gets its name only after it was read back."""
+    """Write an export to *target*; the file gets its name only after it has been verified."""
     check_target(target, replace=replace)
     head = _Head(history_id=export.history_id, revision=export.revision, items=export.items)
     with write_part(target) as part:
@@ -69,7 +69,7 @@ def is_export(path: Path) -> bool:
 
 
 def inspect_export(path: Path, *, name: Path | None = None) -> Contents:
-    """Read all of it and compare its digest; return the counts."""
+    """Read the whole file and compare its digest; return the counts."""
     file = ExportFile(path, name=name or path)
     tally = Tally()
     for page in file.read_pages():
@@ -83,7 +83,7 @@ def inspect_export(path: Path, *, name: Path | None = None) -> Contents:
 
 
 class ExportFile:
-    """An export in a file; a damaged one is an error before its last page is yielded."""
+    """An export in a file; if it is damaged, it raises before it yields the last page."""
 
     def __init__(self, path: Path, *, name: Path | None = None) -> None:
         self._path = path

@@ -27,11 +27,11 @@ class StoredMessage(msgspec.Struct, frozen=True, array_like=True, tag="message")
     key: str | None
     group: str
     resource: str
-    #: How often it was delivered.
+    #: The number of deliveries.
     attempts: int
     #: The end of its delay or lease, or when it became ready.
     ready_at: datetime
-    #: Its place in line, counted from the last turn that was delivered; None if it is not ready.
+    #: Its position, counted from the last delivered turn; None if it is not ready.
     turn: int | None
     is_retry: bool
 
@@ -60,7 +60,7 @@ StoredItem: TypeAlias = StoredRecord | StoredMessage | StoredDeadLetter
 
 
 class Export(Protocol):
-    """One moment of a database; writes that come later are not in it."""
+    """A snapshot of a database; it does not contain later writes."""
 
     @property
     def history_id(self) -> str: ...
@@ -70,14 +70,14 @@ class Export(Protocol):
 
     @property
     def items(self) -> int:
-        """How many records, messages and dead letters there are."""
+        """The number of records, messages and dead letters."""
         ...
 
     def pages(self) -> AsyncIterator[list[StoredItem]]:
         """Yield everything in bounded pages of one kind.
 
         Records come first, by key; then messages and dead letters, in the order of their ids.
-        Records that have expired and were not pruned yet are included.
+        Expired records that were not pruned yet are included.
         """
         ...
 
@@ -95,7 +95,7 @@ def decode_page(content: bytes) -> list[StoredItem]:
 
 
 class Tally:
-    """Counts and digest of a stream of items; the same for the same items in the same order."""
+    """Counts and digest of a stream of items; equal for equal items in the same order."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()

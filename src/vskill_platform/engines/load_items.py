@@ -1,4 +1,4 @@
-"""Convert exported items back to what an engine writes."""
+"""Convert exported items back to operations of an engine."""
 
 from vskill_platform.engines.exported import StoredRecord
 from vskill_platform.engines.operations import Put
@@ -14,5 +14,5 @@ def put_of(record: StoredRecord) -> Put:
 
 
 def first_turn(group: str, virtual_time: int) -> int:
-    """Return the rank from which the turns of an exported message are counted."""
+    """Return the rank at which the turns of an exported message start."""
     return BACKGROUND_RANK if group == BACKGROUND else virtual_time

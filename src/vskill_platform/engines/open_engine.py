@@ -51,8 +51,8 @@ async def open_engine(
 ) -> Engine:
     """Open the database at *url*; without *create* it must exist.
 
-    A damaged one is refused; *check_for* limits the integrity check before anything else. New
-    blobs are stored where *blobs* says.
+    A damaged database is refused; *check_for* limits the time of the integrity check at the start.
+    *blobs* decides where new blobs are stored.
     """
     external = open_blobs(blobs)
     engine: Engine
@@ -74,9 +74,9 @@ async def open_engine_to_read(
     options: ServerOptions = DEFAULT_OPTIONS,
     blobs: BlobOptions = IN_DATABASE,
 ) -> Engine:
-    """Open the database at *url* read-only, for commands that create and migrate nothing.
+    """Open the database at *url* read-only, for commands that neither create nor migrate it.
 
-    This works on a full disk, and on files and folders that cannot be written.
+    This works on a full disk, and with files and folders that cannot be written.
     """
     external = open_blobs(blobs)
     engine = await _open_to_read(url, clock=clock, options=options)
@@ -140,7 +140,7 @@ def has_digest(source: Path) -> bool:
 
 
 def restore_database(url: str, source: Path, *, on_progress: OnCopied) -> Path | str | None:
-    """Replace the database by a backup; return where the old one is kept, if any."""
+    """Replace the database with a backup; return where the old one is kept, if any."""
     if is_postgres(url):
         return asyncio.run(_restore_postgres(url, source, on_progress=on_progress))
     if is_export(source):
@@ -195,7 +195,7 @@ async def _open_export(url: str) -> AsyncIterator[Export]:
 def database_file(url: str) -> Path | None:
     """Return the real file of *url*, links resolved; None if the database is not a file.
 
-    Files next to the database are next to this one, whatever name it was opened by.
+    Files that belong to the database are next to this file, whatever name it was opened by.
     """
     return _path(url).resolve() if url.startswith(_SQLITE) else None
 
@@ -235,11 +235,11 @@ def _check_exists(path: Path) -> None:
 
 
 def _refuse_to_begin_again(path: Path) -> None:
-    """Refuse to create a database in place of a lost one: nobody would notice the loss."""
+    """Refuse to create a database in place of a lost one, so that the loss is noticed."""
     path = path.resolve()
     left = sorted(file.name for file in path.parent.glob(f"{glob.escape(path.name)}{INDEX}-*"))
     of_sqlite = [name for end in ("-wal", "-shm") if Path(name := f"{path}{end}").exists()]
-    # Checked last: a process that creates the database now makes it before the other files.
+    # Checked last: a process that is creating the database creates this file before the others.
     if not path.exists():
         left += of_sqlite
     elif path.stat().st_size > 0:

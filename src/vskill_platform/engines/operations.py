@@ -7,7 +7,7 @@ import msgspec
 
 #: The *expected* revision of a record that must not exist yet.
 ABSENT = 0
-#: The `due` of a finished record, which is never due again.
+#: The `due` of a finished record, which will never be due again.
 NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -15,11 +15,11 @@ class Delivery(msgspec.Struct, frozen=True):
     """One delivery of a message; valid until another delivery replaces it."""
 
     message_id: int
-    #: The number of this delivery; an older one can no longer change anything.
+    #: The number of this delivery; an older delivery can no longer change anything.
     token: int
     body: bytes
     key: str | None
-    #: How often the message was delivered, this time included.
+    #: How often the message was delivered, including this delivery.
     attempt: int
     group: str = ""
     resource: str = ""
@@ -34,9 +34,9 @@ class Put(msgspec.Struct, frozen=True):
     due: datetime | None = None
     #: After this time no reader sees the record.
     expires_at: datetime | None = None
-    #: Words to find it by; every put names all of them.
+    #: Words that find the record; every put must name all of them.
     marks: tuple[str, ...] = ()
-    #: Its rank among records with the same word.
+    #: The rank of the record among those with the same word.
     rank: int = 0
 
 
@@ -46,7 +46,7 @@ class Delete(msgspec.Struct, frozen=True):
 
 
 class Expect(msgspec.Struct, frozen=True):
-    """Check without changing: the commit is applied only if the record is still like this."""
+    """A check: the commit is applied only if the record still has this revision."""
 
     key: str
     #: The revision that must exist, ABSENT for none.
@@ -58,10 +58,10 @@ class Send(msgspec.Struct, frozen=True):
     #: While a message with this key waits or is leased, a second send is a no-op.
     key: str | None = None
     delay: timedelta = timedelta(0)
-    #: Groups take turns, however many messages each has. Without one, the default group. Messages
-    #: of the group BACKGROUND do not take part.
+    #: Groups take turns, however many messages each has. Empty for the default group. Messages of
+    #: the group BACKGROUND do not take part.
     group: str = ""
-    #: A shared resource that handling needs, such as a host; `receive` can skip some.
+    #: A shared resource that the handler needs, such as a host; `receive` can skip resources.
     resource: str = ""
 
 
@@ -78,13 +78,13 @@ class Retry(msgspec.Struct, frozen=True):
 
 
 class Release(msgspec.Struct, frozen=True):
-    """Return a message: ready at once, at its old position, and the delivery does not count."""
+    """Return a message to its old position in the queue; the delivery does not count."""
 
     delivery: Delivery
 
 
 class Extend(msgspec.Struct, frozen=True):
-    """Extend a lease: it ends *lease* from now."""
+    """Extend a lease until *lease* from now."""
 
     delivery: Delivery
     lease: timedelta
@@ -107,7 +107,7 @@ class Drop(msgspec.Struct, frozen=True):
     message_id: int
 
 
-#: Those that concern one record.
+#: The operations on records.
 RecordOperation: TypeAlias = Put | Delete | Expect
 Operation: TypeAlias = (
     RecordOperation | Send | Acknowledge | Retry | Release | Extend | Bury | Requeue | Drop

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vskill_platform.errors import ConfigError, EngineError
 
-#: Suffixes of a database's files: its own, and SQLite's next to it.
+#: Suffixes of a database's files: the database itself, and SQLite's files next to it.
 DATABASE_ENDINGS = ("", "-wal", "-shm", "-journal")
 
 
@@ -34,7 +34,7 @@ def write_part(target: Path) -> Iterator[Path]:
 
 
 def _sweep(target: Path) -> None:
-    """Remove files that a killed process left here."""
+    """Remove files that a killed process left behind."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.part*"):
         pid = left.name.removeprefix(f".{target.name}.").partition(".")[0]
         if pid.isascii() and pid.isdigit() and not _is_alive(int(pid)):
@@ -59,7 +59,7 @@ def put_in_place(part: Path, target: Path, *, replace: bool) -> None:
         part.replace(target)
     else:
         try:
-            os.link(part, target)  # unlike a rename, it never replaces a file created meanwhile
+            os.link(part, target)  # unlike a rename, this never replaces a file
         except FileExistsError:
             raise
         except OSError:  # this file system has no links

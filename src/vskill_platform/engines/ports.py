@@ -19,16 +19,16 @@ if TYPE_CHECKING:  # loads asyncio, which `scan` does not need
 
 #: The maximum size of a value; a larger one is refused before anything is written.
 MAX_VALUE_BYTES = 25 * 1024 * 1024
-#: Positions in the queue are counted up to here, so that the cost does not depend on its length.
+#: Positions in the queue are counted up to this number, so that the cost is bounded.
 MAX_POSITION = 1_000
 #: How many turns a retried message waits behind new ones.
 RETRY_PENALTY = 10
 #: How many waiting messages a receive examines when some resources are busy.
 LOOK_AHEAD = 1_000
-#: The group of background messages, which have a line of their own: `receive` delivers them only to
+#: The group of background messages, which are queued separately: `receive` delivers them only to
 #: callers that ask for them, and `stats` counts them separately. No submitter has this name.
 BACKGROUND = "(background)"
-#: Ranks of background messages begin here, so that they are behind all others in the same index.
+#: Ranks of background messages start here, behind all others in the same index.
 BACKGROUND_RANK = 2**40
 
 
@@ -69,7 +69,7 @@ class QueueStats(msgspec.Struct, frozen=True):
     delivered_last_minute: int
     #: None if the queue is not paused.
     paused_until: datetime | None
-    #: Counted separately; all other figures except `dead` are without them.
+    #: Background messages; all other figures except `dead` exclude them.
     background: BackgroundStats = BackgroundStats()
 
 
@@ -78,7 +78,7 @@ class BusyResources(msgspec.Struct, frozen=True):
 
     groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
-    #: Every message that has a resource.
+    #: Every message with a resource.
     all_resources: bool = False
 
 
@@ -86,7 +86,7 @@ NOTHING_BUSY = BusyResources()
 
 
 class RecordChange(msgspec.Struct, frozen=True):
-    """What one commit changed. For a key that changed again since, only the latest is reported."""
+    """The changes of one commit. Of several changes of a key, only the latest is reported."""
 
     revision: int
     keys: tuple[str, ...]
@@ -97,15 +97,15 @@ class ChangesPage(msgspec.Struct, frozen=True):
     #: Everything committed up to this revision is in this page or an earlier one. It is lower than
     #: requested if the database is older than before.
     through: int
-    #: Whether there is nothing more at the moment.
+    #: Whether there is no more at the moment.
     is_last: bool
-    #: Identifies everything up to `through`; pass it to the next read, which then detects if the
-    #: database has been replaced.
+    #: Identifies the history up to `through`. Pass it to the next read, so that this detects
+    #: whether the database was replaced.
     checkpoint: str
 
 
 class Compacted(msgspec.Struct, frozen=True, kw_only=True):
-    """How many bytes the database used before and uses now."""
+    """The size of the database in bytes, before and after."""
 
     before_bytes: int
     after_bytes: int
@@ -119,7 +119,7 @@ class KeyValueStore(Protocol):
     def get_many(self, keys: Sequence[str]) -> Awaitable[list[Entry | None]]:
         """Return the records of *keys*, in order, from one snapshot; all or an error.
 
-        For a few records that are needed together: cheaper than one get for each.
+        For a few records that are needed together, this is cheaper than a get for each.
         """
         ...
 
@@ -135,16 +135,16 @@ class KeyValueStore(Protocol):
         """Return one page of the keys with *prefix*, in code point order or reversed.
 
         With *due_before*, keys known not to be due by then are omitted; a key whose record has no
-        `due` is never omitted. Such a page has the undated keys first, then the most overdue.
+        `due` is never omitted. Such a page contains undated keys first, then the most overdue.
         """
         ...
 
     def find_marked(
         self, words: Sequence[str], *, limit: int = 1000, last_first: bool = False
     ) -> Awaitable[list[list[str]]]:
-        """Return for each word the keys of the records with that mark, by rank or reversed.
+        """Return the keys of the records with each of these marks, by rank or in reverse.
 
-        All words are looked up at once, with at most *limit* keys for each.
+        All marks are looked up at once, with at most *limit* keys for each.
         """
         ...
 
@@ -161,33 +161,33 @@ class MessageQueue(Protocol):
     ) -> list[Delivery]:
         """Lease up to *limit* ready messages; wait up to *wait* for the first.
 
-        With *background*, these are messages of the group BACKGROUND, the oldest first and *busy*
-        ignored; otherwise messages of all other groups.
+        With *background*, these are messages of the group BACKGROUND, oldest first, and *busy* is
+        ignored; otherwise they are messages of all other groups.
 
-        Groups take turns; within a group the oldest goes first. A message that is retried, or
-        whose lease expired, goes behind the new ones of its group and RETRY_PENALTY turns behind
-        the other groups. Messages that need something *busy* are skipped and keep their place.
+        Groups take turns; within a group the oldest message is first. A message that is retried, or
+        whose lease expired, comes after the new ones of its group and RETRY_PENALTY turns after the
+        other groups. Messages that need something *busy* are skipped and keep their position.
 
-        A delivery counts when it is made, so that one to a worker that dies counts, too. A paused
-        queue delivers nothing.
+        A delivery counts as soon as it is made, even if the worker dies. A paused queue delivers
+        nothing.
         """
         ...
 
     async def pending(self, keys: Collection[str]) -> set[str]:
-        """Return those *keys* under which a message waits or is leased."""
+        """Return the *keys* with a waiting or leased message."""
         ...
 
     async def position(self, key: str) -> int | None:
         """Return the position of the message with this *key*: 1 is next.
 
-        0 means that a worker holds it, None that there is no such message. A message that waits
-        for its delay counts behind all that are ready before it will be. Beyond MAX_POSITION it is
-        not counted further: MAX_POSITION + 1 stands for any later position.
+        0 means that a worker holds it, None that there is no such message. A delayed message comes
+        after all messages that are ready before its delay ends. MAX_POSITION + 1 stands for any
+        position beyond MAX_POSITION.
         """
         ...
 
     async def count_group(self, group: str) -> int:
-        """Return how many messages of this group wait or are leased."""
+        """Return how many messages of this group are waiting or leased."""
         ...
 
     async def stats(self) -> QueueStats: ...
@@ -212,42 +212,42 @@ class Engine(Protocol):
 
     @property
     def blobs(self) -> "Blobs":
-        """Contents that are too large for records: in this database or elsewhere."""
+        """Contents that are too large for records, stored in this database or elsewhere."""
         ...
 
     @property
     def clock(self) -> Clock:
-        """The clock that decides leases, delays and deadlines: the same one for every node."""
+        """The clock for leases, delays and deadlines, which is the same for every node."""
         ...
 
     async def commit(self, operations: Sequence[Operation]) -> int | None:
         """Apply all operations or none; return the new revision, or None if none was applied.
 
-        None means: an expectation did not hold, or a delivery or dead letter is no longer
-        there. A commit that writes no records takes no revision and returns the latest one.
-        It returns only after the commit would survive a power cut.
+        None means that an expectation did not hold, or that a delivery or dead letter no longer
+        exists. A commit that writes no records takes no revision and returns the latest one. It
+        returns only after the commit would survive a power cut.
 
-        An EngineError means that nothing was applied, except OutcomeUnknown: the connection was
-        lost during the commit, and the database did not come back in time to ask.
+        An EngineError means that nothing was applied, except for OutcomeUnknown: the connection was
+        lost during the commit, and the database did not come back in time to find out.
         """
         ...
 
     def changes(self, *, after: int, prefixes: Sequence[str] = ()) -> AsyncIterator[RecordChange]:
-        """Yield what was committed after that revision, in commit order, and keep following.
+        """Yield the changes after a revision, in commit order, and keep following.
 
-        With *prefixes*, only keys that begin with one of them; other commits are left out.
+        With *prefixes*, only changes of keys that begin with one of them.
         """
         ...
 
     async def read_changes(
         self, *, after: int, checkpoint: str = "", prefixes: Sequence[str] = ()
     ) -> ChangesPage:
-        """Return what was committed after that revision, as much as fits, without waiting.
+        """Return a page of changes after a revision, without waiting.
 
-        The page says how far it reaches: commits that changed no record leave no trace in a
-        feed, so only this shows that nothing is missing. With the *checkpoint* of the page that
-        ended at *after*, it raises HistoryChanged if the database no longer has those commits,
-        because it was restored or replaced by a copy.
+        The page says how far it reaches, which proves that nothing is missing: commits that changed
+        no record leave no trace in a feed. With the *checkpoint* of the page that ended at *after*,
+        this raises HistoryChanged if the database no longer contains those commits, because it was
+        restored or replaced with a copy.
         """
         ...
 
@@ -260,19 +260,19 @@ class Engine(Protocol):
         ...
 
     async def check_writable(self) -> None:
-        """Raise EngineError if a write that changes no record fails, or a commit just failed."""
+        """Raise EngineError if a test write fails, or if a commit has just failed."""
         ...
 
     async def check_free_space(self) -> None:
-        """Raise DiskNearlyFull if the disk, where it can be seen, has only room to end old work."""
+        """Raise DiskNearlyFull if the disk is known to have room only to finish old work."""
         ...
 
     async def prune(self, *, deleted_before: datetime) -> int:
-        """Remove expired records and the traces of deletions older than that; return how many."""
+        """Remove expired records, and traces of deletions before a time; return how many."""
         ...
 
     async def compact(self) -> Compacted:
-        """Return the space of deleted records to the disk; readers continue, writers wait."""
+        """Return the space of deleted records to the disk; writers wait, readers do not."""
         ...
 
     def export(self) -> AbstractAsyncContextManager[Export]:
@@ -280,16 +280,16 @@ class Engine(Protocol):
         ...
 
     async def load(self, items: Sequence[StoredItem]) -> None:
-        """Write exported items of one kind, all or none, into a database that nobody uses.
+        """Write exported items of one kind, all or none, to a database that is not in use.
 
-        Messages keep their order, attempts and place in line, but get new ids and tokens.
+        Messages keep their order, attempts and position, but get new ids and tokens.
         """
         ...
 
     async def clear(self, *, records: bool = True) -> None:
-        """Delete all messages and dead letters, and with *records* everything.
+        """Delete all messages and dead letters, or with *records* everything.
 
-        Then the history changes: for a copy that begins again.
+        Everything also changes the history; it is for a copy that starts over.
         """
         ...
 

@@ -8,11 +8,12 @@ import msgspec
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to use a database server; other engines ignore it."""
 
-    #: A URL of the same database for notifications, if a pooler is in between; empty: the same.
+    #: The URL of the same database without a pooler, for notifications; empty if there is no
+    #: pooler.
     listen_url: str = ""
-    #: How many connections a process may open, besides the one for notifications.
+    #: How many connections a process may open, in addition to the one for notifications.
     pool_size: int = 8
-    #: How long to wait, when it is opened, for a server that does not answer.
+    #: How long opening waits for a server that does not respond.
     wait: timedelta = timedelta(0)
 
 

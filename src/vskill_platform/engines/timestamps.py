@@ -18,7 +18,7 @@ def to_optional_micros(moment: datetime | None) -> int | None:
 
 
 def micros_after(now: int, span: timedelta) -> int:
-    """Return the time *span* after *now*, never before it or beyond the calendar."""
+    """Return the time *span* after *now*, but not before *now* or beyond the calendar."""
     return min(max(now, now + span // _MICROSECOND), _LAST)
 
 

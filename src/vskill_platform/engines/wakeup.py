@@ -4,7 +4,7 @@ import asyncio
 
 
 class Wakeup:
-    """Take a ticket, look, then wait: a wake-up since the ticket is never missed."""
+    """Take a ticket, check, then wait: no wake-up since the ticket is missed."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -53,7 +53,7 @@ async def get_blocks(subjects: Iterable[BlockSubject]) -> list[Stored[Block]]:
 
 
 def expect_block(stored: Stored[Block]) -> Operation:
-    """Make a commit fail if this block was removed, because no unblock would reopen its effect."""
+    """Make a commit fail if this block was removed: no unblock would reopen the submission."""
     return Expect(_key(stored.record.subject), stored.revision)
 
 

@@ -1,10 +1,10 @@
 """The blobs of an engine: in its database, or in the folder or S3 bucket of the operator.
 
-A name is the place, the SHA-256 of the content, the history that wrote it and a random number, such
-as `database/3b0c….51d09f2c`. So every reader can verify what it reads, and a blob that is written
-again is another blob: deleting the old one cannot remove the new one. A folder or bucket may also
-have blobs of another registry, or of this one before it was restored or copied; they are read, but
-nobody deletes them who cannot know whether they are used.
+A name consists of the place, the SHA-256 of the content, the history that wrote it and a random
+number, such as `database/3b0c….51d09f2c`. So every reader can verify the content, and content that
+is written again gets a new name: deleting the old blob cannot remove the new one. A folder or
+bucket may also contain blobs of another registry, or of this one before it was restored or copied.
+They can be read, but are never deleted, because it is unknown whether they are used.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ log = get_logger(__name__)
 
 DATABASE, EXTERNAL = "database", "external"
 _NAME = re.compile(rf"({DATABASE}|{EXTERNAL})/([0-9a-f]{{64}})\.([0-9a-f]{{8}})[0-9a-f]{{16}}")
-#: In bytes: hashing less is faster than a thread call.
+#: In bytes: to hash less takes less time than a thread call.
 _HASHED_HERE = 64 * 1024
 
 
@@ -34,7 +34,7 @@ class Blobs:
         self._external: BlobStore | None = None
 
     def use(self, external: BlobStore | None) -> None:
-        """Store new blobs there, and read from it the blobs that it has."""
+        """Store new blobs in this store, and read its blobs from it."""
         self._external = external
 
     @property
@@ -45,7 +45,7 @@ class Blobs:
     async def put(self, content: bytes | AsyncIterator[bytes], *, sha256: str) -> str:
         """Store content with this digest, read it back, and return its name.
 
-        No record names it yet: it is swept after a while unless a commit does.
+        No record names it yet; if no commit does so, it is swept after a while.
         """
         name = f"{self.place}/{sha256}.{await self._origin()}{secrets.token_hex(8)}"
         store, key = self._find(name)
@@ -66,7 +66,7 @@ class Blobs:
         return name
 
     async def get(self, name: str) -> AsyncIterator[bytes]:
-        """Yield the content in pieces; the last one only after the digest was verified."""
+        """Yield the content in pieces; the last piece only after the digest was verified."""
         store, key = self._find(name)
         digest, last = hashlib.sha256(), b""
         async for piece in _counting("read", store.read(key)):
@@ -87,7 +87,7 @@ class Blobs:
         await store.delete(key)
 
     async def list_blobs(self) -> AsyncIterator[list[BlobEntry]]:
-        """Yield all blobs of both places, by their whole names."""
+        """Yield all blobs of both places, by their full names."""
         stores = {DATABASE: self._database, EXTERNAL: self._external}
         for place, store in stores.items():
             if store is None:
@@ -156,7 +156,7 @@ async def _update(digest: "hashlib._Hash", piece: bytes) -> None:
 
 
 async def _counting(operation: str, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Pass on the pieces, and count them."""
+    """Pass on the pieces and count their bytes."""
     size, outcome = 0, "failed"
     try:
         async for piece in pieces:

@@ -71,7 +71,7 @@ class DatabaseBlobs:
             yield entry.value
 
     async def delete(self, name: str) -> None:
-        # First the head: a writer of further parts then gets an error.
+        # Delete the head first, so that a writer of further parts gets an error.
         while True:
             head, revision = await self._get_head(name)
             if head is None:
@@ -79,7 +79,7 @@ class DatabaseBlobs:
             gone = msgspec.structs.replace(head, is_deleted=True)
             put = Put(_HEAD + name, msgspec.json.encode(gone), expected=revision, due=NEVER)
             if head.is_deleted or await self._commit([put]) is not None:
-                break  # else it was changed meanwhile: another process deletes or writes it
+                break  # otherwise another process deletes or writes it
         while keys := (await self._kv.list_keys(f"{_PART}{name}:", limit=_DELETED_AT_ONCE)).keys:
             await self._commit([Delete(key) for key in keys])
         await self._commit([Delete(_HEAD + name)])
@@ -114,7 +114,7 @@ def _part(name: str, number: int) -> str:
 
 
 async def _in_parts(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same bytes in pieces of PIECE_BYTES, the last one shorter."""
+    """Yield the same bytes in pieces of PIECE_BYTES; the last one may be shorter."""
     buffer = bytearray()
     async for piece in pieces:
         for start in range(0, len(piece), PIECE_BYTES):

@@ -13,7 +13,7 @@ from vskill_platform.engines.blobs.port import PIECE_BYTES, BlobEntry
 from vskill_platform.engines.part_file import sync
 from vskill_platform.errors import BlobMissing, BlobsUnavailable
 
-#: The ending of a file that is not complete, and how long after its last write it is removed.
+#: The ending of an incomplete file, and how long after its last write it is removed.
 _PART, _PART_KEPT_FOR = ".part", timedelta(days=1)
 
 
@@ -56,7 +56,7 @@ class FolderBlobs:
 
     def _create(self, part: Path) -> BinaryIO:
         with self._errors():
-            if not self._folder.is_dir():  # perhaps not mounted: do not write below its mount point
+            if not self._folder.is_dir():  # maybe not mounted: do not write below the mount point
                 raise BlobsUnavailable(f"{self._folder}: the folder does not exist")
             part.parent.mkdir(mode=0o700, exist_ok=True)
             return open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")  # noqa: PTH123 - a descriptor

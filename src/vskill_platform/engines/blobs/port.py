@@ -19,10 +19,10 @@ class BlobEntry(msgspec.Struct, frozen=True):
 
 
 class BlobStore(Protocol):
-    """One place for blobs. Names are chosen by the caller and never used again."""
+    """One place for blobs. Callers choose the names, and never use one again."""
 
     async def write(self, name: str, pieces: AsyncIterator[bytes]) -> None:
-        """Store a blob; return when it is durable. Until then nobody can read it."""
+        """Store a blob; return when it is durable. Until then, no one can read it."""
         ...
 
     def read(self, name: str) -> AsyncIterator[bytes]:
@@ -30,7 +30,7 @@ class BlobStore(Protocol):
         ...
 
     async def delete(self, name: str) -> None:
-        """Delete a blob, also an incomplete one; a missing one is not an error."""
+        """Delete a blob, even an incomplete one; a missing blob is not an error."""
         ...
 
     def list_blobs(self) -> AsyncIterator[list[BlobEntry]]:

@@ -1,4 +1,4 @@
-"""Blobs in S3 or a storage that is compatible with it."""
+"""Blobs in S3 or a compatible storage."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -15,9 +15,9 @@ from vskill_platform.engines.blobs.port import PIECE_BYTES, BlobEntry
 from vskill_platform.errors import BlobMissing, BlobsUnavailable
 
 _CONNECT = timedelta(seconds=5)
-#: A request without a single byte for this long has failed.
+#: A request fails after this long without a single byte.
 _READ = timedelta(seconds=15)
-#: The whole request: the largest blob on a slow line.
+#: The timeout of a whole request: the largest blob over a slow connection.
 _REQUEST = timedelta(minutes=2)
 _RETRIES, _RETRY_FOR = 2, timedelta(seconds=10)
 _PAGE = 500
@@ -50,8 +50,8 @@ def open_s3(at: S3Location) -> "S3Blobs":
 class S3Blobs:
     """A blob is an object `ab/abcd….1234`; an upload that breaks leaves nothing to read.
 
-    The driver is called in threads of ours. Its own threads would return results to the event loop,
-    and abort the process if it ends at that moment.
+    The driver is called in our own threads. Its threads would return results to the event loop, and
+    would abort the process if the loop ends at that moment.
     """
 
     def __init__(self, store: S3Store, *, shown: str) -> None:
@@ -98,7 +98,7 @@ class S3Blobs:
 
     async def sign(self, name: str, *, lifetime: timedelta) -> str | None:
         with self._errors():
-            # It may ask for credentials first.
+            # The client may request credentials first.
             return await work_in_thread(obstore.sign, self._store, "GET", _path(name), lifetime)
 
     @contextmanager

@@ -1,14 +1,14 @@
 """References to blobs, and removal of blobs without any.
 
 A blob is stored before the commit that names it. A sweeper must not delete it in between, however
-slow the writer is, and must not delete one that a commit names again. Both are decided by a
-record, the claim of the sweeper, and by the order of commits:
+slow the writer is, and must not delete a blob that a commit names again. A record, the claim of the
+sweeper, and the order of commits ensure both:
 
-1. The sweeper writes its claim on an old blob. From now on no commit can name this blob: each
-   expects that there is no claim, and is refused.
+1. The sweeper writes its claim on an old blob. From now on, commits that name this blob are
+   refused, because they expect that there is no claim.
 2. Then it looks for records that name the blob. If there is one, it removes the claim.
 3. Otherwise it makes the claim final, unless another sweeper has changed it. A final claim is never
-   removed, so nobody will ever name this blob again, and it can be deleted.
+   removed, so no record will ever name this blob again, and it can be deleted.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ import msgspec
 from vskill_platform.engines.operations import ABSENT, NEVER, Delete, Expect, Operation, Put
 from vskill_platform.engines.ports import Engine
 
-#: The record of a sweeper that is about to delete a blob.
+#: Prefix of the claim of a sweeper that is about to delete a blob.
 _CLAIM = "blob-swept:"
 _CHECKING, _FINAL = b"checking", b"final"
-#: A writer that was stopped for longer than this gets an error when it reads the blob.
+#: A writer that was suspended for longer than this gets an error when it reads the blob.
 _CLAIM_KEPT_FOR = timedelta(days=365)
 _AT_ONCE = 200
 
@@ -42,7 +42,7 @@ async def is_swept(engine: Engine, name: str) -> bool:
 
 
 async def sweep_blobs(engine: Engine, *, stored_before: datetime) -> int:
-    """Delete the blobs from before that time which no record names; return how many."""
+    """Delete the blobs from before a time that no record names; return how many."""
     swept = 0
     async for page in engine.blobs.list_own():
         old = [blob.name for blob in page if blob.stored_at < stored_before]

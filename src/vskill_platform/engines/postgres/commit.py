@@ -1,4 +1,4 @@
-"""Commits: groups of them become one call of the server, which decides each on its own."""
+"""Commits: one call of the server applies a group of them, each independently."""
 
 import asyncio
 import json
@@ -40,14 +40,14 @@ log = get_logger(__name__)
 
 #: Limits how long one caller can wait for the others in its group.
 MAX_GROUP = 512
-#: A group is sent in one message, and held in memory by both sides.
+#: Limits the size of a group, which is one message and in memory on both sides.
 MAX_GROUP_BYTES = 8 * 1024 * 1024
-#: Queue-only groups lock no common row, so they need not wait for each other.
+#: Groups without records lock no common row, so several can run at once.
 QUEUE_GROUPS_AT_ONCE = 2
-#: How often a group is tried again after a deadlock.
+#: How often a group is retried after a deadlock.
 _TRIES = 5
 _LONGEST_PAUSE_SECONDS = 0.2
-#: A server that restarts, or fails over, is back within seconds, so callers just wait.
+#: A server that restarts or fails over is back within seconds, so callers wait.
 RESTART_SECONDS = 5.0
 #: How long to look for the outcome of a commit whose connection was lost.
 _DECIDE_WITHIN = timedelta(seconds=20)
@@ -61,13 +61,13 @@ _DELIVERY_KINDS: dict[type, int] = {
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """One commit in the form that the server takes, with what it has in common with others."""
+    """One commit in the form that the server accepts, and the keys for which it may conflict."""
 
     records: list[tuple[Any, ...]]
     deliveries: list[tuple[Any, ...]]
     letters: list[tuple[Any, ...]]
     sends: list[tuple[Any, ...]]
-    #: Keys, deliveries and dead letters; two commits of a group have none in common.
+    #: Keys, deliveries and dead letters; no two commits of a group share one.
     touched: frozenset[object]
     size: int
 
@@ -118,7 +118,7 @@ class Writer:
             except _AGAIN as error:
                 if attempt == _TRIES:
                     raise self._database.report(error) from error
-                # A random pause, so that two groups do not meet again at once.
+                # A random pause, so that two groups do not collide again.
                 await asyncio.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))  # noqa: S311 - not a secret
             except LOST as error:
                 outcome = await self._find_outcome(group_id, error)
@@ -150,9 +150,10 @@ class Writer:
     async def _find_outcome(
         self, group_id: UUID, error: BaseException
     ) -> Sequence[int | None] | None:
-        """Return what became of a group whose connection was lost; None if it was not applied.
+        """Return the outcome of a group whose connection was lost; None if it was not applied.
 
-        To write its id first prevents a transaction that is still on its way from being applied.
+        This writes the group's id itself, which keeps a transaction that is still under way from
+        being applied later.
         """
         log.warning("connection lost during a commit", error=str(error) or type(error).__name__)
         loop = asyncio.get_running_loop()
@@ -178,7 +179,7 @@ class Writer:
 
 
 def _columns(rows_of_commits: Sequence[Sequence[tuple[Any, ...]]], width: int) -> list[list[Any]]:
-    """Turn the rows of all commits into columns, the first with the number of their commit."""
+    """Convert the rows of all commits to columns; the first contains the number of the commit."""
     rows = [(number, *row) for number, rows in enumerate(rows_of_commits, start=1) for row in rows]
     if not rows:
         return [[] for _ in range(width + 1)]
@@ -186,7 +187,7 @@ def _columns(rows_of_commits: Sequence[Sequence[tuple[Any, ...]]], width: int) -
 
 
 def split_into_groups(commits: Sequence[Prepared]) -> list[list[int]]:
-    """Return groups of positions, in order, in which no two commits have anything in common.
+    """Return groups of positions, in order, so that no two commits of a group conflict.
 
     Commits on the same key keep their order: each is in a later group than the one before it.
     """
@@ -209,7 +210,7 @@ def split_into_groups(commits: Sequence[Prepared]) -> list[list[int]]:
 
 
 def prepare(operations: Sequence[Operation], now: datetime) -> Prepared | None:
-    """Return a commit in the form that the server takes; None if it cannot be applied."""
+    """Return a commit in the form that the server accepts; None if it cannot be applied."""
     records: dict[str, RecordOperation] = {}
     deliveries: list[tuple[Any, ...]] = []
     letters: list[tuple[Any, ...]] = []
@@ -239,14 +240,14 @@ def prepare(operations: Sequence[Operation], now: datetime) -> Prepared | None:
                 delivery = operation.delivery
                 key = delivery.key
                 if key is not None and isinstance(operation, Acknowledge | Bury):
-                    # Sent before this message ended, so it had no effect.
+                    # It was sent before the message ended, so it had no effect.
                     sends = [send for send in sends if send[0] != key]
                 deliveries.append(_delivery_row(operation))
     rows = [_record_row(record) for record in records.values()]
     size += sum(len(row[3] or b"") for row in rows)
     ids = [row[1] for row in deliveries]
     if len(set(ids)) < len(ids) or len({row[1] for row in letters}) < len(letters):
-        return None  # the first of two would end what the second one names
+        return None  # the first of the two would end what the second names
     touched = frozenset(
         [*records, *(("delivery", id_) for id_ in ids), *(("letter", row[1]) for row in letters)]
     )
@@ -254,14 +255,14 @@ def prepare(operations: Sequence[Operation], now: datetime) -> Prepared | None:
 
 
 def _join(first: RecordOperation, second: RecordOperation, now: datetime) -> RecordOperation | None:
-    """Return one operation for two on the same key; None if the second cannot hold."""
+    """Combine two operations on the same key; return None if the second cannot succeed."""
     if isinstance(first, Expect):
         if second.expected not in {None, first.expected}:
             return None
         return msgspec.structs.replace(second, expected=first.expected)
     exists = isinstance(first, Put) and (first.expires_at is None or first.expires_at > now)
     if second.expected is not None and (exists or second.expected != ABSENT):
-        return None  # nobody can know the revision that this commit will have
+        return None  # the revision of this commit is not known yet
     if isinstance(second, Expect):
         return first
     return msgspec.structs.replace(second, expected=first.expected)
@@ -288,7 +289,7 @@ def _delivery_row(operation: Acknowledge | Retry | Release | Extend | Bury) -> t
     elif isinstance(operation, Extend):
         micros = span_micros(operation.lease)
     elif isinstance(operation, Bury):
-        # An error may contain a file name that is not valid text; it must be stored all the same.
+        # An error may contain a file name that is not valid text, but must be stored anyway.
         reason = operation.reason.encode(errors="backslashreplace").decode().replace("\0", "\\0")
     delivery = operation.delivery
     kind = _DELIVERY_KINDS[type(operation)]
@@ -296,7 +297,7 @@ def _delivery_row(operation: Acknowledge | Retry | Release | Extend | Bury) -> t
 
 
 def _whole(number: int) -> int:
-    """Check that a column can hold a number: one that cannot would spoil the whole group."""
+    """Check that a number fits into its column, because otherwise the whole group would fail."""
     if not -(2**63) <= number < 2**63:
         raise OverflowError(f"{number} has more than 64 bits")
     return number

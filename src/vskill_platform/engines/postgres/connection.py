@@ -22,13 +22,13 @@ log = get_logger(__name__)
 PostgresConnection: TypeAlias = "asyncpg.Connection[Any] | asyncpg.pool.PoolConnectionProxy[Any]"
 
 _QUERIES = load_queries("vskill_platform.engines.postgres", "queries.sql")
-#: The schema in the SQL files; a URL may name another one.
+#: The schema in the SQL files; a URL can name another one.
 DEFAULT_SCHEMA = "vskill"
 _POOLERS = ("none", "transaction")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 _IN_SQL = re.compile(rf"\b{DEFAULT_SCHEMA}\b(?=\.)|(?<='){DEFAULT_SCHEMA}(?='::regnamespace)")
 CONNECT_SECONDS = 10
-#: All our statements are short; a long one would delay everyone behind it.
+#: All our statements are short; a long one would delay all others.
 _STATEMENT_SECONDS = 30
 _LOCK_SECONDS = 10
 _IDLE_IN_TRANSACTION_SECONDS = 15
@@ -36,41 +36,41 @@ _TIMEOUTS = {
     "statement_timeout": f"{_STATEMENT_SECONDS}s",
     "lock_timeout": f"{_LOCK_SECONDS}s",
     "idle_in_transaction_session_timeout": f"{_IDLE_IN_TRANSACTION_SECONDS}s",
-    # A role may have one; the pool closes idle connections itself.
+    # The role may have such a timeout; the pool closes idle connections itself.
     "idle_session_timeout": "0",
 }
-#: For connections outside of the pool, which listen, migrate or export: however long it takes. The
-#: timeouts of the role or the database are meant for queries.
+#: No timeouts for connections outside of the pool, which listen, migrate or export. The timeouts of
+#: the role or the database are meant for queries.
 _NO_TIMEOUTS = dict.fromkeys(_TIMEOUTS, "0")
-#: The same for one transaction, also behind a pooler. PostgreSQL 17 added transaction_timeout.
+#: The same for one transaction, for use with a pooler. PostgreSQL 17 added transaction_timeout.
 LIFT_TIMEOUTS = """
 SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN (
   'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout'
 )
 """
-#: The server notices within a minute that a node is gone, whose sessions would use up its
-#: connections for hours.
+#: The server notices a lost node within a minute; its sessions would otherwise occupy connections
+#: for hours.
 _KEEPALIVE = {
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
 }
-#: Only with this isolation, a check after a lock sees what the lock has waited for. The role or the
-#: database may have another default.
+#: Only with this isolation level does a check after a lock see the changes that the lock waited
+#: for. The role or the database may have another default.
 ISOLATION: Final = "read_committed"
 _ISOLATION = {"default_transaction_isolation": "read committed"}
-#: Every query uses an index. The statistics of a queue are always out of date, and with them the
-#: server prefers to read the whole table, or plans the statements of a function on every call.
+#: Every query uses an index. The statistics of a queue are always outdated, so the server would
+#: prefer to read the whole table, or plan the statements of a function on every call.
 _PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
 POOL_SIZE = 8
-#: Errors that mean that there is no connection, or that it was lost. A statement that was cancelled
-#: is not one of them: its transaction is undone, and to repeat it would take as long again.
+#: Errors of a missing or lost connection. A cancelled statement is not one of them: its transaction
+#: is rolled back, and a repetition would take as long again.
 LOST = (
     OSError, EOFError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError, asyncpg.IdleSessionTimeoutError, asyncpg.TooManyConnectionsError,
 )  # fmt: skip
-#: What a write gets on a standby; the second one, if its function asks for the timeline first.
+#: Errors of a write on a standby; the second if its function reads the timeline first.
 READ_ONLY = (asyncpg.ReadOnlySQLTransactionError, asyncpg.ObjectNotInPrerequisiteStateError)
 _IS_READ_ONLY = "the database server is a read-only standby, or default_transaction_read_only is on"
 _FORGOTTEN_POOLER = "a pooler is in between: add ?pooler=transaction to the database URL"
@@ -95,19 +95,19 @@ _ADVICE: tuple[tuple[type[BaseException], str], ...] = (
 
 
 class NotConnected(EngineError):
-    """There is no connection to the server, so nothing was sent to it."""
+    """No connection to the server could be made, so nothing was sent."""
 
 
 class DatabaseLocation(msgspec.Struct, frozen=True):
     """Where the database is."""
 
-    #: For the driver, with the password.
+    #: The URL for the driver, with the password.
     dsn: str
     schema: str
-    #: For messages, without user and password.
+    #: The URL for messages, without user and password.
     shown: str
-    #: Whether a pooler may give every transaction another connection to the server. Then nothing
-    #: is kept in a session: no prepared statements, no settings, no locks.
+    #: Whether a pooler may give every transaction another connection to the server. If so, nothing
+    #: is kept in a session: no prepared statements, settings or locks.
     is_pooled: bool = False
 
     @property
@@ -122,11 +122,10 @@ class DatabaseLocation(msgspec.Struct, frozen=True):
 def read_url(url: str) -> DatabaseLocation:
     """Parse a database URL.
 
-    `?schema=name` selects a schema of the database, `?pooler=transaction` says that a pooler such
-    as pgbouncer is in between.
+    `?schema=name` selects a schema, `?pooler=transaction` announces a pooler such as pgbouncer.
     """
     check_server_url(url)
-    parts = urlsplit(url[:])  # without the cover of a DatabaseUrl
+    parts = urlsplit(url[:])  # a plain string, not a DatabaseUrl
     host = parts.hostname or ""
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     schema = options.pop("schema", DEFAULT_SCHEMA)
@@ -174,7 +173,7 @@ def errors_translated(place: DatabaseLocation) -> Iterator[None]:
 
 
 def is_lost(error: EngineError) -> bool:
-    """Return whether an error means that there was no connection, or that it was lost."""
+    """Return whether an error means that the connection was missing or lost."""
     return isinstance(error, NotConnected) or isinstance(error.__cause__, LOST)
 
 
@@ -202,12 +201,12 @@ def not_connected(error: BaseException, place: DatabaseLocation) -> NotConnected
 async def open_pool(place: DatabaseLocation, *, size: int = POOL_SIZE) -> "asyncpg.Pool[Any]":
     return await asyncpg.create_pool(
         place.dsn,
-        min_size=0,  # with more, the driver logs a traceback for each attempt in an outage
+        min_size=0,  # otherwise the driver logs tracebacks in an outage
         max_size=size,
         timeout=CONNECT_SECONDS,
         command_timeout=_STATEMENT_SECONDS + 5,
         max_inactive_connection_lifetime=timedelta(minutes=5).total_seconds(),
-        # Nothing of ours stays in a session, so there is nothing to reset after each use.
+        # We keep nothing in a session, so there is nothing to reset after each use.
         reset=_keep_session,
         **_session_options(place, timeouts=_TIMEOUTS),
     )
@@ -225,7 +224,7 @@ def _session_options(place: DatabaseLocation, *, timeouts: dict[str, str]) -> di
 
 
 async def close_pool(pool: "asyncpg.Pool[Any]") -> None:
-    """Close the connections; those that do not end by themselves are cut."""
+    """Close the connections; terminate those that do not end by themselves."""
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             await pool.close()

@@ -33,7 +33,7 @@ _MEASURE_EVERY = timedelta(seconds=30)
 
 
 class ServerClock:
-    """The clock of the database server, read without asking it each time."""
+    """The clock of the database server, computed from a measured difference."""
 
     def __init__(self) -> None:
         self._server_micros = to_micros(datetime.now(UTC))
@@ -44,7 +44,7 @@ class ServerClock:
         return from_micros(self._server_micros + round(passed * 1_000_000))
 
     def set(self, server_micros: int, *, asked_at: float) -> None:
-        """Take over the server's time, which was read between *asked_at* and now."""
+        """Set the server's time, which was read between *asked_at* and now."""
         self._at = (asked_at + monotonic()) / 2
         self._server_micros = server_micros
 
@@ -58,7 +58,7 @@ class Database:
         self._pool = pool
         self._given = clock
         self._server = ServerClock()
-        #: The latest write that failed: when, and why.
+        #: The time and the error of the last failed write.
         self.failed: tuple[float, EngineError] | None = None
 
     @property
@@ -66,12 +66,12 @@ class Database:
         return self._given or self._server
 
     def test_now(self) -> int | None:
-        """Return the time of a test's clock; None if the server's clock counts."""
+        """Return the time of a test's clock; None if the server's clock is used."""
         return to_micros(self._given.now()) if self._given else None
 
     @asynccontextmanager
     async def acquired(self, *, wait_seconds: float = 0) -> AsyncIterator[PostgresConnection]:
-        """Give a connection; while the server accepts none, try again for *wait_seconds*.
+        """Yield a connection; while the server accepts none, try again for *wait_seconds*.
 
         NotConnected means that nothing was sent to the server.
         """
@@ -80,12 +80,12 @@ class Database:
             if not self.place.is_pooled:
                 yield connection
                 return
-            # The driver sends a statement and its arguments one after the other; only within a
-            # transaction do both reach the same session.
+            # The driver sends a statement and its arguments separately; only within a transaction
+            # do both reach the same session.
             async with connection.transaction(isolation=ISOLATION):
                 yield connection
         except READ_ONLY:
-            # The server has become a standby: look for the new primary from now on.
+            # The server has become a standby: connect to the new primary from now on.
             await self._pool.expire_connections()
             raise
         finally:
@@ -112,7 +112,7 @@ class Database:
         return pool.get_size() - pool.get_idle_size() >= pool.get_max_size()
 
     async def rows(self, query: str, *arguments: Any) -> list[Any]:
-        """Return all rows of the named query; a lost connection is replaced once."""
+        """Return all rows of the named query; after a lost connection, try once more."""
         with errors_translated(self.place):
             try:
                 async with self.acquired() as connection:
@@ -129,7 +129,7 @@ class Database:
         return rows[0][0] if rows else None
 
     async def write(self, query: str, *arguments: Any) -> Any:
-        """Run a query that changes something; it is not repeated."""
+        """Run a query that changes something; never repeat it."""
         try:
             async with self.acquired() as connection:
                 return await connection.fetch(self.sql[query], *arguments)
@@ -150,7 +150,7 @@ class Database:
         self._server.set(int(micros), asked_at=asked_at)
 
     async def keep_time(self) -> None:
-        """Measure the clock regularly; while the server does not answer, the last one counts."""
+        """Measure the clock regularly; without a response, keep the last measurement."""
         while True:
             await asyncio.sleep(_MEASURE_EVERY.total_seconds())
             try:

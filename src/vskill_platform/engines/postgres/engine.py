@@ -58,14 +58,14 @@ log = get_logger(__name__)
 
 #: How many expired records, or traces of deletions, one transaction removes.
 PRUNE_AT_ONCE = 500
-#: A reader further behind than this cannot prove what it has read, and reads everything again.
+#: A reader that is further behind cannot prove what it has read, and reads everything again.
 COMMIT_MARKS_KEPT = 100_000
-#: How long a failed commit means that this database cannot be written.
+#: For how long after a failed commit the database counts as not writable.
 FAILURE_COUNTS_FOR = timedelta(seconds=10)
 _PAGE = 1000
 #: The pause between two attempts to connect at the start.
 _RECONNECT_SECONDS = 1.0
-#: After one of these there may be a message for a waiting worker.
+#: Operations after which there may be a message for a waiting worker.
 _MAKES_READY = frozenset({Send, Retry, Release, Requeue})
 _WRITES = frozenset({Put, Delete})
 
@@ -85,7 +85,7 @@ async def open_postgres(
             "no notifications through a pooler: waiting workers and pages poll every second; set "
             "VSKILL_DATABASE_LISTEN_URL to the server itself"
         )
-    # Channels are named after the schema, so both must name the same one.
+    # Channels are named after the schema, so both URLs must name the same one.
     listen_at = msgspec.structs.replace(listen_at, schema=place.schema)
     give_up_at = monotonic() + options.wait.total_seconds()
     while True:
@@ -95,7 +95,7 @@ async def open_postgres(
                 pool = await open_pool(place, size=options.pool_size)
             return await _started(PostgresEngine(place, pool, clock, listen_at=listen_at))
         except EngineError as error:
-            # A connection that is lost here is like one that was not made: all of it is repeated.
+            # If the connection is lost here, everything is repeated, as if it had never been made.
             if not is_lost(error) or monotonic() >= give_up_at:
                 raise
             log.warning("waiting for the database", error=str(error))
@@ -179,7 +179,7 @@ class PostgresEngine:
                 "read everything again and follow it from there"
             )
         is_last = len(revisions) < _PAGE
-        # Whole commits only. A key that changes meanwhile is missing here and in a later page.
+        # Whole commits only. A key that changes meanwhile is missing here, and is in a later page.
         through = newest if is_last else revisions[-1]
         rows = []
         if revisions:
@@ -214,7 +214,7 @@ class PostgresEngine:
                 raise error
 
     async def check_free_space(self) -> None:
-        """Raise nothing: only the server sees its disk, and a full one fails commits."""
+        """Do nothing: only the server sees its disk, and a full disk makes commits fail."""
 
     async def prune(self, *, deleted_before: datetime) -> int:
         now = self._database.test_now()
@@ -233,7 +233,7 @@ class PostgresEngine:
             pruned += removed
 
     async def compact(self) -> Compacted:
-        """Let the server use the space of deleted rows again; autovacuum usually has done it."""
+        """Let the server reuse the space of deleted rows; autovacuum has usually done that."""
         before = int(await self._database.value("size"))
         with errors_translated(self._place):
             connection = await connect(self._place)

@@ -1,4 +1,4 @@
-"""Records in PostgreSQL: gathered gets, and pages of keys."""
+"""Records in PostgreSQL: batched gets, and pages of keys."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -19,10 +19,10 @@ from vskill_platform.errors import InvalidInput
 
 Result = TypeVar("Result")
 
-#: The maximum of gets that one query answers.
+#: The maximum number of gets in one query.
 MAX_GETS = 1024
 GETS_AT_ONCE = 3
-#: After every key: none has more than 1,024 bytes.
+#: Sorts after every key, because keys have at most 1,024 bytes.
 _END_OF_ALL_KEYS = "\U0010ffff" * 257
 
 
@@ -94,7 +94,7 @@ class PostgresKeyValueStore:
     async def _list_due(
         self, prefix: str, after: str | None, limit: int, due_before: int
     ) -> KeyPage:
-        """Return the undated keys, then the overdue ones; the cursor has the part and position."""
+        """Return the undated keys, then the overdue ones; the cursor contains part and position."""
         check_limit(limit)
         check_text(prefix + (after or ""))
         part, position = split_due_cursor(after)

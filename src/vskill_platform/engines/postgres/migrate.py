@@ -1,4 +1,4 @@
-"""Create and upgrade the tables, one node at a time, also while another release is running."""
+"""Create and upgrade the tables, one node at a time, even while another release is running."""
 
 import re
 from collections.abc import Sequence
@@ -23,20 +23,20 @@ log = get_logger(__name__)
 _MIGRATIONS = load_migrations("vskill_platform.engines.postgres", "schema")
 CURRENT_VERSION = len(_MIGRATIONS)
 _USABLE_FROM = re.compile(r"-- usable from (\d+)\n")
-#: The oldest release with every feature that the schema uses, and that still gets fixes.
+#: The oldest release of PostgreSQL that has all required features and still gets fixes.
 _OLDEST_SERVER = 14
-#: Locks of migrations, by the name of the schema.
+#: The locks of migrations, one for each schema.
 _MIGRATION_LOCK = 0x76736B6C  # "vskl"
-#: An index on a large table takes minutes. Meanwhile other nodes wait for the lock, and try again.
+#: Building an index on a large table takes minutes. Meanwhile other nodes retry to get the lock.
 _MIGRATION_SECONDS = 3600.0
 
 
 async def prepare_schema(place: DatabaseLocation, *, create: bool, migrate: bool = True) -> None:
-    """Create or upgrade the tables; one node at a time, the others wait and find it done."""
+    """Create or upgrade the tables; one node at a time does it while the others wait."""
     with errors_translated(place):
         connection = await connect(place)
         try:
-            # One transaction: behind a pooler, the next one may have another session.
+            # One transaction, because behind a pooler the next one may get another session.
             async with connection.transaction(isolation=ISOLATION):
                 await connection.execute(LIFT_TIMEOUTS)
                 await _check_server(connection, place)
@@ -113,7 +113,7 @@ async def _migrate(
 
 class SchemaVersion(msgspec.Struct, frozen=True):
     version: int
-    #: The oldest version whose release can use this schema, too.
+    #: The oldest version whose release can also use this schema.
     usable_from: int
 
     @property
@@ -122,10 +122,10 @@ class SchemaVersion(msgspec.Struct, frozen=True):
 
 
 def _usable_from(migrations: Sequence[str]) -> int:
-    """Return the oldest version whose release can use the schema that these scripts lead to.
+    """Return the oldest version whose release can use the schema after these scripts.
 
-    A script can be used by the release of its own version, unless its first line says that older
-    ones can do so, too, because it only adds something: `-- usable from 2`.
+    That is the release of the script's own version, unless the first line names an older one,
+    because the script only adds something: `-- usable from 2`.
     """
     found = [_USABLE_FROM.match(script) for script in migrations]
     return max(int(one[1]) if one else number for number, one in enumerate(found, 1))
@@ -135,7 +135,7 @@ async def read_schema_version(connection: PostgresConnection, schema: str) -> Sc
     table = f"{schema}.schema_version"
     if await connection.fetchval("SELECT to_regclass($1)", table) is None:
         return None
-    # As JSON: the first databases have no column `usable_from`.
+    # As JSON, because the first databases have no column `usable_from`.
     row = msgspec.json.decode(
         await connection.fetchval(f"SELECT to_jsonb(found)::text FROM {table} AS found")  # noqa: S608 - checked name
     )

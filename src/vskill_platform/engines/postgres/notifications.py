@@ -1,4 +1,4 @@
-"""Wake-ups between nodes: NOTIFY without content, sent at most every few milliseconds."""
+"""Wake-ups between nodes: NOTIFY without content, at most every few milliseconds."""
 
 import asyncio
 from contextlib import suppress
@@ -19,20 +19,20 @@ from vskill_platform.errors import ConfigError
 
 log = get_logger(__name__)
 
-#: Wake-ups within this time are sent to the other nodes as one.
+#: Wake-ups within this time become one notification to the other nodes.
 SEND_EVERY_SECONDS = 0.01
-#: How often waiting callers look by themselves while the connection is lost.
+#: How often waiting callers check by themselves while the connection is lost.
 POLL_SECONDS = 1.0
-#: And while it works: a notification may be lost with a connection that nobody misses yet.
+#: The same while the connection seems to work: if it was lost unnoticed, so are notifications.
 LOOK_ANYWAY_SECONDS = 5.0
-#: How long the server may take to answer on the listening connection.
+#: How long the server may take to respond on the listening connection.
 ANSWER_SECONDS = 10.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
 
 
 class Notifications:
     def __init__(self, place: DatabaseLocation, listen_at: DatabaseLocation) -> None:
-        """*listen_at* is the same database without a pooler, which would lose notifications."""
+        """*listen_at* is the same database without a pooler: a pooler would lose notifications."""
         self._place = listen_at
         self.records = Wakeup()
         self.queue = Wakeup()
@@ -50,7 +50,7 @@ class Notifications:
         ]
 
     def send(self, *, records: bool, queue: bool) -> None:
-        """Wake waiting callers here at once, and those of other nodes within milliseconds."""
+        """Wake waiting callers here at once, and on other nodes within milliseconds."""
         for channel, wakeup in self._channels.items():
             if (wakeup is self.records and records) or (wakeup is self.queue and queue):
                 wakeup.wake()
@@ -85,7 +85,7 @@ class Notifications:
             for channel in self._channels:
                 await connection.add_listener(channel, self._on_notification)
             self._connection = connection
-            for wakeup in self._channels.values():  # what was missed before
+            for wakeup in self._channels.values():  # for notifications missed before
                 wakeup.wake()
             await ended.wait()
         finally:
@@ -97,7 +97,7 @@ class Notifications:
         self._channels[channel].wake()
 
     async def _send_unsent(self) -> None:
-        """Notify other nodes; without news, ask anyway, because lost packets end no connection."""
+        """Notify other nodes; when idle, probe the connection, because it may be lost unnoticed."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_ANYWAY_SECONDS):
@@ -107,7 +107,7 @@ class Notifications:
                 try:
                     await self._notify(connection)
                 except (asyncpg.PostgresError, *LOST):
-                    connection.terminate()  # listen on another one; other nodes look anyway
+                    connection.terminate()  # listen on a new one; other nodes check by themselves
             else:
                 self._unsent.clear()
             await asyncio.sleep(SEND_EVERY_SECONDS)

@@ -24,16 +24,16 @@ from vskill_platform.engines.timestamps import from_micros, span_micros
 from vskill_platform.errors import EngineError, InvalidInput
 
 _SECOND = 1_000_000
-#: Delays and leases that expired since the last send or receive. More count as delayed.
+#: How many delays and leases that expired since the last send or receive are counted as ready.
 MAX_COUNTED_DUE = 10_000
-#: Limits how many messages one call leases for all receivers that wait.
+#: Limits how many messages one call leases for all waiting receivers.
 MAX_RECEIVERS = 32
-#: Two calls lock different messages, so they need not wait for each other.
+#: Concurrent calls lock different messages, so several can run at once.
 RECEIVES_AT_ONCE = 2
 
 
 class _Wanted(msgspec.Struct, frozen=True):
-    """What a receiver asks for."""
+    """The request of a receiver."""
 
     limit: int
     lease: timedelta
@@ -43,7 +43,7 @@ class _Wanted(msgspec.Struct, frozen=True):
 
 class _Leased(msgspec.Struct, frozen=True):
     deliveries: list[Delivery]
-    #: If there are none: in how many seconds there may be one, None if nobody knows.
+    #: If there are none: in how many seconds there may be one; None if unknown.
     next_ready_seconds: float | None = None
 
 
@@ -82,7 +82,7 @@ class PostgresMessageQueue:
             await self._notifications.queue.wait(ticket, timeout_seconds=max(left, 0))
 
     async def _lease_all(self, wanted: Sequence[_Wanted]) -> list[_Leased | Exception]:
-        """Lease for all receivers who ask for the same with one call."""
+        """Lease messages with one call for all receivers with equal requests."""
         results: dict[int, _Leased | Exception] = {}
         alike: dict[_Wanted, list[int]] = {}
         for place, each in enumerate(wanted):
@@ -98,7 +98,7 @@ class PostgresMessageQueue:
         return [results[place] for place in range(len(wanted))]
 
     async def _lease(self, wanted: _Wanted, limits: Sequence[int]) -> list[_Leased]:
-        """Lease ready messages, and divide them: nobody gets more than they asked for."""
+        """Lease ready messages and divide them among the receivers, up to each one's limit."""
         busy = wanted.busy
         rows = await self._database.write(
             "receive", self._database.test_now(), sum(limits), span_micros(wanted.lease),
@@ -110,7 +110,8 @@ class PostgresMessageQueue:
             seconds = None if retry_at is None else max(retry_at - now, 0) / _SECOND
             return [_Leased([], seconds)] * len(limits)
         left = iter([Delivery(*row[:7]) for row in rows])
-        # A receiver who gets none asks again at once: only an empty answer says when to come back.
+        # A receiver without a message asks again at once: only an empty response says when to
+        # retry.
         return [_Leased([*itertools.islice(left, limit)], 0) for limit in limits]
 
     async def pending(self, keys: Collection[str]) -> set[str]:

@@ -26,8 +26,8 @@ from vskill_platform.engines.postgres.connection import (
 from vskill_platform.engines.postgres.database import Database
 from vskill_platform.engines.timestamps import from_micros, to_micros
 
-#: Tokens of loaded messages begin at a random number, so that a delivery of the database they
-#: come from is not valid here.
+#: Tokens of loaded messages start at a random number, so that deliveries of the original database
+#: are not valid here.
 _FIRST_TOKEN_BITS = 40
 
 
@@ -63,7 +63,7 @@ class PostgresExport:
 
 @asynccontextmanager
 async def export_from(database: Database) -> AsyncIterator[PostgresExport]:
-    """Export on its own connection: the snapshot stays open for as long as it takes."""
+    """Export on a connection of its own, whose snapshot stays open as long as necessary."""
     with errors_translated(database.place):
         connection = await connect(database.place)
     try:
@@ -138,5 +138,6 @@ async def clear(database: Database, *, records: bool) -> None:
         async with database.acquired() as connection, connection.transaction():
             await connection.execute(database.sql["clear_queue"])
             if records:
-                # Nobody can follow what is removed here: the history ends, readers begin again.
+                # The change feed does not contain this removal: the history ends, and readers start
+                # over.
                 await connection.execute(database.sql["clear_records"])

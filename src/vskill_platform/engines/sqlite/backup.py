@@ -1,9 +1,9 @@
 """Back up a database while it is in use, and restore a backup.
 
 SQLite's backup API copies all pages in one step, within one read transaction. So the copy is the
-database as of one commit, and writers continue. A copy in many steps, such as `.backup` of the
-`sqlite3` program, starts over at every write. `VACUUM INTO` would work, too, but it
-rebuilds every tree; the log cannot be reset during a read, so the faster way keeps it smaller.
+database as of one commit, while writers continue. A copy in many steps, such as `.backup` of the
+`sqlite3` program, starts over at every write. `VACUUM INTO` would also work, but it rebuilds every
+tree. The log grows during the read, so the faster way keeps it smaller.
 """
 
 import fcntl
@@ -81,11 +81,12 @@ def inspect_backup(source: Path) -> Contents:
 def restore(database: Path, source: Path) -> Path | None:
     """Replace the database by a copy of *source*; return where the old one is kept.
 
-    If it is interrupted, either the old database is there, with all its commits, or the new one.
+    After an interruption, either the old database is in place, with all its commits, or the new
+    one.
     """
     _refuse_own_files(database, source)
     with _used_by_nobody_else(database):
-        pass  # fail before making a long copy
+        pass  # fail before the long copy
     contents = inspect_backup(source)
     with write_part(database) as part, errors_translated(part):
         with closing(_open_to_read(source)) as connection:
@@ -106,7 +107,7 @@ def _copy(source: apsw.Connection, part: Path) -> Contents:
         contents = _read_contents(source)
         with target.backup("main", source, "main") as copying:
             copying.step(-1)
-        # One file, which can be read from a read-only folder, too.
+        # A single file, which can also be read from a read-only folder.
         target.execute("PRAGMA journal_mode = DELETE")
     return contents
 
@@ -165,13 +166,13 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 @contextmanager
 def _used_by_nobody_else(database: Path) -> Iterator[None]:
-    """Hold the exclusive lock of the database; its log is applied."""
+    """Hold the exclusive lock of the database, after its log is applied."""
     if not database.exists():
         yield
         return
     try:
         connection = _lock_by_sqlite(database)
-    except DAMAGED:  # which is why it is being replaced
+    except DAMAGED:  # that is why it is being replaced
         with _locked_bytes(database):
             yield
     else:
@@ -183,7 +184,7 @@ def _lock_by_sqlite(database: Path) -> apsw.Connection:
     with errors_translated(database):
         connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        # Copies the log into the file and removes it, which only the last connection can do.
+        # Copies the log into the file and removes the log, which only the last connection can do.
         mode = connection.execute("PRAGMA journal_mode = DELETE").get
         connection.execute("BEGIN EXCLUSIVE")
     except (apsw.BusyError, apsw.LockedError) as error:
@@ -203,7 +204,7 @@ def _lock_by_sqlite(database: Path) -> apsw.Connection:
 
 @contextmanager
 def _locked_bytes(database: Path) -> Iterator[None]:
-    """Hold SQLite's lock on a file that SQLite cannot read and that we have not opened."""
+    """Hold SQLite's lock on a file that SQLite cannot read and that is not open here."""
     descriptor = os.open(database, os.O_RDWR | os.O_CLOEXEC)
     try:
         try:
@@ -216,7 +217,7 @@ def _locked_bytes(database: Path) -> Iterator[None]:
 
 
 def _take_over_owner(database: Path, part: Path) -> None:
-    """Keep the owner of the old database, in case root restores it for another user."""
+    """Give the new file the owner of the old database, in case root restores it."""
     with suppress(FileNotFoundError):
         old = database.stat()
         part.chmod(old.st_mode & 0o777)
@@ -235,7 +236,7 @@ def _keep_aside(database: Path) -> Path | None:
             continue
         except OSError:  # this file system has no links
             Path(f"{database}{ending}").rename(f"{aside}{ending}")
-    # The old log would be applied to the new database.
+    # Otherwise the old log would be applied to the new database.
     for ending in DATABASE_ENDINGS[1:]:
         Path(f"{database}{ending}").unlink(missing_ok=True)
     return aside if aside.exists() else None

@@ -1,7 +1,7 @@
 """Keep the write-ahead log of a database file small, without blocking anyone.
 
-SQLite reuses the log from its beginning once everything in it is in the database file and nobody
-reads it, but never shrinks it by itself: after a long read it would stay large.
+SQLite reuses the log from its beginning once all of it is in the database file and no one reads it.
+But it never shrinks the log by itself, so after a long read it would stay large.
 """
 
 import asyncio
@@ -17,16 +17,16 @@ from vskill_platform.engines.sqlite.file_watch import log_of
 
 log = get_logger(__name__)
 
-#: A smaller log may stay: the next commits fill it again.
+#: A smaller log is left alone, because the next commits fill it again.
 KEEP_BYTES = 4 * 1024 * 1024
-#: A larger log is truncated even while others write: under constant load it is never idle.
+#: A larger log is truncated even while others write, because under constant load it is never idle.
 HURRY_BYTES = 64 * 1024 * 1024
-#: Truncating the log needs a moment without writers and readers; in a busy database we wait for
-#: them up to this long, and commits wait with us.
+#: Truncating the log needs a moment without writers and readers. In a busy database it waits up to
+#: this long for that moment, and commits wait, too.
 _HURRY_MS = 50
 #: The database is idle after this long without a write.
 QUIET_SECONDS = 1.0
-#: If a reader prevented it, it is tried again after this many checks.
+#: After a reader has prevented it, it is tried again after this many checks.
 _LOOKS_AFTER_FAILURE = 5
 
 
@@ -63,7 +63,7 @@ class LogTrimmer:
 
 
 def _read_log_state(path: Path) -> _LogState | None:
-    """Check the log without opening it: closing it again would drop SQLite's locks."""
+    """Check the log without opening it, because closing it would drop SQLite's locks."""
     try:
         found = log_of(path).stat()
     except OSError:
@@ -82,7 +82,7 @@ def empty_log(path: Path, *, wait_ms: int) -> bool:
     """Copy the log into the file and truncate it; False if it is still in use."""
     try:
         with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
-            # The long part first: it blocks nobody.
+            # The long part comes first, because it blocks no one.
             _, frames, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").get
             if copied < frames:
                 return False

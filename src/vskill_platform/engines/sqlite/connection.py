@@ -22,14 +22,14 @@ log = get_logger(__name__)
 SQL = load_queries("vskill_platform.engines.sqlite", "queries.sql")
 MIGRATIONS = load_migrations("vskill_platform.engines.sqlite", "schema")
 
-#: Marks the file as ours, so that another program's database is refused and not migrated.
+#: Marks the file as ours, so that another program's database is refused and never migrated.
 APPLICATION_ID = 0x76736B6C  # "vskl"
 #: How long a statement waits for another process to finish writing.
 BUSY_TIMEOUT_MS = 10_000
 #: Twice the size that the log reaches between two checkpoints.
 LOG_BYTES = 32 * 1024 * 1024
 
-#: After how many steps of its virtual machine SQLite calls the progress handler.
+#: SQLite calls the progress handler after this many steps of its virtual machine.
 _STEPS = 500
 _CREATING = Lock()
 #: SQLite's errors if a file, its folder or its disk cannot be written.
@@ -63,12 +63,12 @@ def errors_translated(path: Path) -> Iterator[None]:
 def create_file(path: Path) -> None:
     """Create an empty database file that only its owner can read; keep an existing one.
 
-    SQLite's other files inherit its permissions. An existing file is never opened here: closing any
-    descriptor of a file drops every POSIX lock that this process holds on it. SQLite would not
-    notice, and another process would delete the write-ahead log we use.
+    SQLite's other files inherit its permissions. This never opens an existing file, because closing
+    any descriptor of a file drops every POSIX lock that this process holds on it. SQLite would not
+    notice, and another process would delete the write-ahead log in use.
     """
-    # Of two threads the second waits until the first has closed its descriptor, and then opens.
-    with _CREATING, suppress(OSError):  # SQLite reports in a moment what is wrong with the path
+    # A second thread waits until the first has closed its descriptor, and then opens the file.
+    with _CREATING, suppress(OSError):  # SQLite will report the problem of the path
         real = path.resolve()  # for a dangling link, the file it points to
         os.close(os.open(real, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
@@ -77,13 +77,13 @@ def open_connection(path: Path, *, read_only: bool = False) -> apsw.Connection:
     """Open the database of the registry."""
     connection = connect(
         path,
-        # An acknowledged commit must survive a power cut: FULL syncs the log every time.
+        # An acknowledged commit must survive a power cut, so FULL syncs the log every time.
         synchronous="FULL",
         cache_kib=32_000,
         log_bytes=LOG_BYTES,
         read_only=read_only,
     )
-    # Pages that change with every commit are copied from the log to the file a quarter as often.
+    # With this, pages that change in every commit are copied from the log a quarter as often.
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
     return connection
 
@@ -96,7 +96,7 @@ def connect(
     log_bytes: int,
     read_only: bool = False,
 ) -> apsw.Connection:
-    """Open or create one of our files; a log grown by a long read is cut to *log_bytes*."""
+    """Open or create one of our files; a log that a long read enlarged is cut to *log_bytes*."""
     if read_only:
         connection = _connect_read_only(path)
     else:
@@ -108,7 +108,7 @@ def connect(
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute(f"PRAGMA cache_size = -{cache_kib}")
     connection.execute(f"PRAGMA journal_size_limit = {log_bytes}")
-    # One plan for all bound values; otherwise a query with a range is planned for each of them.
+    # One plan for all bound values; otherwise a query with a range is planned again for each value.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
@@ -139,7 +139,7 @@ def log_size(path: Path) -> int:
 
 @contextmanager
 def snapshot(connection: apsw.Connection) -> Iterator[None]:
-    """Read from one snapshot of the database in several queries."""
+    """Run several queries on one snapshot of the database."""
     connection.execute("BEGIN")
     try:
         yield
@@ -163,8 +163,8 @@ def write_transaction(connection: apsw.Connection) -> Iterator[None]:
 def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> None:
     """Migrate the schema to the newest version; refuse a newer one."""
     newest = len(migrations)
-    # A refused database is not touched, and a current one need not be written: the disk may be
-    # full. A new file has to be written in any case.
+    # A refused database is left unchanged, and a current one is not written, because the disk may
+    # be full. A new file has to be written in any case.
     is_current = newest and check_version(connection, path, newest) == newest
     # A backup has no log. Without one, readers and writers block each other, and an idle process
     # holds no lock that would stop a restore.
@@ -181,7 +181,7 @@ def migrate(connection: apsw.Connection, path: Path, migrations: list[str]) -> N
 
 
 def check_current(connection: apsw.Connection, path: Path) -> None:
-    """Refuse a schema that needs a migration, which only commands that write can do."""
+    """Refuse a schema that needs a migration; only commands that write can migrate it."""
     if (version := check_version(connection, path)) < len(MIGRATIONS):
         raise ConfigError(
             f"{path}: the database has schema version {version}, this release needs "
@@ -207,7 +207,7 @@ def check_version(connection: apsw.Connection, path: Path, newest: int = len(MIG
 def check_pages(path: Path, *, within: timedelta) -> None:
     """Refuse a database with damaged pages; log if the check was cut short by its time limit.
 
-    It uses its own connection, so that no cache keeps pages that are read once.
+    It uses a connection of its own, so that no cache keeps pages that are read only once.
     """
     give_up_at = monotonic() + within.total_seconds()
     with closing(open_connection(path)) as connection:
@@ -235,7 +235,7 @@ def check_in_place(connection: apsw.Connection, path: Path) -> None:
 
 
 def _switch_to_wal(connection: apsw.Connection) -> None:
-    """Switch to WAL; two processes that open a new file meet here, where SQLite does not wait."""
+    """Switch to WAL; try again if another process opens the new file, as SQLite does not wait."""
     give_up_at = monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:
         try:

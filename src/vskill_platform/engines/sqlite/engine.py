@@ -44,17 +44,17 @@ from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.engines.wakeup import Wakeup
 from vskill_platform.errors import DiskNearlyFull, EngineError
 
-#: How often we check for writes of other processes. Our own are noticed at once.
+#: How often to check for writes of other processes. Our own writes are noticed at once.
 LOOK_EVERY_SECONDS = 0.02
-#: One of this many checks also verifies that the files are in place. Each commit does, too.
+#: Every this many checks, one also verifies that the files are in place, like each commit.
 LOOKS_PER_FILE_CHECK = 5
 #: How many expired records, or traces of deletions, one transaction removes.
 PRUNE_AT_ONCE = 500
-#: A reader further behind than this cannot prove what it has read, and reads everything again.
+#: A reader that is further behind cannot prove what it has read, and reads everything again.
 COMMIT_MARKS_KEPT = 100_000
-#: How long a failed commit means that this database cannot be written.
+#: For how long after a failed commit the database counts as not writable.
 FAILURE_COUNTS_FOR = timedelta(seconds=10)
-#: After one of these there may be a message for a waiting worker.
+#: Operations after which there may be a message for a waiting worker.
 _MAKES_READY = frozenset({Send, Retry, Release, Requeue})
 
 
@@ -72,12 +72,12 @@ class SqliteEngine:
 
         Without *migrates* the schema must be current; with *read_only* the file is never written.
         """
-        # A link that is changed to another file later is noticed by the name it was opened by.
+        # The name as given, so that a link that later points to another file is noticed.
         named, path = path, path.resolve()
         check_log(path)
         connection = open_connection(path, read_only=read_only)
         check_version(connection, path)
-        # Before anything is written: by its name, the log would be that of the new file.
+        # Before anything is written, because the log with this name would belong to the new file.
         check_in_place(connection, path)
         if check_for:
             check_pages(path, within=check_for)
@@ -161,7 +161,7 @@ class SqliteEngine:
     def _space(self) -> Space | None:
         try:
             return measure_space(self._path.parent)
-        except OSError:  # the folder is gone, which every commit reports
+        except OSError:  # the folder is missing; every commit reports that
             return None
 
     async def prune(self, *, deleted_before: datetime) -> int:
@@ -208,7 +208,7 @@ class SqliteEngine:
         await self._readers.close()
 
     async def _watch_other_processes(self) -> None:
-        # It runs on the event loop, which must not block.
+        # This runs on the event loop, which must not block.
         self._lookout.set_busy_timeout(0)
         seen = (_data_version(self._lookout), self._watch.problem)
         for look in count():
@@ -216,7 +216,7 @@ class SqliteEngine:
             if look % LOOKS_PER_FILE_CHECK == 0:
                 self._watch.look()
             if not (self._wakeup.is_awaited or self._queue_wakeup.is_awaited):
-                continue  # a busy worker need not know; the change is still found by the next check
+                continue  # the next check will still find the change
             # If the files are no longer ours, waiting callers check themselves and get the error.
             version = (_data_version(self._lookout), self._watch.problem)
             if version != seen:
@@ -226,9 +226,9 @@ class SqliteEngine:
 
 
 def _data_version(connection: apsw.Connection) -> object:
-    """Return a value that changes with writes of other processes; a new one if unknown.
+    """Return a value that changes with writes of other processes, or a new value if it is unknown.
 
-    So waiting callers wake up, check themselves, and get the error.
+    In that case waiting callers wake up, check themselves, and get the error.
     """
     try:
         return connection.pragma("data_version")

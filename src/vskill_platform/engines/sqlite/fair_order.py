@@ -1,12 +1,12 @@
 """Order of the queue: start-time fair queueing between groups, with one index and no scan.
 
-Every message gets a rank when it becomes ready: one more than the last of its lane, and more than
-the virtual time, which is the highest rank delivered so far. Messages leave by rank. So a group
-with 20,000 waiting messages and a group with one take turns, and a receive costs the same with
-both.
+Every message gets a rank when it becomes ready: one more than the last rank of its lane, and more
+than the virtual time, which is the highest rank delivered so far. Messages are delivered by rank.
+So a group with 20,000 waiting messages and a group with one take turns, and a receive costs the
+same for both.
 
-Each group has a second lane for retries. It starts RETRY_PENALTY ranks later, so retries stay
-behind new work; since the virtual time advances, they are not delayed forever.
+Each group has a second lane for retries. It starts RETRY_PENALTY ranks later, so retries come after
+new work; because the virtual time advances, they are not delayed forever.
 
 Background messages have ranks above all others, in one lane, and do not advance the virtual time.
 """
@@ -26,12 +26,12 @@ from vskill_platform.engines.ports import (
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.timestamps import micros_after
 
-#: How many expired delays and leases one transaction queues; the next one continues.
+#: How many expired delays and leases one transaction queues; the next transaction continues.
 MAX_DUE = 500
 
 
 def send(at: Transaction, message: Send) -> None:
-    _put_due_in_line(at)  # they were ready before
+    _put_due_in_line(at)  # they became ready earlier
     ready_at = micros_after(at.now, message.delay)
     is_ready = ready_at <= at.now
     rank = _next_rank(at, message.group, is_retry=0) if is_ready else 0

@@ -50,7 +50,7 @@ async def read_changes(
 def _read_page(
     connection: apsw.Connection, *, after: int, checkpoint: str
 ) -> tuple[list[Any], int, bool, str]:
-    """Return the changed keys of whole commits only, so that no commit is half read."""
+    """Return the changed keys of whole commits only, so that no commit is read in part."""
     with snapshot(connection):
         state: list[Any] = connection.execute(SQL["read_state"]).fetchall()
         ((revision, _, trimmed_through, _, _),) = state
@@ -71,7 +71,7 @@ def _read_page(
 def _read_rows(
     connection: apsw.Connection, after: int, newest: int
 ) -> tuple[list[tuple[int, str]], int]:
-    """Return a page of (revision, key), and the revision through which it is complete."""
+    """Return a page of (revision, key), and the revision up to which it is complete."""
     page = {"after": after, "limit": _PAGE}
     rows: list[Any] = connection.execute(SQL["changes"], page).fetchall()
     if len(rows) < _PAGE:

@@ -17,7 +17,7 @@ from vskill_platform.errors import EngineError
 
 log = get_logger(__name__)
 
-#: How long a process that closes the database may take between removing its two files.
+#: How long a process that closes the database may take to remove both files.
 _CLOSING_SECONDS = 1.0
 #: Offsets in the shared memory file of the number of frames in the log, and of those copied to the
 #: database (https://www.sqlite.org/walformat.html, "The WAL-Index File Format").
@@ -28,12 +28,12 @@ _HOLDER, _FILE, _FIRST, _LOCKED_FROM = 4, 5, 6, 0x40000000
 
 
 class FileWatch:
-    """Created right after opening; compares the files at the path with those that were there."""
+    """Created right after opening; compares the files at the path with those that were opened."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         found = {file: _identity(file) for file in (path, log_of(path), _index_of(path))}
-        # Some file systems support no log, or no index of one.
+        # Some file systems do not support a log, or the index of a log.
         self._known = {file: known for file, known in found.items() if known}
         #: Why nothing may be read or written at the moment; empty if all is well.
         self.problem = ""
@@ -49,7 +49,7 @@ class FileWatch:
         return translated
 
     def look(self) -> None:
-        """Compare the files; *problem* has the result."""
+        """Compare the files; *problem* contains the result."""
         replaced = [file.name for file, known in self._known.items() if not _is_same(file, known)]
         problem = _say_replaced(self._path, replaced) if replaced else ""
         if problem != self.problem:
@@ -60,7 +60,7 @@ class FileWatch:
                 log.warning("database is back", path=str(self._path))
 
     def check(self) -> None:
-        """Raise an error if the files are not those we have open."""
+        """Raise an error if the files are not those that are open."""
         self.look()
         self.raise_problem()
 
@@ -87,10 +87,10 @@ def _index_of(path: Path) -> Path:
 
 
 def check_log(path: Path) -> None:
-    """Refuse a database whose write-ahead log, or the index of it, was deleted.
+    """Refuse a database whose write-ahead log, or the index of the log, was deleted.
 
-    Its last commits are not in the file. SQLite itself would continue silently without them;
-    without the index, two processes would overwrite each other's commits.
+    The file does not contain the last commits, and SQLite would silently continue without them.
+    Without the index, two processes would overwrite each other's commits.
     """
     shared = _index_of(path)
     give_up_at = monotonic() + _CLOSING_SECONDS
@@ -121,7 +121,7 @@ def check_log(path: Path) -> None:
 def _is_open_elsewhere(path: Path) -> bool:
     """Return whether another process holds one of SQLite's locks on the file.
 
-    It asks the kernel: using a descriptor of the file would drop our own locks.
+    It asks the kernel, because a descriptor of the file would drop our own locks.
     """
     try:
         found = path.stat()
@@ -138,7 +138,7 @@ def _is_open_elsewhere(path: Path) -> bool:
 
 
 def _count_frames(shared: Path) -> tuple[int, int]:
-    # Opened although SQLite may have it open, too: without its log, its locks are useless.
+    # Opened although SQLite may also have it open: without the log, its locks are useless.
     try:
         with shared.open("rb") as file:
             header = file.read(_HEADER_BYTES)
@@ -162,7 +162,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
 def _is_same(file: Path, known: tuple[int, int]) -> bool:
     try:
         return _identity(file) == known
-    except OSError:  # we cannot check, which does not mean that it is gone
+    except OSError:  # it cannot be checked, but may exist
         return True
 
 

@@ -18,7 +18,7 @@ from vskill_platform.engines.sqlite.readers import SqliteReaders
 from vskill_platform.engines.timestamps import to_micros
 from vskill_platform.errors import InvalidInput
 
-#: In SQLite every blob sorts after every text, so this is the end of all keys.
+#: In SQLite, every blob sorts after every text, so this sorts after all keys.
 _END_OF_ALL_KEYS = b""
 
 
@@ -69,7 +69,7 @@ class SqliteKeyValueStore:
     async def _list_due(
         self, prefix: str, after: str | None, limit: int, due_before: int
     ) -> KeyPage:
-        """Return the undated keys, then the overdue ones; the cursor has the part and position."""
+        """Return the undated keys, then the overdue ones; the cursor contains part and position."""
         part, position = split_due_cursor(after)
         keys: list[str] = []
         if part == "undated":
@@ -121,7 +121,7 @@ def _end(prefix: str) -> str | bytes:
 
 
 def _range(prefix: str, after: str | None, *, newest_first: bool) -> tuple[str, str | bytes]:
-    """Return the first key and the end of what is left of *prefix* after *after*."""
+    """Return the range of keys with *prefix* that come after *after*."""
     if after is None:
         return prefix, _end(prefix)
     if newest_first:

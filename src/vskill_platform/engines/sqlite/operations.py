@@ -28,16 +28,16 @@ from vskill_platform.engines.sqlite.fair_order import send
 from vskill_platform.engines.sqlite.transaction import Refused, Transaction
 from vskill_platform.engines.timestamps import micros_after, to_optional_micros
 
-#: How many rows one statement writes: more than a submission's last commit has.
+#: How many rows one statement writes: more than the last commit of a submission needs.
 MAX_ROWS = 16
 _ONE_ROW = "(?, ?, ?, ?, ?, ?, ?, ?)"
-#: Operations on one record, and so on one key.
+#: Operations on one record, so on one key.
 _ON_RECORDS = (Put, Delete, Expect)
 OnQueue: TypeAlias = Send | Acknowledge | Retry | Release | Extend | Bury | Requeue | Drop
 
 
 def apply_operations(transaction: Transaction, operations: Sequence[Operation]) -> int:
-    """Return the new revision; of a commit that writes no records, the latest one, never 0."""
+    """Apply operations; return the new revision, or the latest one if no record was written."""
     writes = any(isinstance(operation, Put | Delete) for operation in operations)
     revision = transaction.next_revision() if writes else max(transaction.revision, 1)
     part: dict[str, RecordOperation] = {}
@@ -45,7 +45,7 @@ def apply_operations(transaction: Transaction, operations: Sequence[Operation]) 
         if not isinstance(operation, _ON_RECORDS):
             _apply_to_queue(transaction, operation)
             continue
-        if operation.key in part:  # it must see the result of the first one
+        if operation.key in part:  # it must see the result of the earlier operation
             _apply_to_records(transaction, part, revision)
             part = {}
         part[operation.key] = operation
@@ -54,7 +54,7 @@ def apply_operations(transaction: Transaction, operations: Sequence[Operation]) 
 
 
 def _apply_to_records(at: Transaction, part: dict[str, RecordOperation], revision: int) -> None:
-    """Apply operations on one key each, so that all of one kind are done at once."""
+    """Apply operations on different keys, all operations of one kind at once."""
     if not part:
         return
     has_tombstones = _check_expectations(at, part)
@@ -72,7 +72,7 @@ def _apply_to_records(at: Transaction, part: dict[str, RecordOperation], revisio
 
 
 def _check_expectations(at: Transaction, part: dict[str, RecordOperation]) -> bool:
-    """Compare revisions with the expected ones; tell whether any record was deleted before."""
+    """Compare revisions with the expected ones; return whether any record was deleted before."""
     revisions, has_tombstones = at.one("look", keys=apsw.carray(tuple(part)), now=at.now)
     for each, revision in zip(part.values(), json.loads(revisions), strict=True):
         if each.expected is not None and each.expected != (revision or ABSENT):
@@ -81,7 +81,7 @@ def _check_expectations(at: Transaction, part: dict[str, RecordOperation]) -> bo
 
 
 def _put(at: Transaction, puts: Sequence[Put], revision: int) -> None:
-    """Write many rows with one statement: each statement waits for the interpreter's lock."""
+    """Write many rows with one statement, because each waits for the interpreter's lock."""
     for start in range(0, len(puts), MAX_ROWS):
         some = puts[start : start + MAX_ROWS]
         at.run_text(
@@ -137,7 +137,7 @@ def _apply_to_queue(at: Transaction, operation: OnQueue) -> None:
 
 def _bury(at: Transaction, message_id: int, token: int, reason: str) -> None:
     key, body, attempts, group, resource = at.must("acknowledge", id=message_id, token=token)
-    # An error may contain a file name that is not valid text; it must be stored all the same.
+    # An error may contain a file name that is not valid text, but must be stored anyway.
     reason = reason.encode(errors="backslashreplace").decode()
     at.run("bury", id=message_id, key=key, body=body, attempts=attempts, reason=reason,
            group=group, resource=resource, now=at.now)  # fmt: skip

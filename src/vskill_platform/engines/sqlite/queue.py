@@ -32,7 +32,7 @@ from vskill_platform.engines.wakeup import Wakeup
 from vskill_platform.errors import InvalidInput
 
 _SECOND = 1_000_000
-#: Delays and leases that expired since the last send or receive. More count as delayed.
+#: How many delays and leases that expired since the last send or receive are counted as ready.
 MAX_COUNTED_DUE = 10_000
 
 
@@ -55,7 +55,7 @@ class SqliteMessageQueue:
         background: bool = False,
     ) -> list[Delivery]:
         check_limit(limit)
-        time = asyncio.get_running_loop().time  # not the clock, which may jump while we wait
+        time = asyncio.get_running_loop().time  # not the clock, which may jump meanwhile
         give_up_at = time() + wait.total_seconds()
         while True:
             ticket = self._wakeup.ticket()
@@ -172,7 +172,7 @@ def _lease(
     *,
     background: bool,
 ) -> tuple[list[Delivery], int | None]:
-    """Lease ready messages; if there are none, return when there will be."""
+    """Lease ready messages; if there are none, return when the next one will be ready."""
     now = transaction.now
     if transaction.is_paused:
         return [], transaction.paused_until

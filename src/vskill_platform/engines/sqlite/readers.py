@@ -1,7 +1,7 @@
 """Read connections; concurrent reads are batched.
 
-All gets become one query. Each listing is its own query but joins the batch: the way to a thread
-and back costs more than most queries.
+All gets become one query. Each listing is a query of its own, but joins the batch, because the way
+to a thread and back takes longer than most queries.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from vskill_platform.errors import InvalidInput, VskillError
 
 Result = TypeVar("Result")
 Read = Callable[[apsw.Connection], Any]
-#: More would only wait for each other on the interpreter lock.
+#: More threads would only wait for each other on the interpreter's lock.
 READERS = 3
-#: The maximum of gets that one query answers.
+#: The maximum number of gets in one query.
 MAX_GETS = 1024
 
 
@@ -45,7 +45,7 @@ class SqliteReaders:
         )
 
     def get(self, key: str) -> asyncio.Future[Entry | None]:
-        # The batcher's own future, without a coroutine around it: there are very many.
+        # Returns the batcher's future without a coroutine around it, because there are very many.
         try:
             check_key(key)
         except InvalidInput as error:

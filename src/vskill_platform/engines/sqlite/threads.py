@@ -1,7 +1,7 @@
 """Threads that own a connection each; results come back to the event loop.
 
-An executor of the standard library would do, but its overhead, a lock and a second future per call,
-costs more than most of our queries.
+An executor of the standard library would do, but its overhead (a lock and a second future per call)
+takes longer than most queries.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class ConnectionThreads:
         #: Work submitted after the last piece would wait forever.
         self._door = Lock()
         self._is_closed = False
-        # Daemon threads: they don't keep a process alive that has not closed the engine.
+        # Daemon threads do not keep a process alive that has not closed the engine.
         self._threads = [
             Thread(target=self._work, args=(connection,), name=f"{name}_{number}", daemon=True)
             for number, connection in enumerate(connections)
@@ -41,7 +41,7 @@ class ConnectionThreads:
             for thread in self._threads:
                 thread.start()
                 started += 1
-        except RuntimeError as error:  # the system has none, or no memory for its stack
+        except RuntimeError as error:  # no more threads, or no memory for the stack
             for _ in range(started):
                 self._todo.put(None)
             raise OutOfResources(
@@ -50,7 +50,7 @@ class ConnectionThreads:
             ) from error
 
     def run(self, work: OnConnection[Result]) -> asyncio.Future[Result]:
-        """Run *work* on a connection that nobody else uses meanwhile."""
+        """Run *work* on a connection that is not used otherwise meanwhile."""
         answer: asyncio.Future[Result] = self._loop.create_future()
         with self._door:
             if self._is_closed:
@@ -102,7 +102,7 @@ class _Piece(Generic[Result]):
         error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> bool:
-        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
+        with suppress(RuntimeError):  # the loop is closed, so no one is waiting
             self._loop.call_soon_threadsafe(self._set_outcome, error)
         return True
 

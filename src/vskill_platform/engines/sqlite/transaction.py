@@ -38,7 +38,7 @@ class Transaction:
         self._connection.execute(statement, bindings)
 
     def one(self, query: str, **bindings: Any) -> Any:
-        """Return the first row, which a query for one row must have."""
+        """Return the first row; the query must have one."""
         (row,) = self.run(query, **bindings).fetchall()
         return row
 
@@ -59,9 +59,9 @@ class Transaction:
             self.run("add_commit_mark", revision=self.revision)
 
     def _correct_clock(self) -> None:
-        """Make nothing wait for a time that was computed from a clock that ran ahead.
+        """After the clock was ahead, correct times that were computed from it.
 
-        Leases and delays that end in what is now the future are ended; fencing keeps that safe.
+        Leases and delays that would end too late are ended; fencing keeps that safe.
         """
         self.run("heal_messages", now=self.now)
         self.run("heal_due", now=self.now)

@@ -28,8 +28,8 @@ from vskill_platform.engines.sqlite.threads import ConnectionThreads
 from vskill_platform.engines.sqlite.transaction import Transaction
 from vskill_platform.engines.timestamps import from_micros, to_micros
 
-#: Tokens of loaded messages begin at a random number, so that a delivery of the database they
-#: come from is not valid here.
+#: Tokens of loaded messages start at a random number, so that deliveries of the original database
+#: are not valid here.
 FIRST_TOKEN_BITS = 40
 
 
@@ -60,7 +60,7 @@ class SqliteExport:
 async def export_from(
     path: Path, watch: FileWatch, *, read_only: bool
 ) -> AsyncIterator[SqliteExport]:
-    """Export on its own connection: the snapshot stays open for as long as it takes."""
+    """Export on a connection of its own, whose snapshot stays open as long as necessary."""
     watch.raise_problem()
     connection = await work_in_thread(partial(open_connection, path, read_only=read_only))
     threads = ConnectionThreads([connection], name="sqlite-export")
@@ -157,7 +157,7 @@ def _load_message(message: StoredMessage, at: Transaction) -> None:
 
 
 def _load_letter(letter: StoredDeadLetter, at: Transaction) -> None:
-    # By way of a message, because both take their ids from the same numbers.
+    # Inserted as a message first, because messages and dead letters share their ids.
     (id_,) = at.one("take_message_id", now=at.now)
     at.run("drop_message", id=id_)
     at.run(
@@ -171,7 +171,7 @@ def clear(at: Transaction, *, records: bool) -> None:
     for query in ("clear_messages", "clear_letters", "clear_lanes"):
         at.run(query)
     if records:
-        # Nobody can follow what is removed here: the history ends, and readers begin again.
+        # The change feed does not contain this removal: the history ends, and readers start over.
         for query in ("clear_records", "clear_tombstones", "begin_new_history"):
             at.run(query)
         at.run("write_trimmed", revision=at.revision)

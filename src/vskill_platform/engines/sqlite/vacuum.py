@@ -11,7 +11,7 @@ from vskill_platform.engines.sqlite.checkpoint import empty_log
 from vskill_platform.engines.sqlite.connection import BUSY_TIMEOUT_MS, log_size
 from vskill_platform.errors import ConfigError
 
-#: How long the end waits for readers of the old pages; others continue meanwhile.
+#: How long the last step waits for readers of old pages; other readers continue meanwhile.
 _WAIT_MS = 1000
 
 
@@ -21,7 +21,7 @@ def vacuum(path: Path) -> Compacted:
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         _check_space(connection, path)
-        # A copy of the whole database: on the disk of the database, where there is space for it.
+        # The temporary copy is placed on the disk of the database, whose free space was checked.
         connection.execute("PRAGMA temp_store = FILE")
         folder = str(path.resolve().parent).replace("'", "''")
         connection.execute(f"PRAGMA temp_store_directory = '{folder}'")

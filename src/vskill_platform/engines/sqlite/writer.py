@@ -23,7 +23,7 @@ from vskill_platform.errors import EngineError, InvalidInput
 Result = TypeVar("Result")
 #: Limits how long one caller can wait for the others in its group.
 MAX_GROUP = 512
-#: Limits the growth of the log by one transaction, and how long the others wait for its fsync.
+#: Limits how much one transaction adds to the log, and how long others wait for its fsync.
 MAX_GROUP_BYTES = 8 * 1024 * 1024
 #: Errors of Python and the driver for a value that no column can store.
 _UNSTORABLE = (OverflowError, TypeError, ValueError)
@@ -35,14 +35,14 @@ RunWork = Callable[[InTransaction, Transaction, apsw.Connection], Any]
 
 
 class _GroupFailed(Exception):
-    """One call of a group failed, and rolled back what the others had written."""
+    """One call of a group failed and rolled back the writes of the others."""
 
 
 class SqliteWriter:
     def __init__(self, connection: apsw.Connection, clock: Clock, watch: FileWatch) -> None:
         self._clock = clock
         self._watch = watch
-        #: The latest transaction that failed as a whole: when, and why.
+        #: The time and the error of the last transaction that failed as a whole.
         self.failed: tuple[datetime, EngineError] | None = None
         self._thread = ConnectionThreads([connection], name="sqlite-writer")
         self._batcher: Batcher[InTransaction, Any] = Batcher(
@@ -54,7 +54,7 @@ class SqliteWriter:
         )
 
     async def write(self, work: Callable[[Transaction], Result], *, size: int = 0) -> Result | None:
-        """Run *work* in a transaction; return when it is durable, or None if it was refused."""
+        """Run *work* in a transaction; return when it is durable, with None if it was refused."""
         result: Result | None = await self._batcher.submit(work, size=size)
         return result
 
@@ -96,7 +96,7 @@ class SqliteWriter:
             outcomes = [run(work, transaction, connection) for work in group]
             if connection.total_changes() != before:
                 transaction.finish()
-        self._watch.check()  # what went into a deleted file is not acknowledged
+        self._watch.check()  # never acknowledge a write to a deleted file
         return outcomes
 
     def _run_alone(
