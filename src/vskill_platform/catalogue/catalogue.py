@@ -1,4 +1,4 @@
-"""The search index of a node: search, lists and counts, with how current they are.
+"""The search index of a node: search, lists and counts, and how current they are.
 
 The folder and class are called catalogue because "index" alone could also mean a database index or
 a web page.
@@ -108,7 +108,7 @@ class Catalogue:
         changed, written = index.skills_changed, index.skills_written
         if remembered := self._answers.get(query, written):
             return remembered
-        # The total depends neither on the order and the page, nor on what happens if it is zero.
+        # The total depends neither on order and page, nor on what is searched for if it is zero.
         question = msgspec.structs.replace(
             query,
             sort=SkillSort.RELEVANCE,
@@ -130,7 +130,7 @@ class Catalogue:
 
     @property
     def listing_version(self) -> int:
-        """Increases whenever `list_skills` may return something else."""
+        """Increases whenever the result of `list_skills` may change."""
         return self._follower.ready_index().skills_changed
 
     async def list_skills(self, *, below: str = "", visible: Visible = PUBLIC) -> list[ListedSkill]:
@@ -138,7 +138,7 @@ class Catalogue:
         return await self._ask(partial(list_skills, below=below, visible=visible))
 
     async def read_hits(self, slugs: Sequence[str], *, visible: Visible) -> list[SkillHit]:
-        """Return these skills in this order, without those that the visitor may not see."""
+        """Return these skills in this order, except those that the visitor may not see."""
         return await self._ask(partial(read_hits, slugs=slugs, visible=visible))
 
     async def about_namespace(self, namespace: str, *, visible: Visible) -> NamespaceFacts:
@@ -151,7 +151,7 @@ class Catalogue:
     async def suggest(
         self, text: str, *, limit: int = 8, visible: Visible = PUBLIC
     ) -> list[Suggestion]:
-        """Return search suggestions for *text*: names that start with it come first."""
+        """Return search suggestions for *text*, starting with names that begin with it."""
         if not text.strip():
             return []
         found = await self.search_skills(SkillQuery(text=text, limit=limit, visible=visible))
@@ -194,7 +194,7 @@ class Catalogue:
         return await self._ask(partial(list_activity, query=query))
 
     async def wait_until(self, revision: int, *, within: timedelta = timedelta(seconds=5)) -> bool:
-        """Wait until the index contains *revision*; False if it took longer than *within*.
+        """Wait until the index contains *revision*; return False if it takes longer than *within*.
 
         A commit returns its revision, so a writer can wait to read its own changes.
         """
@@ -209,7 +209,7 @@ class Catalogue:
         await self._follower.wait_for(0)
 
     async def share_snapshot(self) -> str:
-        """Store a copy of the index, so that a new node starts from it; return what was done."""
+        """Store a copy of the index, from which new nodes start; return what was done."""
         await self.wait_until_ready()
         return await self._follower.share_snapshot()
 
@@ -235,8 +235,8 @@ async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
     """
     follower = IndexFollower(env)
     try:
-        # An unexpected error in the follower also ends the caller: a registry that lists outdated
-        # skills is worse than one that is down.
+        # An unexpected error in the follower also ends the caller, because a registry that lists
+        # outdated skills is worse than one that is down.
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(run_with_worker_env(env, follower.run))
             yield Catalogue(follower, env.clock.now)

@@ -37,7 +37,8 @@ APPLICATION_ID = 0x76736B63  # "vskc"
 #: SQLite releases the GIL, so readers run in parallel, and a slow query must not block the others.
 READERS = min(max(os.cpu_count() or 2, 2), 4)
 #: Cache sizes in kilobytes: of all readers together, of the writer, and of the writer during a
-#: fill. The file is not memory-mapped: a disk error or a truncated file would kill the process.
+#: fill. The file is not memory-mapped, because a disk error or a truncated file would kill the
+#: process.
 _READING_CACHE, CACHE, FILLING_CACHE = 96_000, 24_000, 64_000
 #: Maximum size of the write-ahead log after a checkpoint.
 _LOG_BYTES = 64 * 1024 * 1024
@@ -216,7 +217,7 @@ class IndexFile:
         await self.connections.write(work)
 
     async def compact(self) -> None:
-        """Make the file smaller after filling: rows were written in another order than by id."""
+        """Make the file smaller after filling, because rows were not written ordered by id."""
         await self.connections.compact()
 
     async def slugs_between(self, after: str, through: str | None) -> set[str]:

@@ -1,7 +1,7 @@
 """Keep the search index current: open, fill, follow the change feed, repair.
 
-No error here is final: a damaged file is rebuilt, a database that does not answer is retried, and
-meanwhile queries are answered from the existing index.
+No error here is final: a damaged file is rebuilt, and a database that is down is tried again;
+meanwhile queries use the existing index.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ RETRY_SECONDS = 1.0
 #: Pause before a rebuild, so that a failing disk does not cause a busy loop.
 _AFTER_DAMAGE_SECONDS = 0.05
 CHECK_EVERY = timedelta(minutes=10)
-#: Results that were current longer ago than this are shown with a warning.
+#: Results that are more outdated than this are shown with a warning.
 DEGRADED_AFTER = timedelta(seconds=10)
 #: How often progress is stored if nothing has changed.
 _WRITE_PROGRESS_EVERY = timedelta(minutes=1)
@@ -109,12 +109,13 @@ class IndexFollower:
                 self.report_damage(error)
                 await self._discard()
             except HistoryChanged as error:
-                # Its contents may no longer exist or be withdrawn, so none of it is shown again.
+                # Its contents may have been deleted or withdrawn since, so nothing of it is shown
+                # again.
                 log.warning("search index is rebuilt", reason=str(error))
                 await self._discard()
             except FeedTrimmed as error:
                 log.warning("search index is refilled", reason=str(error))
-                # If this process ends before it is done, the next one starts from the beginning.
+                # If this process ends before that is done, the next one starts from the beginning.
                 self.revision, self._must_fill = 0, True
             except EngineError as error:
                 if str(error) != self._problem:
@@ -157,12 +158,12 @@ class IndexFollower:
             self._moved.wake()
 
     async def _check_history(self, progress: Progress) -> None:
-        """Raise HistoryChanged before a query is answered with data of another database."""
+        """Raise HistoryChanged, so that no query is answered with data of another database."""
         try:
             await self._engine.read_changes(after=progress.revision, checkpoint=progress.checkpoint)
         except HistoryChanged:
             raise
-        except EngineError as error:  # meanwhile results are marked as out of date
+        except EngineError as error:  # results are marked as outdated meanwhile
             log.warning("search index not verified", error=str(error))
 
     async def _discard(self) -> None:

@@ -1,7 +1,7 @@
 """Lock the index file of this process: a numbered file next to the database or in the cache folder.
 
-The first process gets number 0, the next number 1. The lock is released when its process ends, even
-if it is killed, so the next start finds the same file and continues where it stopped.
+The first process gets number 0, the next number 1. The lock is released when the process ends, even
+if it is killed. So the next process finds the same file and continues where the last one stopped.
 """
 
 import fcntl
@@ -67,7 +67,7 @@ def _try_lock(path: Path) -> IndexLock | None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         is_current = os.path.samestat(os.fstat(lock), os.stat(name))  # noqa: PTH116 - of a descriptor
     except (BlockingIOError, FileNotFoundError):
-        is_current = False  # another process uses it, or has just removed it
+        is_current = False  # another process uses or just removed it
     if is_current:
         return IndexLock(path, lock)
     os.close(lock)
@@ -80,7 +80,7 @@ def _sweep(first: Path) -> None:
         path = lock_file.with_suffix("")
         try:
             age = time.time() - max(file.stat().st_mtime for file in (path, lock_file))
-        except OSError:  # it is just being created or removed
+        except OSError:  # it is being created or removed
             continue
         if age > _UNUSED_AFTER.total_seconds() and (locked := _try_lock(path)):
             locked.clear()

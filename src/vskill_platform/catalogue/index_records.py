@@ -1,7 +1,7 @@
 """Read the records that the search index needs: the changed ones, or all to fill or check it.
 
 A fill reads records page by page and overwrites existing rows. So an interrupted fill is simply
-repeated, and filling a complete index repairs it while it keeps answering queries.
+repeated, and filling a complete index repairs it while it is in use.
 """
 
 import asyncio
@@ -50,8 +50,8 @@ log = get_logger(__name__)
 Name = TypeVar("Name")
 #: Batch size for reading and writing records: a trade-off between memory and speed.
 AT_ONCE = 2_000
-#: How many skills are read again in each check, even if they look right: the trust score grows with
-#: time, without a change in the feed.
+#: How many skills each check reads again even if they seem correct, because the trust score grows
+#: with time, without a change in the feed.
 READ_AGAIN = 500
 _MAX_NAMED = 10
 
@@ -72,7 +72,7 @@ class ChangedRecords(msgspec.Struct, frozen=True):
 
 
 def group_keys(keys: Iterable[str]) -> ChangedRecords:
-    """Map changed keys to what they belong to; most keys are not indexed."""
+    """Group changed keys by the records to which they belong; most keys are not indexed."""
     found = ChangedRecords()
     for key in keys:
         if (slug := slug_of_key(key) or slug_of_installs_key(key)) is not None:
@@ -91,7 +91,7 @@ def group_keys(keys: Iterable[str]) -> ChangedRecords:
 async def read_skill_changes(slugs: Collection[str]) -> SkillChanges:
     """Read these skills with their installs, reports and other evidence, all at once."""
     found = await read_skills(list(slugs))
-    # By key, so that a damaged record cannot replace another.
+    # The slug is taken from the key, so that a damaged record cannot replace another.
     skills = [msgspec.structs.replace(skill, slug=slug) for slug, skill in found.items()]
     listed = [skill for skill in skills if skill.down is None]
     numbers = {skill.slug: skill.latest_number for skill in listed}
@@ -193,7 +193,7 @@ async def fill(index: IndexFile) -> None:
 async def _write_all(
     index: IndexFile, pieces: AsyncIterator[SkillChanges | SubmissionChanges]
 ) -> None:
-    """Write batch by batch; while one is written, the next is read."""
+    """Write batch by batch; while one batch is written, the next is read."""
     writing: asyncio.Task[None] | None = None
     try:
         async for piece in pieces:
@@ -236,7 +236,7 @@ async def compare(
     pages: AsyncIterator[list[str]],
     known_between: Callable[[str, str | None], Awaitable[set[str]]],
 ) -> AsyncIterator[Compared]:
-    """Yield all names page by page, with those missing from the index and those only there."""
+    """Yield all names page by page, with those missing from the index and those only in it."""
     after = ""
     async for names in pages:
         if names:
@@ -272,7 +272,7 @@ async def check(index: IndexFile, catch_up: CatchUp, *, again_after: str) -> Asy
 
 
 async def _repair_skills(index: IndexFile, suspects: set[str]) -> None:
-    """Repair what still differs after all changes were read; before that it may just be new."""
+    """Repair what differs after all changes were read; before that, it may just be new."""
     changes = await read_skill_changes(suspects)
     wanted = {facts.skill.slug for facts in changes.listed} | {skill.slug for skill in changes.down}
     known = await index.slugs_between("", None)

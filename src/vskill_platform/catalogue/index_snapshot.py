@@ -1,9 +1,9 @@
 """Copies of the search index, so that a new process need not read all records.
 
-A process on the same machine copies the file of another one. The nodes of a database server also
-share a compressed copy as a blob, which a web node replaces every few hours. Either has the
-revision and the checkpoint of its file, so the new process reads on from there; a copy of another
-release or another history is not used.
+A process copies the file of another process on the same machine. Nodes that share a database server
+also share a compressed copy as a blob, which a web node replaces every few hours. Both kinds
+contain the revision and the checkpoint of their file, so the new process continues from there. A
+copy of another release or another history is not used.
 """
 
 import glob
@@ -31,9 +31,9 @@ from vskill_platform.stores.records import encode, get_record
 
 log = get_logger(__name__)
 
-#: One for each release: during an upgrade, nodes of both may start.
+#: One for each release, because during an upgrade nodes of both may start.
 _SNAPSHOT = f"index-snapshot:{FINGERPRINT}"
-#: Fast: the file is read once for each new node.
+#: A fast level, because the file is read only once for each new node.
 _LEVEL = 1
 _BUSY_MS = 5_000
 
@@ -68,7 +68,7 @@ async def share_snapshot(path: Path) -> str:
 
 
 class SnapshotLoader:
-    """Finds a copy to start from; each is used once, in case it turns out to be unusable."""
+    """Finds a copy to start from; each copy is tried only once, because it may be unusable."""
 
     def __init__(self) -> None:
         self._tried: set[str] = set()
@@ -82,7 +82,7 @@ class SnapshotLoader:
         try:
             return await self._load_shared(path)
         except (VskillError, OSError, zlib.error) as error:
-            # The index is built from the records, which takes longer.
+            # Then the index is built from the records, which takes longer.
             log.warning("snapshot of the search index not used", error=str(error))
             return False
 
@@ -117,7 +117,7 @@ def _siblings(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _new_file(beside: Path) -> Iterator[Path]:
-    """Yield the path of an empty file that is removed afterwards, unless it was renamed."""
+    """Yield the path of an empty file, which is removed afterwards unless it was renamed."""
     handle, name = tempfile.mkstemp(prefix=f"{beside.name}.copy-", dir=beside.parent)
     os.close(handle)
     try:
@@ -136,7 +136,7 @@ def _copy_to(source: Path, path: Path) -> bool:
 
 
 def _copy_compact(source: Path, target: Path) -> bool:
-    """Copy an index file without its free pages, which are half of it after it was built."""
+    """Copy an index file without its free pages, which are half of a newly built file."""
     with suppress(apsw.Error):
         reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -151,13 +151,14 @@ def _copy_compact(source: Path, target: Path) -> bool:
 
 
 def _copy_file(source: Path, target: Path) -> bool:
-    """Copy an index file that may be in use; False if it cannot be used."""
+    """Copy an index file that may be in use; return False if the copy is unusable."""
     with suppress(apsw.Error):
         reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
         writing = apsw.Connection(str(target))
         try:
             reading.set_busy_timeout(_BUSY_MS)
-            # Before the copy: while the index is filled, there is nothing worth copying.
+            # Checked before the copy: while the index is being filled, there is nothing worth
+            # copying.
             if not _is_built(reading):
                 return False
             with writing.backup("main", reading, "main") as backup:
@@ -209,7 +210,7 @@ async def _read(path: Path) -> AsyncIterator[bytes]:
 
 
 async def _unpack(snapshot: IndexSnapshot, target: Path) -> None:
-    """Write the file; no more than its size, whatever the blob contains."""
+    """Write the file, but never more than its size, whatever the blob contains."""
     unpacker, left = zlib.decompressobj(), snapshot.size
     with target.open("wb") as file:
         async for piece in get_blobs().get(snapshot.blob):

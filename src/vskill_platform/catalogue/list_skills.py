@@ -19,7 +19,7 @@ from vskill_platform.engines.timestamps import from_micros
 
 #: Greater than any slug.
 _LAST = chr(0x10FFFF)
-#: Skills of a publisher that were taken down, as many as its page names.
+#: How many taken down skills the page of a publisher names.
 _MAX_DOWN = 20
 _encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])
@@ -28,7 +28,7 @@ _DOWN = msgspec.json.Decoder(list[TakenDownSkill])
 
 
 def list_skills(connection: apsw.Connection, *, below: str, visible: Visible) -> list[ListedSkill]:
-    """Return every skill whose slug is below *below*, or all, ordered by slug."""
+    """Return every skill with a slug below *below*, or all skills, ordered by slug."""
     bindings = _slugs_below(below) | _seen_by(visible)
     return _LISTED.decode(one_value(connection, LISTS["list_skills"], bindings))
 
@@ -36,7 +36,7 @@ def list_skills(connection: apsw.Connection, *, below: str, visible: Visible) ->
 def read_hits(
     connection: apsw.Connection, *, slugs: Sequence[str], visible: Visible
 ) -> list[SkillHit]:
-    """Return these skills in this order, without those that the visitor may not see."""
+    """Return these skills in this order, except those that the visitor may not see."""
     bindings = {"slugs": _encode(list(slugs)).decode(), **_seen_by(visible)}
     return _HITS.decode(one_value(connection, LISTS["read_hits"], bindings))
 

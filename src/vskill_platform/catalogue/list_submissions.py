@@ -29,11 +29,11 @@ from vskill_platform.model.submission import SubmissionState
 _COUNTS = msgspec.json.Decoder(list[tuple[SubmissionState, int]])
 _encode = msgspec.json.Encoder().encode
 _MAX_OFFSET = 2**31
-#: A list with more than one in this many submissions is read in sort order until the page is full;
-#: a smaller one is filtered first and then sorted.
+#: If more than one in this many submissions match, they are read in sort order until the page is
+#: full; otherwise they are filtered first and then sorted.
 _DENSE = 20
 
-#: Each filter as SQL; the braces take the `+` that keeps SQLite from using an index.
+#: Each filter as SQL; the braces are for a `+`, which keeps SQLite from using an index.
 _FILTERS = {
     "states": "{0}state IN (SELECT value FROM json_each(:states))",
     "submitter": "{0}submitter = :submitter",
@@ -79,7 +79,7 @@ _STORED = msgspec.json.Decoder(list[_StoredRow])
 def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> SubmissionResults:
     bindings = _bindings(query)
     words = query_words(query.text)
-    if query.text.strip() and not words:  # punctuation only, which matches nothing
+    if query.text.strip() and not words:  # only punctuation, which matches nothing
         return SubmissionResults(rows=[], total=0)
     by_state = count_by_state(connection, query.visible)
     total = _total(connection, query, bindings, by_state)
@@ -208,7 +208,7 @@ class ActivityQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_activity(connection: apsw.Connection, query: ActivityQuery) -> list[ActivityBucket]:
-    """Return all buckets from the one with *since* to the one with *until*."""
+    """Return all buckets from the one that contains *since* to the one that contains *until*."""
     size = _SIZES[query.bucket] // timedelta(microseconds=1)
     first, last = to_micros(query.since) // size, to_micros(query.until) // size
     if last - first >= MAX_BUCKETS:

@@ -2,8 +2,8 @@
 
 Besides its words every skill has marks in the full-text index: for each value of a filter, for its
 whole name, for each word of its name and labels, and for their prefixes. A mark starts with a
-character that no word contains. So a filter costs as much as one more word, however common its
-value, and an unfinished word is looked up among names and labels, not among all descriptions.
+character that no word contains. So a filter costs as much as another word, however common its
+value, and an unfinished word is looked up in names and labels, not in all descriptions.
 """
 
 import hashlib
@@ -22,18 +22,17 @@ from vskill_platform.catalogue.words import (
 )
 
 _FILTER, _WHOLE, _NAMED, _LABELLED = "§", "‡", "¤", "†"
-#: The same for prefixes; without these marks the index would merge all words with the prefix for
-#: each query.
+#: The same for prefixes; without these marks, each query would merge all words with the prefix.
 _WHOLE_START, _NAMED_START, _LABELLED_START, _DESCRIBED_START = "¶", "¦", "¬", "¯"
 #: The lengths of prefixes with a mark. One or two letters of a label would match nearly every
-#: skill, and the words with a longer prefix are few enough to merge: more marks would make the
-#: index larger and no search faster.
+#: skill, and few enough words have a longer prefix to merge them: more marks would make the index
+#: larger and no search faster.
 _OF_NAMES, _OF_LABELS, _OF_DESCRIPTIONS = range(1, 9), range(3, 7), range(3, 4)
-#: Every skill has this mark; it is the query without words or filters.
+#: Every skill has this mark, which is the query without words or filters.
 ANY = f"{_FILTER}any"
 PRIVATE = f"{_FILTER}private"
 _PAIR = 2
-#: How many words have their marks cached, for each kind.
+#: For how many words the marks are cached, for each kind.
 _REMEMBERED = 20_000
 #: An expression that matches no skill.
 NOTHING = f'"{_FILTER}nothing"'
@@ -57,7 +56,7 @@ class Facet(StrEnum):
 
 #: Before the name of a capability that a skill does not have.
 WITHOUT = "no-"
-#: The value for skills that name no agent and work with all.
+#: The value for skills that name no agent, so that they work with all.
 ANY_AGENT = ""
 
 
@@ -85,7 +84,7 @@ class Expressions(msgspec.Struct, frozen=True, kw_only=True):
 
 @lru_cache(_REMEMBERED)
 def mark(facet: Facet, value: str) -> str:
-    """Return the mark of a filter's value; a digest, because a value can be any text."""
+    """Return the mark of a filter's value: a digest, because a value can be any text."""
     digest = hashlib.blake2b(value.encode(errors="replace"), digest_size=12).hexdigest()
     return f"{_FILTER}{facet}{digest}"
 
@@ -96,18 +95,18 @@ def name_marks(words: list[str]) -> list[str]:
     return [_WHOLE + whole, *_starts(whole, _WHOLE_START, _OF_NAMES), *map(_name_word, words)]
 
 
-# All marks of a word are one text, and cached: most skills use the same words.
+# All marks of a word are one text, which is cached, because most skills use the same words.
 
 
 @lru_cache(_REMEMBERED)
 def label_word(word: str) -> str:
-    """Return a word of a name, tag, namespace or repo, with its marks."""
+    """Return a word from a name, tag, namespace or repo, with its marks."""
     return f"{_both_forms(word, '')} {_marks(word, _LABELLED, _LABELLED_START, _OF_LABELS)}"
 
 
 @lru_cache(_REMEMBERED)
 def text_word(word: str) -> str:
-    """Return another word of a skill, with its marks."""
+    """Return a word from another part of a skill, with its marks."""
     return _marks(word, "", _DESCRIBED_START, _OF_DESCRIPTIONS)
 
 
@@ -141,7 +140,7 @@ def expressions_of(query: SkillQuery, *, without: Facet | None = None) -> Expres
         return f"({within}) NOT ({hidden})" if hidden else within
 
     if not words:
-        # A text without any word matches nothing; no text matches everything.
+        # A text without words matches nothing; an empty text matches everything.
         asked = _quoted(ANY) if not query.text.strip() else NOTHING
         return Expressions(words=limited(asked))
     if query.any_word:
@@ -177,7 +176,7 @@ def _any_word(words: list[str], limited: Callable[[str], str]) -> Expressions:
             "(" + " AND ".join(_quoted(mark + word) for word in some) + ")" for some in left_out
         )
 
-    has_some = len(plain) > _PAIR  # of two words, all but one is any of them
+    has_some = len(plain) > _PAIR  # for two words, "all but one" is the same as "any"
     return Expressions(
         words=limited(any_with("")),
         exact=limited(all_but_one(_LABELLED)) if has_some else NOTHING,
@@ -201,8 +200,8 @@ def _all_of(words: list[str], mark: str, begun: str) -> str:
 def _anywhere(words: list[str]) -> str:
     """Match all words, the last one as a prefix of any word.
 
-    Merging all words with a prefix of one or two letters is slow: next to other words such a prefix
-    is ignored.
+    Merging all words with a prefix of one or two letters is slow, so next to other words such a
+    prefix is ignored.
     """
     *before, last = words
     known = [_quoted(singular(word)) for word in before]
@@ -252,7 +251,7 @@ def _starts(word: str, start: str, lengths: range) -> list[str]:
 
 
 def _begins(word: str, mark: str, start: str, lengths: range) -> str:
-    """Match a prefix by its mark, if it has one, or else by all words that start with it."""
+    """Match a prefix by its mark, or without one by all words that start with it."""
     return _quoted(start + word) if len(word) in lengths else _beginning(mark + word)
 
 

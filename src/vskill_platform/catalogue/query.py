@@ -23,7 +23,7 @@ class SkillSort(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "SkillSort | None":
-        # Orders of the original client; a registry without stars has only the installs.
+        # Sort orders of the original client; without stars, they all use the installs.
         return cls.INSTALLS if value in {"stars", "trending"} else None
 
 
@@ -38,7 +38,7 @@ class SubmissionSort(StrEnum):
 class Visible(msgspec.Struct, frozen=True, kw_only=True):
     """Which private skills the visitor may see, in addition to public ones."""
 
-    #: For reviewers and admins.
+    #: Whether the visitor sees all private skills, like reviewers and admins.
     is_all: bool = False
     #: The namespaces that the visitor owns or is a member of, as in `SkillHit.namespace`.
     namespaces: frozenset[str] = frozenset()
@@ -54,10 +54,10 @@ class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     tier: str = ""
     tag: str = ""
-    #: An agent that it must work with: skills that name this agent, or none.
+    #: An agent that the skill must work with: the skill names this agent, or none.
     agent: str = ""
-    #: Capabilities that it must have, and that it must not have (model/skill.py lists them).
-    #: A skill whose capabilities were not recorded matches neither.
+    #: Capabilities that the skill must have, and that it must not have (see model/skill.py). A
+    #: skill whose capabilities were not recorded matches neither.
     can: tuple[str, ...] = ()
     cannot: tuple[str, ...] = ()
     #: One matching word is enough; skills with more of them come first.
@@ -73,7 +73,7 @@ class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListedSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True):
-    """What protocols of other clients list about a skill.
+    """The data about a skill that protocols of other clients list.
 
     It is read from the beginning of a stored `SkillHit`, which is an array to save the names of its
     fields. Change `_FORMAT` in index_file.py if the fields or their order change.
@@ -92,7 +92,7 @@ class ListedSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_lik
     #: Digests of the latest version as a zip and in git; empty if not known yet.
     zip_sha256: str = ""
     git_commit: str = ""
-    #: Empty if it is the same.
+    #: Empty if it is the same commit.
     plugin_commit: str = ""
 
 
@@ -108,9 +108,9 @@ class SkillHit(ListedSkill, frozen=True, kw_only=True, gc=False, array_like=True
     #: When the latest version was published.
     updated_at: datetime
     installs: int
-    #: Of the latest version, as in `SkillQuery.can`; None if they were not recorded.
+    #: The capabilities of the latest version, as in `SkillQuery.can`; None if not recorded.
     capabilities: tuple[str, ...] | None = None
-    #: Why its latest version should no longer be used, and what to use instead; empty if neither.
+    #: Why its latest version should no longer be used, and what to use instead; both may be empty.
     deprecated: str = ""
     use_instead: str = ""
 
@@ -121,13 +121,13 @@ class SkillResults(msgspec.Struct, frozen=True, kw_only=True):
     hits: list[SkillHit]
     #: The exact total of all pages.
     total: int
-    #: The values of `namespace`, `tier`, `tag`, `agent` and `capability` with the number of skills
-    #: of each, most frequent first; None if not requested. A capability `no-…` counts the skills
+    #: The values of `namespace`, `tier`, `tag`, `agent` and `capability` with their number of
+    #: skills, most frequent first; None if not requested. A capability `no-…` counts the skills
     #: without it.
     facets: dict[str, list[tuple[str, int]]] | None = None
-    #: The words that were searched for instead, if nothing matched the text; empty otherwise.
+    #: The words that were searched for instead because nothing matched the text; empty otherwise.
     searched_for: str = ""
-    #: Whether one of these words is enough.
+    #: Whether one of these words was enough for a match.
     is_any_word: bool = False
 
 
@@ -157,7 +157,7 @@ class TakenDownSkills(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NamespaceFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What lists say about a publisher, as far as the visitor may see it."""
+    """Data from the index about a publisher, as far as the visitor may see it."""
 
     installs: int
     #: When its oldest listed skill was published; None without one.
@@ -176,7 +176,7 @@ class SubmissionQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 25
     submitter: str = ""
     set_id: str = ""
-    #: Only these; empty for all.
+    #: Only submissions with these ids; empty for all.
     ids: tuple[str, ...] = ()
     namespace: str = ""
     visible: Visible = PUBLIC
@@ -243,9 +243,9 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
 
     #: The last revision read from the change feed.
     revision: int
-    #: How long ago that was known to be the latest; None before the first time.
+    #: How long ago it was known to be the latest revision; None before the first time.
     age: timedelta | None
-    #: Whether pages should say that they may be out of date.
+    #: Whether pages should say that they may be outdated.
     is_degraded: bool
     #: The last problem, in words; empty if there is none.
     problem: str = ""

@@ -14,24 +14,24 @@ _TIERS = {tier: number for number, tier in enumerate(TrustTier)}
 #: Points for a trust tier, for twice as many installs, and for a year. One tier outweighs sixteen
 #: times the installs, or two years.
 _TIER_POINTS, _DOUBLING_POINTS, _YEAR_POINTS = 8, 2, 4
-#: Fewer installs than this do not change the rank: a few downloads carry no information, and a
-#: list must not change its order while its skills are downloaded.
+#: Fewer installs than this do not affect the rank: a few downloads carry no information, and the
+#: order of a list must not change while its skills are downloaded.
 _INSTALLS_THAT_COUNT = 16
 _FIRST_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 _YEAR_SECONDS = 365.25 * 86400
 #: Resolution of a point, which is about three days.
 _LEVELS_A_POINT = 32
 _MAX_LEVEL = 2**13 - 1
-#: The lower bits of a rank distinguish skills of the same level, equally on every node. They are
-#: few, because the full-text index stores the id for each word. If a level has more skills than
-#: that, some get an id of the next level (sql.py, ids_near).
+#: The lower bits of a rank distinguish skills of the same level, in the same way on every node.
+#: There are few, because the full-text index stores the id with each word. If a level has more
+#: skills than ids, some get an id of the next level (ids_near in sql.py).
 SLUG_BITS = 18
 
 
 def rank(hit: SkillHit) -> int:
     """Combine trust, popularity and freshness into one number: the lower, the better.
 
-    It depends on the record alone, never on the current time, and installs count by their
+    It depends only on the record, never on the current time, and installs count by the number of
     doublings, so a skill's rank seldom changes.
     """
     points = (

@@ -1,7 +1,8 @@
-"""Correct or relax a search that matched nothing, in the same call of a thread.
+"""Search for corrected or fewer words if a search matched nothing, in the same call of a thread.
 
-All queries of a call are corrected together. A call costs about as much as a search. While the
-event loop is busy, each of its SQL queries does, too: its thread waits for the interpreter lock.
+vocabulary.py corrects the words. All queries of a call are corrected together, because a call takes
+about as long as a search. While the event loop is busy, so does each SQL query of the call: its
+thread waits for the interpreter lock.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from vskill_platform.catalogue.vocabulary import RelaxedText, relax_texts
 def search_with_fallback(
     connection: apsw.Connection, questions: Sequence[Question]
 ) -> list[tuple[SkillResults, KnownCounts]]:
-    """Return a page for each query, as `search_some` does; if it is empty, of what was meant."""
+    """Return a page for each query like `search_some`; if it is empty, one for corrected words."""
     exact = search_some(connection, questions)
     unfound = {
         number: asked.query
@@ -32,10 +33,10 @@ def search_with_fallback(
 def _search_relaxed(
     connection: apsw.Connection, queries: Mapping[int, SkillQuery]
 ) -> dict[int, SkillResults]:
-    """Return what matches with corrected words, or with any of them, for queries that have it.
+    """Search again for queries without a match: with corrected words, then with any of the words.
 
-    Whether something matches is decided without the filters: a filter that leaves nothing is not a
-    typo. The queries as they are have matched nothing.
+    The result contains only queries that match now. Whether a query matches is decided without its
+    filters, because a filter that excludes everything is not a typo.
     """
     filtered = _totals_without_filters(connection, queries)
     left = {number: query for number, query in queries.items() if not filtered.get(number)}
@@ -55,7 +56,7 @@ def _search_instead(
     queries: Mapping[int, SkillQuery],
     texts: Mapping[int, RelaxedText],
 ) -> dict[int, SkillResults]:
-    """Search for these texts instead; leave out those that nothing matches even without filters."""
+    """Search for these texts instead; leave out texts without a match even without filters."""
     instead = {
         number: msgspec.structs.replace(queries[number], text=one.text, any_word=one.any_word)
         for number, one in texts.items()
@@ -75,7 +76,7 @@ def _search_instead(
 def _totals_without_filters(
     connection: apsw.Connection, queries: Mapping[int, SkillQuery]
 ) -> dict[int, int]:
-    """Return how many skills match each query that has filters, without them."""
+    """Count the matches of each query that has filters, without its filters."""
     bare = {
         number: msgspec.structs.replace(
             without_filters(query),

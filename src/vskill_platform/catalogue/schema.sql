@@ -112,13 +112,13 @@ CREATE TRIGGER skill_capability_went AFTER DELETE ON skill_capability BEGIN
   WHERE facet = 'capability' AND value = OLD.capability AND is_private = OLD.is_private;
 END;
 
--- The words of public skills, to correct typos. Those of private skills are never here.
+-- The words of public skills, to correct typos. Words of private skills are never stored here.
 CREATE TABLE word (
   word    TEXT    NOT NULL PRIMARY KEY,
   count   INTEGER NOT NULL, -- of skills
-  letters INTEGER NOT NULL  -- which it has, as bits
+  letters INTEGER NOT NULL  -- its letters, as bits
 ) STRICT, WITHOUT ROWID;
--- The middle and the ending of each word, and more of short ones (vocabulary.py).
+-- The middle and the ending of each word, and more keys of short words (similar_words.py).
 CREATE TABLE word_key (
   key  TEXT NOT NULL,
   word TEXT NOT NULL,

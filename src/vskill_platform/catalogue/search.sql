@@ -55,8 +55,8 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || ']' FROM 
 
 -- name: best_fitting
 -- Order: exact name, name prefix, all words in the name, all words in name and labels, other matches;
--- within each, by rank. Each part reads at most as many rows as can be shown. Stopping at the first
--- part that fills the page is slower: the intermediate tables cost more than they save.
+-- each part by rank. Each part reads at most as many rows as a page shows. Stopping at the first part
+-- that fills the page would be slower: the intermediate tables cost more than they save.
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || ']' FROM (
   SELECT id, min(degree) AS degree FROM (
     SELECT * FROM (SELECT rowid AS id, 0 AS degree FROM skill_text
@@ -94,7 +94,7 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY sort_key, page.id), '') ||
 -- The others read skills in sort order until the page is full. search_skills.py sets the order.
 
 -- name: walk_everything
--- Without words and filters: only the index of the order is read, also for a page far behind.
+-- Without words and filters: reads only the index of the order, even for a late page.
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
   SELECT id, {column} FROM skill INDEXED BY {index} WHERE is_private = 0 OR :is_all
   ORDER BY {order}, id LIMIT :limit OFFSET :offset
@@ -103,8 +103,8 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || 
 -- For many matches: checks each skill.
 
 -- name: walk_one_by_one
--- Checks at most so many; the matches may all be at the end. The inner query has the order, and a
--- second one outside would check all of them before the page is cut off.
+-- Checks a limited number of skills, because the matches may all be at the end. The inner query sets
+-- the order; another ORDER BY outside would check all of them before it cuts the page.
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
   SELECT id, {column} FROM (
     SELECT id, {column} FROM skill INDEXED BY {index} ORDER BY {order}, id LIMIT :most
@@ -202,9 +202,9 @@ WHERE is_private = 0 OR :is_all OR namespace IN (SELECT value FROM json_each(:na
 SELECT word FROM word WHERE word IN (SELECT value FROM json_each(:words))
 
 -- name: similar_words
--- For each word that is not known, the words in some ranges (vocabulary.py). An edit removes at most
--- one letter and adds at most one; `x & (x - 1)` has one bit less than x. A known word is the only
--- one that it is similar to. Each range has its own limit, and is sorted as vocabulary.py sorts all.
+-- For each unknown word, the words in some ranges (similar_words.py). An edit removes at most one
+-- letter and adds at most one; `x & (x - 1)` has one bit less than x. A known word is similar only to
+-- itself. Each range has its own limit, and the order in which similar_words.py sorts all words.
 WITH asked (number, letters, ranges, known) AS MATERIALIZED (
   SELECT key, value ->> 'letters', value -> 'ranges', iif(
       EXISTS (SELECT 1 FROM word WHERE word IN (value ->> 'word', value ->> 'singular')),

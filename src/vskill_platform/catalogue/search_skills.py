@@ -81,7 +81,7 @@ def page_of(query: SkillQuery) -> PageBounds:
 
 
 def _asked(question: Question) -> dict[str, Any]:
-    """Return a query as parameters for the SQL query."""
+    """Return the parameters of the SQL query."""
     query, known = question.query, question.known
     asked = msgspec.structs.asdict(expressions_of(query))
     if known:
@@ -104,11 +104,12 @@ _ORDERS = {
     SkillSort.TRUST: ("trust_score", "trust_score DESC", "skill_trust"),
     SkillSort.INSTALLS: ("installs", "installs DESC", "skill_installs"),
 }
-#: The queries that check skills in sort order, with their cost relative to one match. Checking one
-#: by one is faster without words; with words, each check would merge the prefix of the last one.
+#: The queries that check skills in sort order, with their cost relative to one match. Without words
+#: it is faster to check skills one by one; with words, each check would merge the prefix of the
+#: last word.
 _ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
-#: How many times more skills than expected are checked one by one: a list of one tier by rank
-#: begins after all skills of the better ones.
+#: How many times more skills than expected are checked one by one. For example, a list of one tier
+#: by rank begins after all skills of better tiers.
 _PATIENCE = 4
 _encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])
@@ -159,7 +160,7 @@ def _search(
 
 
 def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
-    """Return a page in another order than relevance."""
+    """Return a page in an order other than relevance."""
     query, known = question.query, question.known
     if known is None:
         (counted,) = find_pages(connection, [question], PageBounds(limit=0, offset=0))
@@ -212,7 +213,7 @@ def _count_values(
             "values": MAX_FACET_VALUES,
         }
         return _FACETS.decode(one_value(connection, SEARCH["facet_of_all"], of_all))
-    # A skill has several capabilities, so one that is chosen narrows the counts of the others.
+    # A skill has several capabilities, so a chosen capability narrows the counts of the others.
     without = facet if facet is not Facet.CAPABILITY else None
     every = expressions_of(query, without=without).by(known.way)
     bindings = {"every": every, "values": MAX_FACET_VALUES}

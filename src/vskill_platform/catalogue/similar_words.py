@@ -1,7 +1,7 @@
 """Find words within one or two edits of another, by keys that similar words share.
 
-A word that is at most one edit away from the misspelt one has the same first or second half; at
-most two edits away, the same beginning, middle or ending. So similar words are found in a few short
+A word at most one edit away from a misspelt word has the same first or second half. A word at most
+two edits away has the same beginning, middle or ending. So similar words are found in a few short
 ranges of the sorted words, and of keys made from middles and endings.
 """
 
@@ -19,14 +19,14 @@ from vskill_platform.catalogue.words import singular
 _SHORTEST, _LONGEST = 3, 24
 #: Words of at most this length are corrected by one edit, longer ones by two.
 ONE_EDIT = 5
-#: Half of such a short word matches too many others: they are found by what is left of both without
-#: one letter. A query of this length may have one letter more or less.
+#: Half of a word this short would match too many others. Instead, both words are compared after
+#: removing one letter of each. A query of this length may have one letter more or less.
 _SHORT = 4
-#: How many letters of its ending a word is found by.
+#: How many letters of its ending are the key of a word.
 _ENDING = 6
-#: The shortest beginning or ending that is looked for.
+#: The shortest beginning or ending that is looked up.
 _SHORTEST_PART = 2
-#: How many of the words whose letters differ least are compared letter by letter.
+#: How many words, those with the most letters in common, are compared letter by letter.
 _COMPARED = 60
 #: Cache size; most skills use the same words.
 _REMEMBERED = 20_000
@@ -36,22 +36,22 @@ encode = msgspec.json.Encoder().encode
 
 
 class _Similar(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A word that may be similar to one of a query, of which it has the number."""
+    """A word that may be similar to a word of a query; *number* identifies the latter."""
 
     number: int
     word: str
     count: int
-    #: The letters that only one of both has, as in `letters`.
+    #: The letters that only one of both words has, as bits like in `letters`.
     differing: int
 
 
-#: Words to read: those of some lengths that are between two others, or have a key that is.
+#: A range of words to read, with its bounds and lengths; True for a range of keys instead.
 _Range = tuple[bool, str, str, int, int]
 _SIMILAR = msgspec.json.Decoder(list[list[_Similar]])
 
 
 def closest(word: str, similar: list[_Similar], most: int) -> str | None:
-    """Return the most used word that is at most this many edits away; fewer were tried before."""
+    """Return the most used word at most this many edits away; callers try fewer edits first."""
     alike = sorted({(one.differing.bit_count(), -one.count, one.word) for one in similar})
     by_use = sorted((less_used, candidate) for _, less_used, candidate in alike[:_COMPARED])
     near = (found for _, found in by_use if edit_distance(word, found, most) <= most)
@@ -61,9 +61,9 @@ def closest(word: str, similar: list[_Similar], most: int) -> str | None:
 def similar_words(
     connection: apsw.Connection, words: Sequence[str], most: int
 ) -> dict[str, list[_Similar]]:
-    """Return the words that can be at most this many edits away, and some others; in one query.
+    """Return the words that can be at most this many edits away, and some others, with one query.
 
-    Each range returns as many as are compared, so none takes words away from another one. A known
+    Each range returns as many words as are compared, so that no range displaces another. A known
     word, or a plural whose singular is known, is only similar to itself.
     """
     if not words:
@@ -122,7 +122,8 @@ def _two_edits_of(word: str, part: int, lengths: list[int]) -> Iterator[_Range]:
     for length in lengths:
         yield _ending(word[-part:], length)
         yield _ending(second[part - length :], length)
-        # With one edit before the middle and one after it, it has moved by at most one letter.
+        # With one edit before the middle part and one after it, that part has moved by at most one
+        # letter.
         for start in (part - 1, part, part + 1):
             if abs(len(word) - length - (start - part)) <= 1:
                 key = _middle_key(length, word[start : start + length - 2 * part])
@@ -133,10 +134,10 @@ def _two_edits_of(word: str, part: int, lengths: list[int]) -> Iterator[_Range]:
 
 
 def edit_distance(one: str, other: str, most: int) -> int:
-    """Count the letters to insert, delete, replace or swap; more than *most* are not counted.
+    """Count the letters to insert, delete, replace or swap, up to *most* and one more.
 
-    At the first letter that differs every kind of edit is tried: for two edits that is a fifth of
-    the work of a table of all letters.
+    At the first different letter it tries every kind of edit; for two edits, this is a fifth of the
+    work of a table of all letters.
     """
     if one == other:
         return 0
@@ -165,7 +166,7 @@ def is_kept(word: str) -> bool:
 
 
 def _keys(word: str) -> list[str]:
-    """Return the keys that a word is found by, besides itself."""
+    """Return the keys of a word, in addition to the word itself."""
     if len(word) <= _SHORT + 1:
         keys = [*_shortened(word), _ending_key(len(word), word)]
     else:
@@ -177,7 +178,7 @@ def _keys(word: str) -> list[str]:
 
 
 def _part(length: int) -> int:
-    """Return the length of the first and the last of three parts of a word."""
+    """Return the length of the first and of the last of three parts of a word."""
     return max(length // 3, _SHORTEST_PART)
 
 
@@ -217,7 +218,7 @@ def _swapped(word: str, at: int) -> str:
 
 @lru_cache(_REMEMBERED)
 def letters(word: str) -> int:
-    """Return which letters a word has, as bits."""
+    """Return the letters of a word as bits."""
     return sum({1 << (ord(letter) % 32) for letter in word})
 
 

@@ -57,7 +57,7 @@ class SkillText(msgspec.Struct, frozen=True):
 
 
 class SkillRow(msgspec.Struct, frozen=True):
-    """A row ready to be written; a malformed record has raised before."""
+    """A row ready to be written; a malformed record raises before that."""
 
     hit: SkillHit
     #: The preferred id: lower is better.
@@ -118,7 +118,7 @@ def row_of(facts: SkillFacts) -> SkillRow:
 
 
 def _digest(text: SkillText, hit: SkillHit) -> bytes:
-    """Return a digest of all that lists and searches depend on, except the number of installs."""
+    """Return a digest of everything that lists and searches depend on, except the installs."""
     listed = (
         hit.name, hit.description, hit.version, hit.license, hit.zip_sha256, hit.git_commit,
         hit.deprecated, hit.use_instead,
@@ -139,7 +139,7 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
         *(mark(Facet.AGENT, agent) for agent in hit.agents or (ANY_AGENT,)),
         *(mark(Facet.CAPABILITY, value) for value in capability_values(hit)),
     ]
-    if hit.deprecated:  # it is found by its words, and first only by its exact name
+    if hit.deprecated:  # found by its words, but first only by its exact name
         words = [*map(text_word, [*labels, *described]), *name_marks(name)[:1]]
     else:
         others = [word for word in described if word not in labels]
@@ -151,7 +151,7 @@ def _text(hit: SkillHit, name: list[str]) -> SkillText:
 
 
 def capability_values(hit: SkillHit) -> list[str]:
-    """Return what it can do and what it cannot; nothing if that was not recorded."""
+    """Return what a skill can and cannot do; nothing if that was not recorded."""
     if hit.capabilities is None:
         return []
     return [name if name in hit.capabilities else WITHOUT + name for name in CAPABILITY_KINDS]

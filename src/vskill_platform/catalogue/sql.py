@@ -16,9 +16,9 @@ from vskill_platform.errors import EngineError
 log = get_logger(__name__)
 _encode = msgspec.json.Encoder().encode
 
-#: Cache size; a submission is named by its row and by each of its events.
+#: Cache size; the rows of a submission and of its events refer to its key.
 _REMEMBERED = 20_000
-#: More than the logarithm of any number of records.
+#: How many ids are tried: more than the logarithm of any number of records.
 _ID_BITS = 60
 
 _PACKAGE = "vskill_platform.catalogue"
@@ -56,9 +56,9 @@ def submission_key(submission_id: str) -> int:
 
 
 def ids_near(preferred: int, name: str) -> Iterator[int]:
-    """Yield the preferred id of a record, then others that follow it, always the same ones.
+    """Yield the preferred id of a record, then ids after it, always the same ones.
 
-    Each is chosen from twice as many as the one before. So a free one is found after a few
+    Each is chosen from a range twice as large as the one before. So a free id is found after a few
     attempts, even if thousands of records prefer the same id.
     """
     yield preferred
@@ -69,15 +69,15 @@ def ids_near(preferred: int, name: str) -> Iterator[int]:
 
 
 class Rows:
-    """Which records have which rows of a table: read for many at once, and kept while they change.
+    """Maps records to their rows in a table: read for many at once, and updated as they change.
 
-    The rows themselves are written at the end, so nothing may ask the table about them before.
+    The rows are written at the end, so the table must not be queried about them before.
     """
 
     def __init__(
         self, connection: apsw.Connection, table: str, names: Collection[str], ids: Collection[int]
     ) -> None:
-        """Read the rows of records by their *names*, and those that have one of *ids*."""
+        """Read the rows of records by *names*, and the rows with one of *ids*."""
         self._connection, self._table = connection, table
         self._known: dict[str, tuple[int, bytes]] = {}
         for name, row_id, digest in self._read("rows_of", list(names)):
@@ -86,7 +86,7 @@ class Rows:
         self._at |= dict(self._read("rows_at", list(ids)))
 
     def find(self, name: str) -> tuple[int, bytes] | None:
-        """Return the id and the digest of a record, if it has a row."""
+        """Return the id and the digest of a record's row, if there is one."""
         return self._known.get(name)
 
     def put(self, name: str, row_id: int, digest: bytes) -> None:
@@ -120,7 +120,7 @@ def one_row(connection: apsw.Connection, query: str, **bindings: Any) -> Any:
 def one_value(connection: apsw.Connection, query: str, bindings: dict[str, Any]) -> Any:
     """Return the single value of an aggregate query.
 
-    One row means one step: after each step the thread waits for the GIL, often longer than SQLite
+    One row means one step. After each step the thread waits for the GIL, often longer than SQLite
     takes for the query.
     """
     (value,) = next(connection.execute(query, bindings))

@@ -1,6 +1,6 @@
-"""The words of public skills: kept while skills change, and used to correct typos in a query.
+"""The words of public skills, updated as skills change, and used to correct typos in queries.
 
-Words of private skills are not kept, so that a correction never shows one.
+Words of private skills are not stored, so that no correction reveals one.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,14 +21,14 @@ from vskill_platform.catalogue.similar_words import (
 from vskill_platform.catalogue.sql import SEARCH, WRITE
 from vskill_platform.catalogue.words import query_words, words_of
 
-#: Words that say little; they are left out if nothing contains all words of a query.
+#: Words with little meaning, which are left out if nothing contains all words of a query.
 _STOP_WORDS = frozenset(
     words_of(
         "a an and are as at be by can do for from how i in into is it me my need of on or skill "
         "skills some something that the this to use using want which with you your"
     )
 )
-#: What people type for a longer word. They have digits or are short, so no edit leads there.
+#: Common abbreviations. They contain digits or are short, so no edit leads to the word meant.
 _ABBREVIATIONS = {
     "a11y": "accessibility",
     "db": "database",
@@ -64,7 +64,7 @@ def vocabulary_of(hit: SkillHit) -> list[str]:
 
 
 def count_words(connection: apsw.Connection, changes: Mapping[str, int]) -> None:
-    """Count words that more or fewer skills use, and forget those that none uses."""
+    """Update how many skills use each word, and delete words that no skill uses."""
     changed = {word: by for word, by in changes.items() if by}
     if not changed:
         return
@@ -81,7 +81,7 @@ def count_words(connection: apsw.Connection, changes: Mapping[str, int]) -> None
 
 
 def relax_texts(connection: apsw.Connection, texts: Sequence[str]) -> list[list[RelaxedText]]:
-    """Return what to search for if nothing matches each of these texts, the closest first."""
+    """Return for each of these texts without a match what to search for instead, closest first."""
     asked = [query_words(text) for text in texts]
     telling = [
         [_ABBREVIATIONS.get(word, word) for word in words if word not in _STOP_WORDS] or words
@@ -105,7 +105,7 @@ def _relaxed(words: list[str], corrected: list[str]) -> list[RelaxedText]:
 
 
 def _correct(connection: apsw.Connection, words: Collection[str]) -> dict[str, str]:
-    """Return each word itself if a public skill has it, else the most similar one, if any."""
+    """Return each word unchanged if a public skill contains it, or else the most similar word."""
     right = {word: word for word in words if not is_kept(word)}
     for most in (1, 2):
         asked = [

@@ -1,6 +1,7 @@
 """Split text into words, in the same way for the index and for queries.
 
-The full-text index gets only these words, separated by spaces, so no input can be index syntax.
+The full-text index gets only these words, separated by spaces, so no input can contain index
+syntax.
 """
 
 import re
@@ -22,7 +23,7 @@ _SPACELESS = re.compile(
 JOINT = "\u2010"
 #: The minimum length of a match inside a word.
 _PART = 3
-#: Endings of English words that are not plurals, and plurals that end with more than an s.
+#: Endings of English words that are not plurals, and plural endings longer than an s.
 _NO_PLURAL = ("ss", "us", "is")
 _ES_PLURAL = ("sses", "shes", "ches", "xes", "zes")
 _SHORTEST_PLURAL = 4
@@ -64,7 +65,7 @@ def name_parts(words: list[str]) -> list[str]:
 
 
 def query_parts(words: list[str]) -> list[str]:
-    """Return the substrings of a query, of four characters if possible: they are more selective."""
+    """Return the substrings of a query, of four characters if possible, to be more selective."""
     whole = as_one_word(words)
     return _parts(whole, _PART + 1) or _parts(whole, _PART)
 

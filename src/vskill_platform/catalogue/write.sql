@@ -24,8 +24,7 @@ ON CONFLICT (id) DO UPDATE SET
   published_at = excluded.published_at, updated_at = excluded.updated_at,
   submission_key = excluded.submission_key
 
--- Many rows are written by one statement: while others use the interpreter, a thread waits for it
--- after each.
+-- One statement writes many rows, because after each statement a thread waits for the GIL.
 
 -- name: put_skill_hits
 INSERT OR REPLACE INTO skill_hit (id, hit)

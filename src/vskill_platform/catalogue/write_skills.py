@@ -41,19 +41,19 @@ class SkillChanges(msgspec.Struct, frozen=True, kw_only=True):
 class _Moved(msgspec.Struct):
     """Pending changes of the full-text indexes.
 
-    They are written at the end, all at once: any statement in between that SQLite may have to roll
-    back would make the indexes flush a segment.
+    They are written at the end, all at once, because any statement in between that SQLite may have
+    to roll back would make the indexes flush a segment.
     """
 
     forget: list[int] = msgspec.field(default_factory=list)
     learn: list[tuple[int, SkillText]] = msgspec.field(default_factory=list)
-    #: Rows of each table, written at the end as well.
+    #: The rows of each table, which are also written at the end.
     skills: list[dict[str, Any]] = msgspec.field(default_factory=list)
     hits: list[tuple[int, str]] = msgspec.field(default_factory=list)
     tags: list[tuple[int, str, int]] = msgspec.field(default_factory=list)
     agents: list[tuple[int, str, int]] = msgspec.field(default_factory=list)
     capabilities: list[tuple[int, str, int]] = msgspec.field(default_factory=list)
-    #: By how many public skills each word is used more or less often.
+    #: The change in the number of public skills that use each word.
     words: Counter[str] = msgspec.field(default_factory=Counter)
 
 
@@ -121,7 +121,7 @@ def _write_rows(connection: apsw.Connection, moved: _Moved) -> None:
 
 
 def _update_full_text(connection: apsw.Connection, moved: _Moved) -> None:
-    # Ordered by id: the index flushes a segment when an id is not higher than the last.
+    # Ordered by id, because the index flushes a segment when an id is not higher than the last one.
     forget = [{"id": row_id} for row_id in sorted(moved.forget)]
     learn = sorted(moved.learn, key=itemgetter(0))
     texts = {

@@ -24,13 +24,13 @@ from vskill_platform.model.submission import (
     SubmissionState,
 )
 
-#: Lists show a truncated reason; the submission's page shows all of it.
+#: Lists show a truncated reason; the submission's page shows the whole text.
 MAX_REASON = 600
-#: The upper bits of an id are the time, the lower ones distinguish ids of the same millisecond. It
-#: is short, because the full-text index stores it for each word.
+#: The upper bits of an id are the time, the lower bits distinguish ids of the same millisecond. Ids
+#: are short, because the full-text index stores them with each word.
 _FIRST_MOMENT = to_micros(datetime(2020, 1, 1, tzinfo=UTC)) // 1000
 _LAST_MOMENT, _ID_BITS = (1 << 40) - 1, 12
-#: Final states, and the one that waits for a review.
+#: The final states, and the state that waits for a review.
 ENDS = TERMINAL_STATES | {SubmissionState.NEEDS_REVIEW}
 #: Phases of processing that are not scanning.
 _NOT_SCANNING = frozenset({"fetch", "publish"})
@@ -43,7 +43,7 @@ _EventRow = tuple[int, int, int, str, int | None]
 
 class SubmissionFacts(msgspec.Struct, frozen=True):
     submission: Submission
-    #: From its latest report.
+    #: The score of its latest report.
     score: int | None
 
 
@@ -52,7 +52,7 @@ class SubmissionChanges(msgspec.Struct, frozen=True, kw_only=True):
     events: Sequence[StateEvent] = ()
     #: Ids of submissions that no longer exist.
     gone: Sequence[str] = ()
-    #: Submission and number of events that no longer exist.
+    #: Submission and number of each event that no longer exists.
     gone_events: Sequence[tuple[str, int]] = ()
 
 
@@ -83,7 +83,7 @@ def write_submissions(connection: apsw.Connection, changes: SubmissionChanges) -
         learn += [(row_id, ready.words)] if is_new else []
     connection.executemany(WRITE["put_submission"], written)
     _write_events(connection, changes)
-    # At the end and all at once, as in write_skills.py.
+    # All at once at the end, as in write_skills.py.
     connection.executemany(WRITE["delete_submission_text"], [{"id": old} for old in sorted(forget)])
     if learn:
         connection.execute(WRITE["add_submission_text"], {"rows": _encode(sorted(learn)).decode()})
@@ -119,7 +119,7 @@ def _make_ready(facts: SubmissionFacts) -> _Ready:
 
 
 def _place(rows: Rows, ready: _Ready) -> tuple[int, bool, bool]:
-    """Return the id of one, whether it existed, and whether its words have changed."""
+    """Return the id of a submission, whether it existed, and whether its words have changed."""
     submission_id = ready.columns["submission_id"]
     known = rows.find(submission_id)
     row_id = known[0] if known else rows.free_id(ready.preferred_id, submission_id)
@@ -156,7 +156,7 @@ def _remove(connection: apsw.Connection, rows: Rows, submission_id: str) -> int 
 
 
 def _write_events(connection: apsw.Connection, changes: SubmissionChanges) -> None:
-    """Write all events with two statements, as in write.sql."""
+    """Write all events with two statements of write.sql."""
     gone = [(submission_key(one), number) for one, number in changes.gone_events]
     kept: list[_EventRow] = []
     for event in changes.events:
@@ -172,7 +172,7 @@ def _write_events(connection: apsw.Connection, changes: SubmissionChanges) -> No
 
 
 def _event_row(event: StateEvent) -> _EventRow | None:
-    """Return its submission, number, time, state and scan time; None if it does not count."""
+    """Return submission, number, time, state and scan time of an event that counts, or None."""
     scanning = [seconds for phase, seconds in event.timings.items() if phase not in _NOT_SCANNING]
     state = _counted_as(event)
     if not state and not scanning:
@@ -184,7 +184,7 @@ def _event_row(event: StateEvent) -> _EventRow | None:
 
 
 def _counted_as(event: StateEvent) -> str:
-    """Return its final state, or RECEIVED if processing started (not if it was only retried)."""
+    """Return its final state, or RECEIVED if processing started; a retry does not count."""
     if event.to_state in ENDS:
         return event.to_state.value
     is_opened = event.from_state is None or event.from_state in ENDS

@@ -14,7 +14,7 @@ from vskill_platform.base.show_text import show_lines
 Sections = Mapping[str, Mapping[str, str]]
 
 
-#: What other package managers call our commands.
+#: The names of our commands in other package managers.
 _ELSEWHERE = {
     "uninstall": "remove",
     "rm": "remove",
@@ -37,9 +37,9 @@ def load(place: str) -> Any:
 
 
 class LazyGroup(click.Group):
-    """A group that knows where its commands are, and loads the one that is called.
+    """A group that knows the modules of its commands, and loads the one that is called.
 
-    Commands in *hidden* work, and no help shows them.
+    Commands in *hidden* work, but the help does not show them.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class LazyGroup(click.Group):
 
 @contextmanager
 def _quiet_errors() -> Iterator[None]:
-    """Escape control characters in arguments and file names that click's messages quote."""
+    """Escape control characters in the arguments and file names that click's messages quote."""
     try:
         yield
     except click.ClickException as error:

@@ -10,11 +10,11 @@ import click
 from vskill_platform.cli.lazy import load
 from vskill_platform.errors import ConfigError
 
-#: Not loaded with the settings, whose module takes a while: a test compares them.
+#: Repeated here, because loading the settings takes a while; a test compares them.
 DATABASE_VARIABLE = "VSKILL_DATABASE_URL"
 DEFAULT_DATABASE = "vskill-platform.db"
 REGISTRY_VARIABLE = "VSKILL_REGISTRY"
-#: Published nothing yet: it waits for a reviewer, or was not followed to its end.
+#: The exit code if nothing is published yet: it needs review, or was not followed to its end.
 EXIT_NOT_DONE = 3
 _HERE = "vskill_platform.cli"
 
@@ -29,7 +29,7 @@ registry_option = click.option(
 def local_or_remote(local: str, remote: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run *local* with the options of the command, or *remote* with the registry and the options.
 
-    Both are `module:function` in this folder. The decorated function has only the help.
+    Both are `module:function` in this folder. The decorated function only contains the help text.
     """
 
     def decorate(described: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,8 +50,8 @@ def local_or_remote(local: str, remote: str) -> Callable[[Callable[..., Any]], C
 def find_registry(option: str | None) -> Any:
     """Return the `Target` that a command goes to; None for the database of this machine.
 
-    First the option, then VSKILL_REGISTRY, then VSKILL_DATABASE_URL, then the registry that the
-    user signed in to, then the default database if it is in the current folder.
+    In this order: the option, VSKILL_REGISTRY, VSKILL_DATABASE_URL, the registry that the user
+    signed in to, the default database if it is in the current folder.
     """
     if not option and uses_named_database():
         return None
@@ -80,7 +80,7 @@ def names_registry(option: str | None) -> bool:
 
 
 def uses_named_database() -> bool:
-    """Return whether the environment names a database, and no registry."""
+    """Return whether the environment names a database but no registry."""
     environ = os.environ
     named = environ.get(DATABASE_VARIABLE) or environ.get(f"{DATABASE_VARIABLE}_FILE")
     return bool(named) and not environ.get(REGISTRY_VARIABLE)

@@ -1,4 +1,4 @@
-"""`login`, `logout`, `whoami` and `registries`: which registries you use, and as whom."""
+"""`login`, `logout`, `whoami` and `registries`: the registries you use, and your accounts."""
 
 import platform
 import sys
@@ -134,7 +134,7 @@ def logout(*, registry: str | None, as_json: bool) -> None:
 
 
 def _revoke(registry: Registry) -> bool:
-    """Return whether the registry has revoked the token; signing out works without it too."""
+    """Return whether the registry has revoked the token; signing out also works without that."""
     try:
         registry.delete_json(f"{_ACCOUNT}/token", ANY_OBJECT)
     except RegistryError:

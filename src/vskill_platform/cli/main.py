@@ -16,7 +16,7 @@ from vskill_platform.errors import VskillError
 
 _HERE = "vskill_platform.cli"
 _USER, _MODERATION = f"{_HERE}.user_commands", f"{_HERE}.moderation_commands"
-#: Every command that the help shows, by its part of the help.
+#: Every command that the help shows, by section.
 SECTIONS = {
     "Publish": {
         "publish": f"{_HERE}.publish:publish",
@@ -76,9 +76,9 @@ SECTIONS = {
     },
 }
 COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
-#: Of the name of a file in an error.
+#: The maximum length of a file name in an error.
 _MAX_NAME = 500
-#: Scripts that name the database of this machine list its submissions with `list`.
+#: Scripts that use the database of this machine list its submissions with `list`.
 _LIST_OF_SUBMISSIONS = f"{_USER}:submissions"
 
 
@@ -99,7 +99,7 @@ class _Commands(LazyGroup):
 @click.version_option(__version__, prog_name="vskill-platform")
 def cli() -> None:
     """Publish, find and verify agent skills, and run a registry for them."""
-    if not gc.isenabled():  # the command is loaded, and its modules stay until the end
+    if not gc.isenabled():  # the command is loaded; its modules stay until the end
         gc.freeze()
         gc.enable()
 
@@ -118,7 +118,7 @@ def _print_error(text: str) -> None:
 
 def main() -> None:
     sys.excepthook = print_crash
-    # Imports create many objects and no garbage: collecting it takes a fifth of a short command.
+    # Imports create many objects but no garbage; collecting it takes a fifth of a short command.
     gc.disable()
     guard_stderr()
     try:
@@ -128,7 +128,7 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         if error.filename is None:
-            raise  # it says nothing without the traceback
+            raise  # without the traceback it would say nothing
         _print_error(f"{str(error.filename)[:_MAX_NAME]}: {error.strerror}")
         sys.exit(1)
     finally:

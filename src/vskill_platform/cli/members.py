@@ -98,5 +98,5 @@ def _show(changed: Any, *, as_json: bool) -> None:
 
 
 def _members(names: list[str] | None) -> str:
-    """Return the names; users who only are members themselves do not see them."""
+    """Return the names of the members; a user who is only a member does not see them."""
     return "not shown" if names is None else ", ".join(names) or "none"

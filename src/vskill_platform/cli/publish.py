@@ -18,7 +18,7 @@ from vskill_platform.errors import NotFound, RegistryError
 _CLI = "vskill_platform.cli"
 _TERMINAL = f"{_CLI}.output.terminal"
 _MAX_FILES = 40
-#: The verdict of a local scan with which nothing is sent.
+#: The verdict of a local scan that stops the upload.
 _BLOCK = "block"
 
 
@@ -66,7 +66,7 @@ def publish(*, registry: str | None, **given: Any) -> None:
 
 
 def _from_ci(target: Any, options: PublishOptions) -> Any:
-    """Sign in as the CI job that this is, if it is one and names the namespace."""
+    """Sign in as a CI job, if this is one and the user names the namespace."""
     from vskill_platform.client.ci_token import (  # noqa: PLC0415 - after --help
         has_ci_token,
         sign_in_from_ci,
@@ -137,7 +137,7 @@ def _publish_remote(registry: Any, options: PublishOptions) -> None:
 
 
 def _pack(options: PublishOptions, workspace: Path) -> tuple[Any, Path]:
-    """Return what is sent, and the folder with exactly these files."""
+    """Return the packed skill, and the folder with exactly its files."""
     from vskill_platform.client.submissions import (  # noqa: PLC0415 - after --help
         MANIFEST,
         pack_folder,
@@ -159,7 +159,7 @@ def _pack(options: PublishOptions, workspace: Path) -> tuple[Any, Path]:
 
 
 def _scan(packed: Any, folder: Path, options: PublishOptions) -> str:
-    """Scan exactly what would be sent; stop here if a registry would reject it."""
+    """Scan exactly the files to send; stop here if a registry would reject them."""
     target = load("vskill_platform.scan.scan_many:ScanTarget")(
         path=str(options.path), folder=folder, folder_name=packed.name
     )
@@ -250,7 +250,7 @@ def _show_end(registry: Any, found: Any, folder: Path) -> None:
 
 
 def _publish_local(options: PublishOptions) -> None:
-    """Scan it, then put it into the database of this machine and follow it there."""
+    """Scan it, submit it to the database of this machine, and follow it."""
     if options.namespace or options.is_private:
         raise click.UsageError("--namespace and --private need a registry; sign in with `login`")
     from vskill_platform.fetch.temporary_folders import make_workspace  # noqa: PLC0415 - as above

@@ -41,8 +41,8 @@ def run_command(
 ) -> Result:
     """Run *work* with an env bound; with *create*, a missing database is created.
 
-    With *read_only* it works on a full disk and on files that cannot be written. With *with_policy*
-    the operator's policy applies, and an invalid one stops the command.
+    With *read_only* it works on a full disk and with files that cannot be written. With
+    *with_policy* the operator's policy applies, and an invalid one stops the command.
     """
     settings = current_settings()
     policy = read_current_policy(settings) if with_policy else None
@@ -65,7 +65,7 @@ def run_worker(
 ) -> Result:
     """Run a command that processes submissions; an invalid policy stops it here.
 
-    If it is one of several processes, *process* is its number, and part of its name.
+    For one of several processes, *process* is its number, which is also part of its name.
     """
     settings = current_settings()
     if process is not None:
@@ -89,7 +89,7 @@ def run_worker(
 
 
 def _remove_abandoned_folders() -> None:
-    """Remove what killed processes left: after a crash the disk may be too full to wait for it."""
+    """Remove the folders of killed processes at once: after a crash, the disk may be full."""
     removed: int = load("vskill_platform.fetch.temporary_folders:sweep_workspaces")()
     if removed:
         log.info("abandoned work folders removed", folders=removed)
@@ -115,7 +115,7 @@ def read_current_policy(settings: Settings) -> Policy:
 
 
 def current_scanners(settings: Settings, policy: Policy) -> tuple[ScannerInUse, ...]:
-    """Return the scanners that the policy names; most registries have none and load nothing."""
+    """Return the scanners that the policy names; without any, load nothing."""
     if not policy.scanners and not settings.scanners:
         return ()
     found: tuple[ScannerInUse, ...] = load(

@@ -7,12 +7,12 @@ import click
 from vskill_platform.model.skill import CAPABILITY_KINDS
 from vskill_platform.model.trust import TrustTier
 
-#: The text of an option, or the values of one that can be repeated.
+#: The text of an option, or the values of a repeatable option.
 FilterValue = str | Sequence[str]
 
 
 def check_search(words: Sequence[str], filters: Mapping[str, FilterValue]) -> dict[str, str]:
-    """Return the filters that are set, as the API takes them; refuse a search for nothing."""
+    """Return the filters that are set, in the form of the API; refuse a search without any."""
     texts = {
         name: value if isinstance(value, str) else ",".join(value)
         for name, value in filters.items()

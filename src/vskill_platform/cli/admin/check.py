@@ -75,7 +75,7 @@ async def _run(each: Callable[[], Awaitable[CheckResult]]) -> CheckResult:
 
 
 async def _settings() -> CheckResult:
-    # Everything else was read before: an invalid value stops this command and names the variable.
+    # Everything else was read before: an invalid value stops this command with the variable's name.
     current_scanners(current_settings(), bound_env().policy)
     return CheckResult(OK, "`admin config` shows each with its origin")
 
@@ -158,7 +158,7 @@ async def _sign_on() -> CheckResult:
     return CheckResult(OK, f"{provider.metadata.issuer} answers")
 
 
-#: They run at the same time.
+#: The checks, which run concurrently.
 _CHECKS: dict[str, Callable[[], Awaitable[CheckResult]]] = {
     "settings": _settings,
     "database": _database,

@@ -19,7 +19,7 @@ _SHOWN = 5
 def check_archives(settings: Settings, *, database_url: str = "", quiet: bool = False) -> None:
     """Compare a database with the store of its archives; raise if one is missing there.
 
-    Without a store of their own, archives are in the database and were verified with it.
+    Without a separate store, archives are in the database and were verified with it.
     """
     if read_blob_options(blob_options(settings)) is None:
         return

@@ -45,7 +45,7 @@ ADMIN = {
         "check": f"{_HERE}.check:check",
     },
 }
-#: Their names in earlier releases, which scripts use.
+#: Their names in earlier releases, which scripts may use.
 ALIASES = {
     name: place
     for section in ADMIN.values()

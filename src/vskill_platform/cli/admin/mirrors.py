@@ -23,7 +23,7 @@ from vskill_platform.stores.mirror_store import (
     list_mirrored,
 )
 
-#: Statuses of which an operator should know.
+#: Statuses that an operator should know about.
 _BAD = frozenset({MirrorStatus.FAILING, MirrorStatus.MISSING, MirrorStatus.WITHDRAWN})
 
 
@@ -123,7 +123,7 @@ async def _compare(slug: str) -> None:
         return
     try:
         await compare(find_mirror_target(slug), known, by=getpass.getuser())
-    except (NotFound, MirrorRefused, SourceError) as error:  # the record has it, too
+    except (NotFound, MirrorRefused, SourceError) as error:  # the record also contains the error
         echo(f"{slug}: {error}", err=True)
 
 

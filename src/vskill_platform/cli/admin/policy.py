@@ -226,7 +226,7 @@ def diff(*, old: int, new: int) -> None:
 
 
 def current_policy(settings: Settings) -> Policy:
-    """Return the policy that a worker that starts now would apply."""
+    """Return the policy that a worker would apply if it started now."""
     if settings.policy or not _has_database(settings):
         return read_current_policy(settings)
 
@@ -237,13 +237,13 @@ def current_policy(settings: Settings) -> Policy:
 
 
 def _has_database(settings: Settings) -> bool:
-    """Return whether there can be a saved policy: before the first start there is no file."""
+    """Return whether there can be a saved policy; before the first start there is no database."""
     file = database_file(settings.database_url)
     return file is None or file.exists()
 
 
 def _saved_version(number: int | None) -> PolicyVersion | None:
-    """Return a saved version; None stands for the newest, of which there may be none."""
+    """Return a saved version; None stands for the newest one, if there is any."""
     if number is None and not _has_database(current_settings()):
         return None
 

@@ -42,7 +42,7 @@ _COLUMNS = (TextColumn("rescanning"), BarColumn(), MofNCompleteColumn())
 
 class Rescanned(msgspec.Struct, frozen=True, kw_only=True):
     run: RescanRun
-    #: Skills whose result would change.
+    #: Skills whose verdict would change.
     changed: tuple[Rescan, ...]
     #: Slugs that were taken down.
     applied: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ def rescan(
 
 
 async def _rescan_all(*, quiet: bool, is_whole: bool) -> RescanRun:
-    """Rescan in rounds, each under the lease of the cron job, until nothing is left."""
+    """Rescan in rounds, each under the lease of the cron job, until no skill is left."""
     total = RescanRun()
     with Progress(*_COLUMNS, console=Console(stderr=True, quiet=quiet), transient=True) as bar:
         task = bar.add_task("", total=None)
@@ -136,7 +136,7 @@ async def _rescan_all(*, quiet: bool, is_whole: bool) -> RescanRun:
 
 
 async def _want_all() -> None:
-    """Request a full rescan; one that was requested before and stopped continues."""
+    """Request a full rescan; an earlier request that was interrupted continues."""
     if await get_open_rescan_request() is None:
         actor = getpass.getuser()
         audit = write_audit(RESCAN.name, "all", actor=actor, reason="")

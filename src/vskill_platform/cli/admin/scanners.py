@@ -33,7 +33,7 @@ _AT_ONCE = 4
 class _Row(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: str
-    #: Its use in the policy.
+    #: Its role in the policy.
     use: str
     #: Its path; empty if it is not installed.
     found: str
@@ -52,7 +52,7 @@ def scanners(context: click.Context, *, as_json: bool) -> None:
         return
     settings = current_settings()
     policy = current_policy(settings)
-    scanners_in_use(settings, policy)  # report here, too, what would stop a worker
+    scanners_in_use(settings, policy)  # also report what would stop a worker
     rules = {rule.name: rule for rule in policy.scanners}
     rows = uvloop.run(_rows(load_scanners(settings), rules))
     if as_json:
@@ -97,7 +97,7 @@ async def _try(scanner: Scanner, path: Path) -> ExternalScanResult:
     if isinstance(scanner, RemoteScanner):
         raise InvalidInput(f"{scanner.name} is a remote service; submit a skill to try it")
     async with open_workspace() as kept, open_workspace() as workspace:
-        # What would be submitted: no links, no .git.
+        # Scan what would be submitted: no links, no .git.
         snapshot = take_snapshot(path, kept / "skill", folder_name=None)
         paths = [file.path for file in snapshot.files]
         return await run_scanner(scanner, snapshot.folder, paths, workspace=workspace)

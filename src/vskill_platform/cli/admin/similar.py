@@ -27,10 +27,10 @@ class Similar(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     publisher: str
     since: str
-    #: The share of the instructions, and of the scripts, that is in both.
+    #: The common share of the instructions, and of the scripts.
     instructions: float
     scripts: float
-    #: How its name is similar; empty if it is not.
+    #: In which way its name is similar; empty if it is not.
     name: str
 
 

@@ -289,7 +289,7 @@ def _change(work: Callable[[], Awaitable[User]], *, as_json: bool) -> None:
 
 
 def _notes(user: User) -> list[str]:
-    """Return what is unusual about an account."""
+    """Describe what is unusual about an account."""
     notes = {"disabled": user.is_disabled, "break-glass account": user.is_break_glass}
     return [note for note, applies in notes.items() if applies]
 

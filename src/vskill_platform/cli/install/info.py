@@ -1,4 +1,4 @@
-"""`info`: what a registry says about a skill, before it is installed."""
+"""`info`: show a skill of a registry before you install it."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def info(*, name: str, registry: str | None, as_json: bool) -> None:
 
 
 def _as_json(registry: Registry, release: SkillRelease, count: int) -> dict[str, Any]:
-    """Return the answer of the API, without the text of the SKILL.md."""
+    """Return the response of the API, without the text of the SKILL.md."""
     path = f"{API}/skills/{segment(release.slug)}"
     answer: Skill = registry.get_json(path, Skill, version=release.version)
     skill = {key: value for key, value in answer["skill"].items() if key != "content"}

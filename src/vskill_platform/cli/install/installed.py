@@ -1,4 +1,4 @@
-"""`list`, `outdated` and `verify`: installed skills, and how they have changed since."""
+"""`list`, `outdated` and `verify`: installed skills, and what has changed since."""
 
 import sys
 from contextlib import ExitStack
@@ -119,7 +119,7 @@ def verify(*, registry: str | None, offline: bool, as_json: bool, **where: Any) 
     """
     scope = chosen_scope(**where)
     skills = sorted(installed_in(scope).values(), key=lambda skill: skill.slug)
-    if not scope.lock.exists():  # in CI, the wrong folder must not look like a clean one
+    if not scope.lock.exists():  # in CI, a wrong folder must not look clean
         raise NotFound(f"there is nothing to verify: {scope.lock} does not exist")
     rows = [row for skill in skills for row in _differences(scope, skill)]
     with load(f"{_SHOW}:waiting")("asking the registry", quiet=as_json):
@@ -187,7 +187,7 @@ def _show_problems(
 
 
 def _ask(skills: list[LockedSkill], option: str | None, function: str) -> list[Any]:
-    """Ask the registry of each skill; return an answer or an error for each."""
+    """Ask the registry of each skill; return a response or an error for each."""
     if not skills:
         return []
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Options that the commands about installed skills share, and what they choose."""
+"""The shared options of the commands about installed skills, and what they select."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from vskill_platform.errors import ConfigError
 
 ClickCommand = TypeVar("ClickCommand", bound=Callable[..., Any])
 
-#: The user's environment at the moment of access.
+#: The user's environment, read at each access.
 ENVIRON: Mapping[str, str] = os.environ
 
 
@@ -81,7 +81,7 @@ def chosen_folders(scope: InstallScope, agents: tuple[str, ...]) -> list[SkillsF
 
 
 def installed_in(scope: InstallScope) -> dict[str, LockedSkill]:
-    """Return the installed skills, after cleaning up what a killed run left."""
+    """Return the installed skills, after cleaning up after a killed run."""
     if needs_recovery(scope):
         with exclusive(scope):
             pass

@@ -48,7 +48,7 @@ from vskill_platform.errors import (
 
 
 class InstallRun:
-    """One run of a command: where it installs, and what it asks."""
+    """One run of a command: its folders, and the registries that it asks."""
 
     def __init__(
         self, scope: InstallScope, stack: ExitStack, option: str | None, *,
@@ -198,7 +198,7 @@ def _with_folders(skill: LockedSkill, folders: Iterable[SkillsFolder]) -> Locked
 
 
 def _once_each(plans: Sequence[Planned]) -> list[Planned]:
-    """Return one plan of each skill; a skill can be installed in one version only."""
+    """Return one plan for each skill, because only one version of a skill can be installed."""
     found: dict[str, Planned] = {}
     for plan in plans:
         skill = plan.skill

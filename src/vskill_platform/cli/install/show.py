@@ -13,7 +13,7 @@ from vskill_platform.client.lock_file import LockedSkill
 from vskill_platform.errors import NotAllowed
 
 _MAX_SHOWN = 8
-#: Of one capability, such as a host or a command.
+#: The maximum number of values of one capability, such as hosts or commands.
 _MAX_CHARACTERS = 200
 _KINDS = {
     "hosts": "contacts",
@@ -27,7 +27,7 @@ _KINDS = {
 
 @contextmanager
 def waiting(text: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show that the command waits for a registry, if someone can see it."""
+    """Show on a terminal that the command waits for a registry."""
     if quiet or not sys.stderr.isatty():
         yield
         return
@@ -42,13 +42,13 @@ def warn(text: str) -> None:
 def confirm_plans(
     scope: InstallScope, plans: Sequence[Planned], *, yes: bool, as_json: bool
 ) -> None:
-    """Show what each skill can do; ask, or without a terminal refuse what has warnings."""
+    """Show what each skill can do, and ask; without a terminal, refuse skills with warnings."""
     todo = [plan for plan in plans if not plan.is_current]
     for plan in todo:
         if not as_json:
             _show_plan(scope, plan)
         if plan.release and plan.release.deprecated:
-            # Only a warning: it needs no answer, so that a pipeline does not stop at it.
+            # Only a warning without a question, so that a pipeline does not stop.
             warn(f"{plan.skill.slug}: {plan.release.deprecated.words}")
         for warning in plan.warnings:
             warn(f"{plan.skill.slug}: {warning}")
@@ -70,7 +70,7 @@ def _needs_answer(plan: Planned) -> bool:
 
 
 def _gains(plan: Planned) -> bool:
-    """Return whether an update brings new capabilities, or may bring some."""
+    """Return whether an update adds capabilities, or may add some."""
     return plan.before is not None and plan.gained != {}
 
 
@@ -184,7 +184,7 @@ def agents_of(skill: LockedSkill) -> list[str]:
 
 
 def place_names(scope: InstallScope, skill: LockedSkill) -> list[str]:
-    """Return the folders of a skill as the lock file names them."""
+    """Return the folders of a skill as named in the lock file."""
     if scope.kind == "folder":
         return [str(place) for place in skill.places(scope)]
     return [f"{folder.path}/{skill.name}" for folder in skill.folders]

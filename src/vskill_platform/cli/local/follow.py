@@ -21,7 +21,7 @@ from vskill_platform.stores.followed_repo_store import (
 
 
 def follow(*, repo: str, ref: str, is_list: bool, stop: bool, as_json: bool) -> None:
-    """Follow a repo in the database of this machine, or stop, or list what is followed."""
+    """Follow a repo in the database of this machine, stop following it, or list followed repos."""
     check_follow_options(repo, ref=ref, is_list=is_list, stop=stop)
     if is_list:
         found = run_command(_list_all, read_only=True)

@@ -108,7 +108,7 @@ def _decide(action: ReviewAction, ruling: ReviewDecision, *, as_json: bool) -> N
 def _confirm(submission_id: str, verb: str, *, yes: bool, as_json: bool) -> str:
     """Show the submission and ask for confirmation; return its digest.
 
-    The decision is about exactly this content: it fails if it changes before the answer.
+    The decision is about exactly this content, so it fails if the content changes meanwhile.
     """
 
     async def work() -> Case:

@@ -32,7 +32,7 @@ from vskill_platform.stores.submission_store import (
     get_submissions_fresh,
 )
 
-#: A narrower terminal shows no reasons; `status` does.
+#: A narrower terminal does not show reasons; `status` shows them.
 _WIDTH_WITH_REASONS = 112
 
 

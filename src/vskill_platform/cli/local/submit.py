@@ -16,7 +16,7 @@ from vskill_platform.intake.submit import submit as submit_offer
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Submission
 
-#: Results without anything to follow: nothing was queued.
+#: Results with nothing to follow, because nothing was queued.
 _ENDED_AT_ONCE = frozenset({SubmitKind.BLOCKED, SubmitKind.ALREADY_VERIFIED})
 
 

@@ -186,6 +186,7 @@ def _show_change(console: Console, change: FileChange) -> None:
     colour = {"added": "green", "removed": "red"}.get(change.kind, "yellow")
     note = f" [dim]({escape(change.note)})[/]" if change.note else ""
     console.print(f"[{colour}]{change.kind}[/] [bold]{escape(change.path)}[/]{note}")
-    # Not printed by the console: it would wrap long lines, and the patch could not be applied.
+    # Not printed by the console, which would wrap long lines, so that the patch could not be
+    # applied.
     for line in patch_of(change).split("\n")[:-1]:
         echo_patch_line(line, colour=_LINE_COLOURS.get(line[:1]), dim=line[:1] == " ")

@@ -8,10 +8,10 @@ from typing import Any
 async def run_parts(
     *parts: Coroutine[Any, Any, None], meanwhile: Sequence[Coroutine[Any, Any, None]]
 ) -> None:
-    """Run all *parts*; those in *meanwhile* are cancelled when they have ended.
+    """Run all *parts* until they end, then cancel those in *meanwhile*.
 
     If one of them fails, the others are cancelled and the process exits with that error: half a
-    platform that looks alive is worse than none.
+    platform that seems to work is worse than none.
     """
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -20,6 +20,6 @@ async def run_parts(
             for task in background:
                 task.cancel()
     except ExceptionGroup as errors:
-        # The first one is the cause. Commands report our own errors without a traceback, but not
-        # if they are in a group.
+        # The first error is the cause. It is raised alone, because commands report our own errors
+        # without a traceback, but not in a group.
         raise errors.exceptions[0] from errors

@@ -49,7 +49,7 @@ log = get_logger(__name__)
 
 MAX_PROCESSES = 64
 _BACKLOG = 2048
-#: All open pages, and as many other requests; further ones get a 503.
+#: Room for all open pages, and as many other requests; further requests get a 503.
 _MAX_CONNECTIONS = 4_000
 #: Open files reserved for everything else: uploads, fetches, checks, the database.
 _OTHER_FILES = 256
@@ -91,7 +91,7 @@ def serve(*, folder: Path | None, no_worker: bool, no_cron: bool, processes: int
 
 
 class NodeParts(NamedTuple):
-    """What runs in this process besides the web pages."""
+    """The parts that run in this process in addition to the web pages."""
 
     worker: bool
     cron: bool
@@ -102,11 +102,11 @@ class NodeParts(NamedTuple):
 
 
 def _start_many(processes: int) -> ServerProcess:
-    """Return in each of the new processes; the supervisor exits here when all have ended."""
+    """Return in each of the new processes; in the supervisor, exit when all have ended."""
     settings = current_settings()
     with _bound(settings) as listener, _port_errors_explained(settings):
-        listener.listen()  # an error if another program listens here, even on a shared port
-    load("vskill_platform.web.app:create_app")  # once for all, and their memory is shared
+        listener.listen()  # fails if another program listens on the port, even if it is shared
+    load("vskill_platform.web.app:create_app")  # loaded once, so that the memory is shared
     # The port is kept while processes are restarted.
     with _bound(settings, is_shared=True), added_up_metrics():
         return supervise(processes, grace=settings.stop_grace)
@@ -115,7 +115,7 @@ def _start_many(processes: int) -> ServerProcess:
 async def _run_platform(
     env: WorkerEnv, listener: socket.socket, parts: NodeParts, member: ServerProcess | None
 ) -> None:
-    # Imported here, because no other command, nor any scan process, should load the web.
+    # Imported here, so that neither other commands nor scan processes load the web.
     from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415 - loaded only when it is needed
     from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415 - loaded only when it is needed
 
@@ -123,7 +123,8 @@ async def _run_platform(
     async with open_catalogue(env) as catalogue, open_broadcast(env) as broadcast:
         server = _make_server(env, catalogue, broadcast)
         if member and not member.is_first:
-            # Others answer meanwhile; until then, requests that came here would get an error.
+            # Other processes answer meanwhile; requests to this one would get an error until it is
+            # ready.
             await _wait_for_either(stop, catalogue.wait_until_ready())
         with _port_errors_explained(env.settings):
             listener.listen(_BACKLOG)
@@ -137,7 +138,7 @@ async def _run_platform(
             running.append(Worker(env).run(stop))
         if parts.cron:
             running.append(run_cron(env, stop))
-        if database_file(env.settings.database_url) is None:  # nodes elsewhere may start from it
+        if database_file(env.settings.database_url) is None:  # other nodes may start from it
             running.append(run_cron(env, stop, jobs=[snapshot_job(catalogue.share_snapshot)]))
         meanwhile = [beat(env, parts.roles)]
         if not member or member.is_first:
@@ -162,7 +163,7 @@ def _make_server(env: WorkerEnv, catalogue: "Catalogue", broadcast: "Broadcast")
     from vskill_platform.web.app import collect_rarely, create_app  # noqa: PLC0415 - see above
 
     connections = _count_connections()
-    # One less than the server's own limit, at which it refuses every connection.
+    # One less than the server's own limit, at which the server refuses every connection.
     shares = ConnectionQuota(
         in_all=connections - 1,
         each=env.settings.connections_per_address,
@@ -188,7 +189,7 @@ def _make_server(env: WorkerEnv, catalogue: "Catalogue", broadcast: "Broadcast")
 
 
 def _count_connections() -> int:
-    """Return the connection limit, which leaves a free descriptor to refuse further ones."""
+    """Return the connection limit, which leaves a free descriptor to refuse further connections."""
     left = raise_file_limit()
     connections = min(_MAX_CONNECTIONS, max(left - min(left // 2, _OTHER_FILES), 2))
     if connections < _MAX_CONNECTIONS:
@@ -221,7 +222,7 @@ async def _prepare_access(settings: Settings) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals to us: worker and cron need them, too."""
+    """Leaves the signals to us, because worker and cron also need them."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -230,7 +231,7 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.socket]:
-    """Bind the port; if it is shared, the kernel divides connections among its listeners."""
+    """Bind the port; if it is shared, the kernel distributes connections to its listeners."""
     with socket.socket(socket.AF_INET) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if is_shared:
@@ -242,7 +243,7 @@ def _bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.so
 
 @contextmanager
 def _port_errors_explained(settings: Settings) -> Iterator[None]:
-    """Both bind and listen fail if another program was faster."""
+    """Explain errors of the port; both bind and listen fail if another program was faster."""
     try:
         yield
     except OSError as error:

@@ -19,11 +19,11 @@ CLOSE_SECONDS = 10.0
 def stop_on_signals(grace: timedelta, *, control: socket.socket | None = None) -> asyncio.Event:
     """Return an event that the first signal sets; a second signal ends the process at once.
 
-    A supervisor sets it through its socket, by sending something or by its end. That does not count
-    as a signal, because a service manager may send one to the supervisor and to this process.
+    A supervisor sets it through its socket, by sending a message or by ending. That does not count
+    as a signal, because a service manager may send one to both the supervisor and this process.
 
     Anything that still runs well after *grace* is a thread that cannot be cancelled, or work that
-    ignores it. The process then exits without it, as if killed: nothing is lost.
+    ignores cancellation. The process then exits as if it was killed, and nothing is lost.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

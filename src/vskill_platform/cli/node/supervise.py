@@ -1,7 +1,7 @@
 """The supervisor of `serve --processes`: starts, restarts and stops the processes on one port.
 
-They are forks of it: they share the memory of all modules, and a restart takes no time. It has no
-threads and no event loop, which a fork would break.
+The processes are forks of the supervisor, so they share the memory of all modules, and a restart
+takes no time. The supervisor has neither threads nor an event loop, which a fork would break.
 """
 
 import os
@@ -20,14 +20,14 @@ from vskill_platform.cli.node.stop_signals import CLOSE_SECONDS
 
 log = get_logger(__name__)
 
-#: What a process sends when it listens.
+#: What a process sends when it is listening.
 _READY = b"1"
-#: What it gets when it has to stop. Not a signal: a service manager may have sent one already.
+#: What it gets when it has to stop; not a signal, because a service manager may have sent one.
 _STOP = b"0"
 #: Pause before a restart; it doubles each time, unless the process ran for a while.
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 1.0, 30.0
 _STABLE_SECONDS = 60.0
-#: How much longer than a process itself the supervisor waits before it kills it.
+#: How much longer than the process's own grace period the supervisor waits before it kills it.
 _KILL_AFTER_SECONDS = 5.0
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -36,7 +36,7 @@ class ServerProcess(NamedTuple):
     """One process of several on the same port."""
 
     number: int
-    #: A socket to the supervisor, which closes when the supervisor ends.
+    #: A socket to the supervisor; it closes when the supervisor ends.
     control: socket.socket
 
     @property
@@ -51,8 +51,8 @@ class ServerProcess(NamedTuple):
 def supervise(processes: int, *, grace: timedelta) -> ServerProcess:
     """Fork the processes and return in each of them; in the supervisor, exit when all have ended.
 
-    The first one prepares the database, so the others start when it is ready. If it fails before
-    that, so does the start as a whole. Later, each process that ends is restarted.
+    The first process prepares the database, so the others start when it is ready. If it fails
+    before that, the whole start fails. Later, each process that ends is restarted.
     """
     supervisor = _Supervisor(processes, grace)
     member = supervisor.run()
@@ -65,7 +65,7 @@ def supervise(processes: int, *, grace: timedelta) -> ServerProcess:
 class _Process:
     number: int
     pause: float = _FIRST_PAUSE_SECONDS
-    #: When it was started, or when it is to be started if it does not run.
+    #: When it was started, or when to start it if it is not running.
     at: float = 0.0
     pid: int = 0
     control: socket.socket | None = None
@@ -87,7 +87,7 @@ class _Supervisor:
             end.setblocking(False)
 
     def run(self) -> ServerProcess | None:
-        """Return the member in a new process, and None in the supervisor at the end."""
+        """Return the member in a new process, or None in the supervisor at the end."""
         self._catch_signals()
         while self._processes:
             now = time.monotonic()
@@ -115,14 +115,14 @@ class _Supervisor:
         return None
 
     def _leave(self) -> None:
-        """Drop what belongs to the supervisor: this is the new process."""
+        """Release what belongs to the supervisor, in the new process."""
         signal.set_wakeup_fd(-1)
         for number in (*_STOP_SIGNALS, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         for mine in (self._wakeup, self._waker, *(one.control for one in self._processes)):
             if mine:
                 mine.close()
-        # Otherwise a Ctrl-C would arrive twice: from the terminal, and from the supervisor.
+        # Otherwise a Ctrl-C would arrive twice, from the terminal and from the supervisor.
         os.setpgid(0, 0)
 
     def _catch_signals(self) -> None:
@@ -149,12 +149,12 @@ class _Supervisor:
                 self._read_message(key.data)
 
     def _read_message(self, process: _Process) -> None:
-        """Read what a process sends: that it is ready, or nothing because it has ended."""
+        """Read the message of a process: that it is ready, or nothing because it has ended."""
         if not process.control:
             return
         try:
             received = process.control.recv(len(_READY))
-        except OSError:  # it ended without having read that it should
+        except OSError:  # it ended before it read our message
             received = b""
         if received != _READY:
             process.control.close()
@@ -182,7 +182,7 @@ class _Supervisor:
     def _send(self, number: signal.Signals) -> None:
         for process in self._processes:
             if process.pid:
-                os.kill(process.pid, number)  # it exists until it was waited for
+                os.kill(process.pid, number)  # the pid is valid until it is waited for
 
     def _reap(self) -> None:
         for process in [one for one in self._processes if one.pid]:

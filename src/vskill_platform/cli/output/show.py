@@ -58,7 +58,7 @@ def state_mark(state: SubmissionState) -> str:
 
 
 def exit_code(state: SubmissionState) -> int:
-    """Return 0 if it is published, 3 if it needs a review or is in progress, otherwise 1."""
+    """Return 0 if it is published, 3 if it needs review or is in progress, otherwise 1."""
     if state is SubmissionState.PUBLISHED:
         return 0
     return EXIT_NOT_DONE if state is SubmissionState.NEEDS_REVIEW or state in STUCK_STATES else 1
@@ -134,7 +134,7 @@ def show_submission(
 
 
 def show_failures(console: Console, failures: tuple[Finding, ...]) -> None:
-    """Print the errors that kept the check from a result, separate from findings."""
+    """Print the errors that kept the check from completing, separate from findings."""
     for failure in failures:
         place = ":".join(str(part) for part in (failure.file, failure.line) if part is not None)
         console.print(

@@ -1,4 +1,4 @@
-"""Print a report of a registry as `scan` prints its own."""
+"""Print a report from a registry in the same form as `scan`."""
 
 import sys
 from pathlib import Path
@@ -12,15 +12,15 @@ from vskill_platform.scan.reports.report_text import write_text
 from vskill_platform.scan.scan_many import Scanned, ScanTarget
 from vskill_platform.scan.scan_skill import ScanResult
 
-#: Nothing is there: lines of code are shown only if the files are on this machine.
+#: A folder that does not exist: lines of code are shown only if the files are on this machine.
 NO_FILES = Path("/nonexistent")
 
 
 def show_scan(report: ScanReport | None, name: str, *, folder: Path = NO_FILES) -> None:
-    """Print verdict and findings of a submission, as the API describes it."""
+    """Print verdict and findings of a submission, given the response of the API."""
     if report is None:
         return
-    # A newer registry may send more about a finding.
+    # A newer registry may send more fields.
     known, _ = split_unknown(report["findings"], tuple[Finding, ...])
     result = ScanResult(
         verdict=Verdict(report["verdict"]),

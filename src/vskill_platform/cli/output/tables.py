@@ -1,4 +1,4 @@
-"""Tables of untrusted text: aligned on a terminal, tab-separated for programs."""
+"""Tables of untrusted text: aligned on a terminal, separated by tabs for programs."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

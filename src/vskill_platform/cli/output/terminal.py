@@ -1,6 +1,6 @@
 """Safe printing: control characters in foreign text never reach the terminal.
 
-A test keeps every other module of the CLI from printing without it.
+A test ensures that all other modules of the CLI print with it.
 """
 
 import os
@@ -24,7 +24,7 @@ _STDOUT = 1
 
 @contextmanager
 def output_errors() -> Iterator[None]:
-    """Report a full disk behind the output; click exits quietly on a closed pipe."""
+    """Report output that fails because of a full disk; click exits quietly on a closed pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -36,7 +36,7 @@ def output_errors() -> Iterator[None]:
 
 @contextmanager
 def wrong_usage(kind: type[VskillError] = InvalidInput) -> Iterator[None]:
-    """Report arguments that cannot be understood as wrong usage: exit code 2."""
+    """Report invalid arguments as wrong usage, with exit code 2."""
     try:
         yield
     except kind as error:
@@ -53,7 +53,7 @@ def _discard_output() -> None:
 
 
 class Console(console.Console):
-    """A console that escapes control characters, including those that no caller escaped."""
+    """A console that escapes control characters, even those that callers did not escape."""
 
     def __init__(self, *, stderr: bool = False, quiet: bool = False) -> None:
         super().__init__(stderr=stderr, quiet=quiet, emoji=False)
@@ -62,11 +62,11 @@ class Console(console.Console):
         self, renderable: console.RenderableType, options: console.ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            # Control segments are rich's own, such as those that move a progress bar.
+            # Control segments come from rich, such as those that move a progress bar.
             yield segment if segment.control else segment._replace(text=show_lines(segment.text))
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print; a list is a table on a terminal, and tab-separated values everywhere else."""
+        """Print objects; a list is a table on a terminal, and tab-separated values otherwise."""
         (table,) = objects if len(objects) == 1 else (None,)
         if not isinstance(table, Table) or not table.show_header:
             super().print(*objects, **options)
@@ -86,7 +86,7 @@ class Console(console.Console):
 
 
 def _fitted(table: Table) -> Table:
-    """Leave as much room as possible, and never cut what must not wrap, such as ids."""
+    """Use as much width as possible, and never cut what must not wrap, such as ids."""
     table.box, table.pad_edge, table.padding = None, False, (0, 2, 0, 0)
     table.header_style = "dim"
     for column in table.columns:
@@ -104,9 +104,9 @@ def escape(text: str) -> str:
 
 
 def echo(*lines: str, err: bool = False, tabs: bool = False) -> None:
-    """Print each of *lines* on its own line; line ends inside one are escaped.
+    """Print each of *lines* on its own line, with line ends inside escaped.
 
-    With *tabs*, tabs stay as they are: they separate the columns of a table.
+    With *tabs*, tabs stay unchanged, because they separate the columns of a table.
     """
     with output_errors():
         for line in lines or ("",):
@@ -154,8 +154,8 @@ def is_interactive() -> bool:
 
 
 def confirm(question: str) -> None:
-    """Ask; any answer but yes ends the command with exit code 1 and changes nothing."""
-    # On stderr, so that the output of the command can go to a file or a pager.
+    """Ask for confirmation; any answer but yes ends the command with exit code 1."""
+    # On stderr, so that the output can go to a file or a pager.
     if not click.confirm(show(question), err=True):
         echo("Nothing was changed.", err=True)
         raise click.exceptions.Exit(1)

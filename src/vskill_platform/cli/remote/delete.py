@@ -54,7 +54,7 @@ def check_no_version(version: str | None) -> None:
 
 
 def check_deletion(found: Deletion, reason: str, *, yes: bool, as_json: bool) -> None:
-    """Refuse what is not allowed, and ask."""
+    """Refuse a deletion that is not allowed; otherwise ask for confirmation."""
     if _must_ask(found["refused"], reason, yes=yes, as_json=as_json):
         show_deletion(found, is_done=False, as_json=False)
         confirm("Delete this? It cannot be undone.")

@@ -41,7 +41,7 @@ def split_version(skill: str) -> tuple[str, str]:
 
 
 def show_report(report: UserReport, *, as_json: bool, under: str = "") -> None:
-    """Print one report; with *under*, the JSON has it in this field, as the API does."""
+    """Print one report; in JSON it is in the field *under*, if given, as in the API."""
     if as_json:
         print_json({under: report} if under else report)
         return

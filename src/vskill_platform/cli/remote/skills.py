@@ -94,7 +94,7 @@ def _standing(one: Version) -> Cell:
 
 
 def show_standing(standing: str) -> str:
-    """Return the word of tables; the API says "offered" since its first release."""
+    """Return the word for tables; the API has said "offered" since its first release."""
     return "available" if standing == "offered" else standing
 
 
@@ -125,7 +125,7 @@ def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_
 
 
 def _default_versions(listed: Versions, slug: str, old: str | None) -> tuple[str, str]:
-    """Return the latest version and, unless it is given, the one before."""
+    """Return the versions to compare: the latest, after *old* or else the one before it."""
     names = [one["version"] for one in listed["versions"]]
     latest = next((one["version"] for one in listed["versions"] if one["standing"] == "latest"), "")
     latest = latest or (names[0] if names else "")
@@ -236,7 +236,7 @@ def check_follow_options(repo: str, *, ref: str, is_list: bool, stop: bool) -> N
 
 
 def show_followed(rows: Sequence[tuple[str, str, str, str, str]]) -> None:
-    """Print what is followed: skill, repo, branch or tag, status and problem of each."""
+    """Print what is followed: the skill, repo, branch or tag, status and problem of each record."""
     if not rows:
         echo("You follow no repository.", err=True)
         return

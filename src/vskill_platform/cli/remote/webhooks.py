@@ -62,7 +62,7 @@ def change(registry: Registry, *, webhook_id: str, as_json: bool, **options: Any
 
 
 def chosen_changes(**options: Any) -> dict[str, Any]:
-    """Return what the options of `change` name, with the field names of the API."""
+    """Return the values of the options of `change`, by the field names of the API."""
     types = [] if options["all_types"] else list(options["types"]) or None
     body = {
         "url": options["url"],

@@ -11,14 +11,14 @@ from vskill_platform.fetch.allowed_sources import Reach, why_out_of_reach
 from vskill_platform.fetch.archive import MAX_RATIO, is_archive, unpack
 from vskill_platform.model.source import Source, git_source
 
-#: A clone that takes longer is cancelled.
+#: Timeout of a clone.
 _CLONE_SECONDS = 300
-#: A repo with more bytes than this in its files is not scanned as a whole.
+#: A repo whose files have more bytes than this is not scanned as a whole.
 _CLONE_BYTES = 400 * 1024 * 1024
 
 
 def outside_origin(text: str, place: Path) -> TargetOrigin:
-    """Return what to fetch into *place*; reject a target that is neither file nor URL."""
+    """Return the origin to fetch into *place*; reject a target that is neither file nor URL."""
     if "://" in text:
         source = git_source(text)
         if reason := why_out_of_reach(source, _reach(source)):
@@ -85,7 +85,7 @@ def _clone(origin: TargetOrigin) -> None:
 
 
 def _reach(source: Source) -> Reach:
-    """Allow any host and folder: users scan for themselves. Addresses are still checked."""
+    """Allow any host and folder, because users scan for themselves; addresses are still checked."""
     is_tls = source.url.startswith("https://")
     return Reach(
         private_hosts=frozenset({source.origin} if is_tls else ()),

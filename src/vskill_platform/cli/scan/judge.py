@@ -34,7 +34,7 @@ class _Trial(msgspec.Struct, frozen=True, kw_only=True):
     files: int
     tier1: Verdict
     judgement: Judgement
-    #: The verdict that follows from both.
+    #: The verdict derived from both.
     verdict: Verdict
     findings: tuple[Finding, ...]
 

@@ -36,7 +36,7 @@ _FAILING = {
     "review": frozenset({"review", "block"}),
     "block": frozenset({"block"}),
 }
-#: Fewer targets are done before a progress bar could be read.
+#: Fewer targets finish before a progress bar could be read.
 _MANY = 20
 EXIT_FOUND, EXIT_NOT_VERIFIED = 1, 3
 
@@ -158,7 +158,7 @@ def _open(path: Path) -> TextIO:
 
 
 def _standard_output() -> TextIO:
-    """Return stdout, made to accept every character, so that no report stops in the middle."""
+    """Return stdout, set up to accept every character, so that no report breaks off."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     return sys.stdout
@@ -175,7 +175,7 @@ _BETWEEN_SECONDS = 0.1
 
 
 def with_progress(scanned: Iterable[Scanned], total: int) -> Iterator[Scanned]:
-    """Yield everything and move the bar; it has no thread, so that workers can be forked."""
+    """Yield all items and move the bar, which has no thread, so that workers can be forked."""
     progress = Progress(
         TextColumn("scanning"),
         BarColumn(),

@@ -18,7 +18,7 @@ _OUTSIDE = "vskill_platform.cli.scan.fetch_targets"
 
 
 class TargetOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """One argument, and where its files are or will be."""
+    """One argument, and the folder that its files are in or will be in."""
 
     text: str
     folder: Path
@@ -87,7 +87,7 @@ def _walk(origin: TargetOrigin) -> Iterator[ScanTarget]:
     unreadable: list[OSError] = []
     for folder, inner, files in os.walk(origin.folder, onerror=unreadable.append):
         inner[:] = sorted(name for name in inner if name != ".git")
-        # An agent may still find it in another case; the scan then reports the name.
+        # An agent may accept the name in another case; the scan then reports it.
         if any(name.lower() == MANIFEST.lower() for name in files):
             path = Path(folder)
             name = _name_of_root(origin) if path == origin.folder else path.name
@@ -102,12 +102,12 @@ def _walk(origin: TargetOrigin) -> Iterator[ScanTarget]:
 
 
 def _name_of_root(origin: TargetOrigin) -> str | None:
-    """Return the author's name of the folder; we named that of an archive or a repo."""
+    """Return the author's name of the folder; None for an archive or a repo, which we named."""
     return None if origin.url or origin.archive else origin.folder.resolve().name
 
 
 def _leads_out(link: Path, root: Path) -> bool:
-    """Return whether a link hides a skill that is not scanned at its own path."""
+    """Return whether a link hides a skill that is not scanned at its real path."""
     return (link / MANIFEST).is_file() and not link.resolve().is_relative_to(root.resolve())
 
 

@@ -46,7 +46,7 @@ SELECT vskill.commit_group(
 )
 
 -- name: claim_outcome
--- Waits for a transaction that is about to write the same id. Afterwards the group is decided.
+-- Waits for a transaction that is about to write the same id. Then the outcome is certain.
 INSERT INTO vskill.outcome VALUES ($1, vskill.now_micros(), NULL) ON CONFLICT (id) DO NOTHING
 
 -- name: read_outcome
@@ -129,7 +129,7 @@ WHERE id > $1 ORDER BY id LIMIT $2
 SELECT revision, trimmed_through, history_id FROM vskill.state
 
 -- name: read_changes
--- One statement, so one snapshot: what is committed meanwhile belongs to the next page.
+-- One statement, so one snapshot: later commits belong to the next page.
 SELECT state.revision, state.trimmed_through, vskill.checkpoint($1) AS before,
   ARRAY(
     SELECT page.revision FROM (
@@ -185,7 +185,7 @@ SELECT history_id, revision,
 FROM vskill.state
 
 -- name: export_records
--- Sizes first: a page is bounded in bytes, whatever the records are.
+-- Sizes first, because a page is bounded in bytes.
 WITH page AS MATERIALIZED (
   SELECT id, sum(octet_length(value)) OVER (ORDER BY key) - octet_length(value) AS before
   FROM (SELECT id, key, value FROM vskill.kv WHERE key > $1 ORDER BY key LIMIT $2) AS next

@@ -8,7 +8,7 @@ UPDATE state SET revision = :revision, latest_at = max(latest_at, :now)
 INSERT INTO commit_mark (revision, mark) VALUES (:revision, random())
 
 -- name: read_checkpoint
--- The transaction that made this revision; none if the database does not reach that far.
+-- The transaction of this revision; none if the database has not reached it.
 SELECT history_id, (SELECT mark FROM commit_mark WHERE revision >= :revision ORDER BY revision LIMIT 1)
 FROM state
 
@@ -19,7 +19,7 @@ DELETE FROM commit_mark WHERE revision < :revision
 SELECT history_id FROM state
 
 -- name: touch
--- Another value in any case: SQLite does not write a page that stays the same.
+-- Always another value, because SQLite does not write an unchanged page.
 UPDATE state SET latest_at = max(latest_at + 1, :now)
 
 -- name: begin_new_history
@@ -34,7 +34,7 @@ FROM kv GROUP BY kind ORDER BY kind
 SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM dead_letter)
 
 -- name: get_many
--- One row for each wanted key, in their order: the left of a LEFT JOIN is the outer loop.
+-- One row for each wanted key, in order: the left side of a LEFT JOIN is the outer loop.
 SELECT kv.value, kv.revision FROM carray(:keys) AS wanted
 LEFT JOIN kv ON kv.key = wanted.value AND (kv.expires_at IS NULL OR kv.expires_at > :now)
 
@@ -57,8 +57,8 @@ WHERE due IS NULL AND key >= :first AND key < :end
 ORDER BY key LIMIT :limit
 
 -- name: list_due
--- The bound that is asked for comes first: SQLite uses the first of two as the end of its search,
--- and with the other one it would pass over everything that is pending.
+-- The order of the two upper bounds of `due` matters: SQLite ends its search at the first one.
+-- With the second one first, it would also read everything that is not due yet.
 SELECT due, key FROM kv
 WHERE due <= :due_before AND (due, key) > (:after_due, :after)
   AND due IS NOT NULL AND due < 253402300799999999 AND key >= :first AND key < :end
@@ -66,7 +66,7 @@ WHERE due <= :due_before AND (due, key) > (:after_due, :after)
 ORDER BY due, key LIMIT :limit
 
 -- name: find_marked
--- All words in one row: each row, and each query, is one more wait for the interpreter's lock.
+-- All words in one row, because after each row and each query the thread waits for the GIL.
 SELECT json_group_array(json((
   SELECT json_group_array(key) FROM (
     SELECT kv.key FROM mark JOIN kv ON kv.id = mark.record
@@ -85,14 +85,14 @@ SELECT json_group_array(json((
 ))) FROM carray(:words) AS wanted
 
 -- name: look
--- The revision of each wanted key in their order, 0 where there is no record, all in one row.
+-- The revision of each wanted key, in order and in one row; 0 if there is no record.
 SELECT json_group_array(coalesce(kv.revision, 0)),
   max(EXISTS (SELECT 1 FROM tombstone WHERE tombstone.key = looked.value))
 FROM carray(:keys) AS looked
 LEFT JOIN kv ON kv.key = looked.value AND (kv.expires_at IS NULL OR kv.expires_at > :now)
 
 -- name: put
--- As many rows as are written together: operations.py repeats the one that is here.
+-- Writes one row; operations.py repeats the row of values to write several at once.
 INSERT INTO kv (key, value, revision, due, expires_at, written_at, marks, rank)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
@@ -164,8 +164,8 @@ WHERE is_ready = 0 AND ready_at <= :now ORDER BY ready_at, id LIMIT :limit
 UPDATE message SET is_ready = 1, is_retry = :is_retry, rank = :rank WHERE id = :id
 
 -- name: receive
--- The lease: one worker gets the message until the lease ends, and the new token fences off the
--- worker that had it before.
+-- The lease: one worker gets the message until the lease ends, and the new token fences off an
+-- earlier worker.
 UPDATE message
 SET attempts = attempts + 1, token = token + 1, leased = 1, is_ready = 0,
   ready_at = :lease_end, set_at = :now
@@ -184,7 +184,7 @@ WHERE id IN (
 RETURNING rank, id, token, body, key, attempts, message_group, resource
 
 -- name: receive_around
--- Looks at a bounded number of messages: those of other groups are among the first in line.
+-- Examines a bounded number of messages, because the first ones include those of other groups.
 UPDATE message
 SET attempts = attempts + 1, token = token + 1, leased = 1, is_ready = 0,
   ready_at = :lease_end, set_at = :now
@@ -233,7 +233,7 @@ SELECT count(*) FROM (
 )
 
 -- name: count_waiting_through
--- What a worker holds is not in line; what it has lost is.
+-- A message that a worker holds is not in the queue; one whose lease has expired is.
 SELECT count(*) FROM (
   SELECT 1 FROM message
   WHERE is_ready = 0 AND (ready_at, id) <= (:ready_at, :id)
@@ -250,7 +250,7 @@ UPDATE message SET leased = 0, is_ready = 0, is_retry = 1, ready_at = :ready_at,
 WHERE id = :id AND token = :token AND leased = 1 RETURNING id
 
 -- name: release
--- It keeps its rank, and so its place.
+-- It keeps its rank, and therefore its position.
 UPDATE message
 SET leased = 0, is_ready = 1, attempts = attempts - 1, ready_at = :now, set_at = :now
 WHERE id = :id AND token = :token AND leased = 1 RETURNING id
@@ -280,7 +280,7 @@ SELECT background_pending, background_ready, background_leased FROM queue_state
 SELECT min(ready_at) FROM message WHERE is_ready = 1 AND rank < 1099511627776
 
 -- name: count_due
--- Ready by now, though not in line yet: nothing was sent or received since.
+-- Ready by now, but without a rank yet, because nothing was sent or received since.
 SELECT count(*) FILTER (WHERE NOT is_background),
   count(*) FILTER (WHERE leased AND NOT is_background),
   min(ready_at) FILTER (WHERE NOT is_background),
