@@ -31,6 +31,8 @@ class Receiver:
         self.origin = ""
         self.got: list[Received] = []
         self.answer = b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
+        #: Keeps connections open after the answer until it is set.
+        self.stays_open: asyncio.Event | None = None
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -42,6 +44,8 @@ class Receiver:
         self.got.append(Received(line.split(" ")[1], headers, body))
         writer.write(self.answer)
         await writer.drain()
+        if self.stays_open:
+            await self.stays_open.wait()
 
 
 def answering(status: str, text: str = "", *headers: str) -> bytes:

@@ -41,8 +41,6 @@ WAITS = tuple(
     for seconds in (5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 72000)
 )
 _JITTER = 0.2
-#: The longest wait that a receiver can ask for.
-_MAX_RETRY_AFTER = timedelta(hours=1)
 #: While a node sends a delivery, no other node does.
 _LEASE = timedelta(minutes=2)
 #: How long other deliveries to the same endpoint wait after one has failed.
@@ -181,8 +179,8 @@ async def _retry_later(
         return
     count_delivery("retried")
     wait = WAITS[delivery.attempts - 1] * (1 + random.uniform(0, _JITTER))  # noqa: S311 - not a secret
-    asked = min(timedelta(seconds=answer.retry_after), _MAX_RETRY_AFTER)
-    later = msgspec.structs.replace(delivery, due_at=get_now() + max(wait, asked), last=attempt)
+    wait = max(wait, answer.retry_after or wait)
+    later = msgspec.structs.replace(delivery, due_at=get_now() + wait, last=attempt)
     await commit([write_delivery(later, expected=stored.revision)])
 
 

@@ -1,11 +1,14 @@
 """POST a webhook to a URL that a user chose: public hosts only, no redirects, with limits."""
 
 import asyncio
+from contextlib import suppress
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 import httpx2
 import msgspec
 
+from vskill_platform.base.retry_after import parse_retry_after
 from vskill_platform.base.show_text import show
 from vskill_platform.base.tls import tls_context
 from vskill_platform.errors import InvalidInput, SourceError
@@ -13,10 +16,15 @@ from vskill_platform.fetch.allowed_sources import Reach
 from vskill_platform.fetch.guarded_proxy import open_proxy
 from vskill_platform.fetch.ip_addresses import is_literal
 from vskill_platform.settings import Settings, allowed_origins, variable
+from vskill_platform.stores.db import get_now
 
 #: For the whole exchange, from the DNS lookup to the response.
 DEADLINE_SECONDS = 15.0
 _MAX_URL = 1000
+#: The longest wait that a receiver can ask for.
+_MAX_RETRY_AFTER = timedelta(hours=1)
+#: How long a response is read once its status is known, which alone decides.
+_BODY_SECONDS = 2.0
 #: How much of a response is read and kept.
 _MAX_ANSWER_BYTES = 2048
 _MAX_ANSWER = 500
@@ -28,8 +36,8 @@ class ReceiverResponse(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
     #: The beginning of the response, or why there was none.
     text: str = ""
-    #: The value of the header Retry-After, in seconds.
-    retry_after: int = 0
+    #: How long the receiver asks to wait before the next attempt.
+    retry_after: timedelta | None = None
 
     @property
     def is_success(self) -> bool:
@@ -84,7 +92,9 @@ async def post_webhook(
                 answer = ReceiverResponse(
                     status=response.status_code,
                     text=await _beginning(response),
-                    retry_after=_retry_after(response),
+                    retry_after=parse_retry_after(
+                        response.headers.get("retry-after", ""), get_now(), most=_MAX_RETRY_AFTER
+                    ),
                 )
                 # A refusal by the proxy is not a response of the host.
                 return ReceiverResponse(text=str(proxy.problem)) if proxy.problem else answer
@@ -97,22 +107,17 @@ async def post_webhook(
 
 async def _beginning(response: httpx2.Response) -> str:
     read = b""
-    async for chunk in response.aiter_raw():
-        read += chunk
-        if len(read) >= _MAX_ANSWER_BYTES:
-            break
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in response.aiter_raw():
+                read += chunk
+                if len(read) >= _MAX_ANSWER_BYTES:
+                    break
     return _shown(read[:_MAX_ANSWER_BYTES].decode(errors="replace"))
 
 
 def _shown(text: str) -> str:
     return show(text.strip().replace("\n", " "), limit=_MAX_ANSWER)
-
-
-def _retry_after(response: httpx2.Response) -> int:
-    header = response.headers.get("retry-after", "")
-    return (
-        int(header) if header.isascii() and header.isdigit() and len(header) < len("100000") else 0
-    )
 
 
 def _origin(url: str) -> str:

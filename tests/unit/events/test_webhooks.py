@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from vskill_platform.access.namespaces import add_owner, remove_owner
 from vskill_platform.access.users import disable_user, set_role
 from vskill_platform.cron.schedule import JOBS, run_due_jobs
 from vskill_platform.errors import InvalidInput, NotFound, TooMany
+from vskill_platform.events import post_webhook
 from vskill_platform.events.deliver import has_events_to_send, send_events
 from vskill_platform.events.manage_webhooks import (
     MAX_ENDPOINTS,
@@ -334,17 +336,20 @@ async def test_a_receiver_that_is_gone_is_switched_off_at_once(
     assert (off.is_enabled, off.problem) == (False, "it answered 410 Gone")
 
 
+@pytest.mark.parametrize("is_date", [False, True])
 async def test_a_receiver_may_ask_for_time(
-    receiver: Receiver, ada: User, clock: ManualClock
+    receiver: Receiver, ada: User, clock: ManualClock, is_date: bool
 ) -> None:
     endpoint = await an_endpoint(receiver, ada)
-    receiver.answer = answering("429 Slow down", "", "Retry-After: 900")
+    moment = (clock.now() + timedelta(minutes=15)).replace(microsecond=0)
+    asked = format_datetime(moment, usegmt=True) if is_date else "900"
+    receiver.answer = answering("429 Slow down", "", f"Retry-After: {asked}")
     await published()
 
     await send_events()
 
     (waiting,) = await log_of(endpoint)
-    assert waiting.due_at == clock.now() + timedelta(minutes=15)
+    assert waiting.due_at == (moment if is_date else clock.now() + timedelta(minutes=15))
 
 
 async def test_while_a_secret_rotates_both_sign(
@@ -487,6 +492,40 @@ async def test_an_endless_answer_is_cut(receiver: Receiver, ada: User) -> None:
     (done,) = await log_of(endpoint)
     assert done.last
     assert len(done.last.answer) == 500
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Length: 10\r\n\r\nab",
+        b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n",
+    ],
+)
+async def test_the_status_decides_although_the_body_is_broken(
+    receiver: Receiver, ada: User, rest: bytes
+) -> None:
+    endpoint = await an_endpoint(receiver, ada)
+    receiver.answer = b"HTTP/1.1 200 OK\r\n" + rest
+    await send_test_event(endpoint.id, actor="ada")
+
+    await send_events()
+
+    assert (await log_of(endpoint))[0].state == "delivered"
+
+
+async def test_the_status_decides_although_the_body_never_ends(
+    receiver: Receiver, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(post_webhook, "_BODY_SECONDS", 0.05)
+    endpoint = await an_endpoint(receiver, ada)
+    receiver.answer = b"HTTP/1.1 410 Gone\r\nContent-Length: 10\r\n\r\n"
+    receiver.stays_open = asyncio.Event()
+    await send_test_event(endpoint.id, actor="ada")
+
+    await send_events()
+    receiver.stays_open.set()
+
+    assert (await find_endpoint(endpoint.id, signed_in(ada))).problem == "it answered 410 Gone"
 
 
 async def test_a_private_address_is_refused_when_it_is_used(

@@ -4,8 +4,8 @@ Only signatures with a public key are accepted. Otherwise `none` would need no k
 could be signed with the public key, which everyone knows.
 """
 
+import base64
 import hmac
-import math
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -26,6 +26,10 @@ LEEWAY = timedelta(minutes=1)
 #: The maximum age of a token, which must be made for this sign-in.
 _MAX_AGE = timedelta(minutes=10)
 _MAX_TOKEN_LENGTH = 64 * 1024
+#: In seconds; larger numbers are not times.
+_LATEST = 2**53
+#: Shorter RSA keys can be broken.
+_MIN_RSA_BITS = 2048
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 #: The kind of key that each algorithm needs.
 _KEY_OF = {
@@ -131,11 +135,21 @@ def _usable_keys(provider: Provider, algorithm: str, key_id: object) -> list[_Ke
         and key.get("use", "sig") == "sig"
         and key.get("alg", algorithm) == algorithm
         and (key_id is None or key.get("kid") == key_id)
+        and (kind != "RSA" or _rsa_bits(key) >= _MIN_RSA_BITS)
     ]
     try:
         return [_CLASSES[kind].import_key(key) for key in found]
     except (JoseError, ValueError, TypeError, KeyError) as error:
         raise _refused("is signed with a key that cannot be read") from error
+
+
+def _rsa_bits(key: Mapping[str, Any]) -> int:
+    """Return the length of a public RSA key; 0 if it cannot be read."""
+    try:
+        modulus = base64.urlsafe_b64decode(f"{key.get('n')}==")
+    except ValueError:
+        return 0
+    return int.from_bytes(modulus).bit_length()
 
 
 def read_unverified(text: str) -> Mapping[str, Any]:
@@ -169,10 +183,13 @@ def _check_claims(claims: Mapping[str, Any], issuer: str, client_id: str) -> Non
 
 def _time(claims: Mapping[str, Any], name: str, *, missing: float = float("-inf")) -> float:
     """Return a time in seconds; a missing required time counts as long past."""
-    time = claims.get(name, missing)
-    if isinstance(time, bool) or not isinstance(time, int | float) or math.isnan(time):
+    if name not in claims:
+        return missing
+    time = claims[name]
+    is_number = isinstance(time, int | float) and not isinstance(time, bool)
+    if not is_number or not -_LATEST <= time <= _LATEST:  # also if it is NaN
         raise _refused("has a time that cannot be read")
-    return time
+    return float(time)
 
 
 def _is_text(value: object, longest: int) -> bool:

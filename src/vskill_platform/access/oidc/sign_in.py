@@ -197,7 +197,8 @@ async def _identify(provider: Provider, tokens: ProviderTokens, nonce: str) -> I
 def _read_groups(claims: Mapping[str, Any], name: str) -> frozenset[str]:
     """Return the groups; refuse an unreadable list, so that no one loses rights by mistake."""
     found = find_claim(claims, name)
-    if found is None and name in (claims.get("_claim_names") or {}):
+    elsewhere = claims.get("_claim_names")
+    if found is None and isinstance(elsewhere, Mapping) and name in elsewhere:
         raise NotAllowed(
             "The provider did not list your groups, because you have too many. Ask an admin to "
             "limit the groups in its tokens to those that this registry needs."

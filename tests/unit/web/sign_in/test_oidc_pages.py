@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 from joserfc import jwt
-from joserfc.jwk import OctKey
+from joserfc.jwk import OctKey, RSAKey
 
 from tests.apps import an_app
 from tests.clocks import ManualClock
@@ -289,12 +289,21 @@ async def test_groups_that_cannot_be_read_change_no_right(sign_on: SignOn) -> No
     await sign_in(sign_on, sign_on.browser())
     answers = []
 
-    for groups in ({"groups": 7}, {"groups": None, "_claim_names": {"groups": "src1"}}):
+    named = {"groups": None, "_claim_names": {"groups": "src1"}}
+    for groups in ({"groups": 7}, {"groups": {"devs": 1}}, {"groups": ["devs", 7]}, named):
         sign_on.provider.lies = groups
         answers.append((await sign_in(sign_on, sign_on.browser())).status_code)
 
-    assert answers == [503, 403]
+    assert answers == [503, 503, 503, 403]
     assert (await find_user("ada")).role is Role.PUBLISHER
+
+
+async def test_a_wrong_list_of_claims_elsewhere_is_no_list(sign_on: SignOn) -> None:
+    sign_on.provider.lies = {"_claim_names": 7}
+
+    answer = await sign_in(sign_on, sign_on.browser())
+
+    assert answer.status_code == 303
 
 
 async def test_a_disabled_user_is_not_signed_in(sign_on: SignOn) -> None:
@@ -417,6 +426,9 @@ async def test_a_token_with_a_wrong_signature_is_refused(sign_on: SignOn) -> Non
 
 
 WRONG_CLAIMS: list[dict[str, Any]] = [
+    {"exp": 10**400},
+    {"iat": -(10**400)},
+    {"nbf": 10**400},
     {"nonce": "another"},
     {"nonce": None},
     {"iss": "https://evil.example"},
@@ -458,6 +470,17 @@ async def test_clocks_may_differ_by_a_minute(sign_on: SignOn, clock: ManualClock
         answers.append((await sign_in(sign_on, sign_on.browser())).status_code)
 
     assert answers == [303, 401, 303, 401]
+
+
+@pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
+async def test_a_key_that_can_be_broken_is_refused(sign_on: SignOn) -> None:
+    weak = RSAKey.generate_key(1024, {"kid": "weak", "use": "sig", "alg": "RS256"})
+    sign_on.provider.key, sign_on.provider.published = weak, [weak]
+
+    answer = await sign_in(sign_on, sign_on.browser())
+
+    assert answer.status_code == 401
+    assert await list_users() == []
 
 
 async def test_a_new_key_of_the_provider_is_found(sign_on: SignOn) -> None:
