@@ -52,6 +52,16 @@ async def test_a_pause_that_nobody_ends_ends_by_itself(platform: Platform, tmp_p
     assert status.steps[-1] == "publish PUBLISHED"
 
 
+async def test_the_queue_is_tab_separated_in_a_pipe(platform: Platform) -> None:
+    async with platform.env():
+        pass
+
+    lines = platform.run("queue").out.splitlines()
+
+    assert all(line.count("\t") == 1 for line in lines)
+    assert dict(line.split("\t") for line in lines)["queued"] == "0"
+
+
 async def test_a_pause_as_json_has_its_end(platform: Platform) -> None:
     async with platform.env():
         pass

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from vskill_platform.cli.lazy import load
-from vskill_platform.errors import ConfigError
+from vskill_platform.errors import ConfigError, InvalidInput
 
 #: Repeated here, because loading the settings takes a while; a test compares them.
 DATABASE_VARIABLE = "VSKILL_DATABASE_URL"
@@ -17,10 +17,30 @@ REGISTRY_VARIABLE = "VSKILL_REGISTRY"
 #: The exit code if nothing is published yet: it needs review, or was not followed to its end.
 EXIT_NOT_DONE = 3
 _HERE = "vskill_platform.cli"
+_ADDRESSES = "vskill_platform.client.addresses"
+
+
+class RegistryOption(click.ParamType[str]):
+    """The name of a registry, or its URL."""
+
+    name = "registry"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        text = str(value).strip()
+        if load(f"{_ADDRESSES}:is_address")(text):
+            try:
+                load(f"{_ADDRESSES}:checked_url")(text)
+            except InvalidInput as error:
+                self.fail(str(error), param, ctx)
+        return text
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 registry_option = click.option(
     "--registry",
+    type=RegistryOption(),
     metavar="NAME_OR_URL",
     help=f"The registry to use (default: {REGISTRY_VARIABLE}, else that of your last login).",
 )

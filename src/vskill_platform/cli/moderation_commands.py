@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from vskill_platform.cli.local_or_remote import json_option, local_or_remote
+from vskill_platform.cli.local_or_remote import RegistryOption, json_option, local_or_remote
 from vskill_platform.cli.user_commands import reason_option
 
 _id = click.argument("submission_id", metavar="ID")
@@ -27,7 +27,9 @@ def _list_reviews() -> None:
 
 
 @click.group(invoke_without_command=True)
-@click.option("--registry", metavar="NAME_OR_URL", help="The registry to use.")
+@click.option(
+    "--registry", type=RegistryOption(), metavar="NAME_OR_URL", help="The registry to use."
+)
 @json_option
 @click.pass_context
 def reviews(context: click.Context, *, registry: str | None, as_json: bool) -> None:

@@ -34,6 +34,11 @@ def checked_url(text: str) -> str:
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
 
 
+def is_address(text: str) -> bool:
+    """Return whether a text is meant as the URL of a registry; otherwise it is the name of one."""
+    return "://" in text or bool(set(".:/") & set(text)) or text == "localhost"
+
+
 def _no_registry(text: str) -> InvalidInput:
     return InvalidInput(f"{text!r} is not the URL of a registry, such as https://skills.example")
 

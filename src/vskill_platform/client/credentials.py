@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from vskill_platform.client.addresses import checked_url
+from vskill_platform.client.addresses import checked_url, is_address
 from vskill_platform.client.registry import Registry
 from vskill_platform.errors import ConfigError, InvalidInput, NotFound
 
@@ -54,12 +54,14 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     #: Empty for an anonymous visitor. Left out of the repr, so that no log shows it.
     token: str = ""
+    #: The environment variable with the token; empty if it comes from `login`.
+    token_source: str = ""
 
     def __repr__(self) -> str:
         return f"Target({self.name!r}, {self.url!r})"
 
     def open(self) -> Registry:
-        return Registry(self.url, self.token)
+        return Registry(self.url, self.token, token_source=self.token_source)
 
 
 def resolve_registry(
@@ -77,16 +79,16 @@ def resolve_registry(
         return None
     name, url = _look_up(wanted, known)
     token = environ.get(TOKEN_VARIABLE, "").strip()
-    if not token or (variable and _look_up(variable, known)[1] != url):
-        token = read_token(name, known, environ)
-    return Target(name=name, url=url, token=token)
+    if token and not (variable and _look_up(variable, known)[1] != url):
+        return Target(name=name, url=url, token=token, token_source=TOKEN_VARIABLE)
+    return Target(name=name, url=url, token=read_token(name, known, environ))
 
 
 def _look_up(wanted: str, known: Registries) -> tuple[str, str]:
     """Return name and URL of a registry that is given by either."""
     if found := known.registries.get(wanted):
         return wanted, found.url
-    if "://" not in wanted and not set(".:/") & set(wanted) and wanted != "localhost":
+    if not is_address(wanted):
         some = ", ".join(sorted(known.registries)) or "none yet"
         raise NotFound(
             f"there is no registry {wanted!r} (known: {some}); give its URL, or sign in with: "

@@ -71,6 +71,7 @@ class Registry:
         url: str,
         token: str = "",
         *,
+        token_source: str = "",
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -82,6 +83,8 @@ class Registry:
         if not token.isascii() or not token.isprintable():
             raise InvalidInput("the token contains characters that no token has; copy it again")
         self.token = token
+        #: The environment variable with the token; empty if it comes from `login`.
+        self._token_source = token_source
         self._sleep, self._clock = sleep, clock
         #: By whether the URL is encrypted, and whether it is this machine.
         self._clients: dict[tuple[bool, bool], httpx2.Client] = {}
@@ -318,7 +321,7 @@ class Registry:
         problem = problem_in(response)
         message = in_words(self._where(path), response.status, problem)
         if response.status == _UNAUTHORIZED:
-            message += f" Sign in with: vskill-platform login {self.url}"
+            message += f" {self._sign_in_hint}"
         code, status = str(problem.get("code", "")), response.status
         if status in _NOT_DONE or status in _UNCLEAR:
             raise RegistryUnavailable(
@@ -330,6 +333,12 @@ class Registry:
                 problem=problem,
             )
         raise RegistryError(message, status=status, code=code, problem=problem)
+
+    @property
+    def _sign_in_hint(self) -> str:
+        if self._token_source:
+            return f"Replace the token in {self._token_source}."
+        return f"Sign in with: vskill-platform login {self.url}"
 
     def _where(self, path: str) -> str:
         return self.url + path.partition("?")[0]

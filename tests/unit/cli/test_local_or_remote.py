@@ -67,6 +67,25 @@ def test_the_first_that_is_set_decides(here: Path, monkeypatch: pytest.MonkeyPat
     assert found == [None, work, None, Target(name=OTHER, url=OTHER), work]
 
 
+@all_cases(
+    ("command", "url"),
+    [
+        (("search", "x"), "ftp://skills.example"),
+        (("install", "x"), "https://"),
+        (("publish", "."), "https://skills.example?x=1"),
+        (("reviews",), "https://me@skills.example"),
+        (("reviews", "list"), "http://[::1"),
+        (("whoami",), "skills.example:0"),
+        (("verify",), "https://a b"),
+    ],
+)
+def test_an_invalid_address_is_wrong_usage(here: Path, command: tuple[str, ...], url: str) -> None:
+    done = CliRunner().invoke(cli, [*command, "--registry", url])
+
+    assert done.exit_code == 2
+    assert "'--registry'" in done.output
+
+
 @pytest.mark.parametrize(
     "command", [("submit", "x"), ("status", "x"), ("submissions",), ("search", "x"), ("reviews",)]
 )

@@ -68,7 +68,7 @@ class Console(console.Console):
     def print(self, *objects: Any, **options: Any) -> None:
         """Print objects; a list is a table on a terminal, and tab-separated values otherwise."""
         (table,) = objects if len(objects) == 1 else (None,)
-        if not isinstance(table, Table) or not table.show_header:
+        if not isinstance(table, Table):
             super().print(*objects, **options)
         # A table with a title is part of a longer report, which is for reading only.
         elif self.is_terminal or table.title:
