@@ -119,9 +119,7 @@ def test_the_token_of_the_environment_is_for_the_registry_of_the_environment(
 
     here, there = resolve_registry(None, environ), resolve_registry("work", environ)
 
-    assert here == Target(
-        name=OTHER, url=OTHER, token="vsk_ci", token_source="VSKILL_TOKEN"
-    )
+    assert here == Target(name=OTHER, url=OTHER, token="vsk_ci", token_source="VSKILL_TOKEN")
     assert there == Target(name="work", url=URL, token="vsk_1")
 
 
