@@ -16,20 +16,26 @@ from tests.torture.nodes import Nodes
 from tests.torture.skills import make_skills
 from vskill_platform.engines.postgres.migrate import CURRENT_VERSION
 
-#: The last commit with schema 2 and record format 1. It stands for the release before.
-_EARLIER = "6b4728db00bed82667337df45fa53640eadcffcd"
+#: The last commit with each schema; the first one has record format 1, too. They stand for the
+#: release before.
+_EARLIER = {
+    2: "6b4728db00bed82667337df45fa53640eadcffcd",
+    3: "86d06d310dff0a257103c1d8a8a03ba340e892c8",
+}
 _SKILLS = make_skills(24, seed=5)
 
 
 @pytest.mark.timeout(3600)
+@pytest.mark.parametrize("schema", _EARLIER)
 async def test_nodes_of_two_releases_share_a_database_until_all_are_upgraded(
     server: OwnServer,
     start_nodes: StartNodes,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    schema: int,
 ) -> None:
     monkeypatch.setattr("tests.torture.nodes.PATIENCE_SECONDS", 1800.0)
-    earlier = _unpack_earlier(tmp_path / "earlier")
+    earlier = _unpack(_EARLIER[schema], tmp_path / "earlier")
     prefix = ["env", f"PYTHONPATH={earlier / 'src'}"]
     nodes = await asyncio.to_thread(start_nodes, server.url, workers=2, prefix=prefix)
     versions = []
@@ -48,7 +54,7 @@ async def test_nodes_of_two_releases_share_a_database_until_all_are_upgraded(
             await _upgrade(nodes, number)
     await nodes.settled()
 
-    assert versions == ["2", str(CURRENT_VERSION)]
+    assert versions == [str(schema), str(CURRENT_VERSION)]
     assert await find_mistakes(nodes, _SKILLS, load) == []
     assert await nodes.stop() == []
 
@@ -68,15 +74,15 @@ def _schema_of(server: OwnServer) -> str:
     return server.sql("SELECT max(version) FROM vskill.schema_version").strip()
 
 
-def _unpack_earlier(folder: Path) -> Path:
-    """Take the code of the release before out of the repository."""
+def _unpack(commit: str, folder: Path) -> Path:
+    """Take the code of an earlier commit out of the repository."""
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        ["git", "archive", _EARLIER, "src"], cwd=root, capture_output=True, check=False
+        ["git", "archive", commit, "src"], cwd=root, capture_output=True, check=False
     )
     if done.returncode:
         skip_without(
-            f"the commit {_EARLIER[:8]}",
+            f"the commit {commit[:8]}",
             untested="nodes of two releases on one database",
             get_it="`git fetch --unshallow`",
         )
