@@ -42,7 +42,6 @@ SHORT_HELP = {
     f"{_HERE}.install.install:remove": "Remove installed skills.",
     f"{_HERE}.login:login": "Sign in to a registry and make it the default.",
     f"{_HERE}.login:logout": "Revoke the token of a registry and delete it from this machine.",
-    f"{_HERE}.delete_account:delete_account": "Delete your account on a registry.",
     f"{_HERE}.login:whoami": "Show the registry in use and who you are signed in as.",
     f"{_HERE}.login:registries": "List your registries, choose the default, or remove one.",
     f"{_HERE}.delete_account:delete_account": "Delete your account on a registry.",

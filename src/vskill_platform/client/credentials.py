@@ -9,10 +9,10 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -32,6 +32,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 TokenPlace = Literal["keyring", "file", "none"]
 Kind = TypeVar("Kind")
+Result = TypeVar("Result")
 
 
 class KnownRegistry(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,42 +237,55 @@ def _drop_token(folder: Path, found: KnownRegistry) -> None:
     _write_tokens(folder, found.url, None)
 
 
+class _KeyringFailed(Exception):
+    pass
+
+
+def _use_keyring(work: Callable[[Any], Result]) -> Result:
+    """Call *work* with the keyring; raise `_KeyringFailed` if it cannot be used."""
+    try:
+        import keyring  # noqa: PLC0415 - it searches for its backends, which takes a while
+
+        return work(keyring)
+    except Exception as error:
+        raise _KeyringFailed(str(error).rstrip(".") or type(error).__name__) from error
+
+
 def _into_keyring(url: str, token: str) -> bool:
     """Store a token in the system's keyring; return whether it is there."""
-    import keyring  # noqa: PLC0415 - it searches for its backends, which takes a while
-    from keyring.errors import KeyringError  # noqa: PLC0415 - as above
 
-    try:
+    def store(keyring: Any) -> bool:
         keyring.set_password(_SERVICE, url, token)
         # Some backends accept everything and store nothing.
-        return keyring.get_password(_SERVICE, url) == token
-    except (KeyringError, RuntimeError, OSError):
+        return bool(keyring.get_password(_SERVICE, url) == token)
+
+    try:
+        return _use_keyring(store)
+    except _KeyringFailed:
         return False
 
 
 def _from_keyring(url: str) -> str:
-    import keyring  # noqa: PLC0415 - as above
-    from keyring.errors import KeyringError  # noqa: PLC0415 - as above
-
     try:
-        return keyring.get_password(_SERVICE, url) or ""
-    except (KeyringError, RuntimeError, OSError) as error:
+        return _use_keyring(lambda keyring: keyring.get_password(_SERVICE, url)) or ""
+    except _KeyringFailed as error:
         raise ConfigError(
-            f"the keyring with the token for {url} cannot be read: {error}; unlock it, or set "
-            f"{TOKEN_VARIABLE}"
+            f"the keyring with the token for {url} cannot be read: {error}. Unlock it, sign in "
+            f"again, or set {TOKEN_VARIABLE}"
         ) from error
 
 
 def _delete_from_keyring(url: str) -> None:
-    import keyring  # noqa: PLC0415 - as above
-    from keyring.errors import KeyringError, PasswordDeleteError  # noqa: PLC0415 - as above
+    def delete(keyring: Any) -> None:
+        with suppress(keyring.errors.PasswordDeleteError):  # it is not there
+            keyring.delete_password(_SERVICE, url)
 
     try:
-        with suppress(PasswordDeleteError):  # it is not in the keyring
-            keyring.delete_password(_SERVICE, url)
-    except (KeyringError, RuntimeError, OSError) as error:
+        _use_keyring(delete)
+    except _KeyringFailed as error:
         raise ConfigError(
-            f"the token for {url} cannot be deleted from the keyring: {error}; unlock it first"
+            f"the token for {url} cannot be deleted from the keyring: {error}. Unlock it, or sign "
+            "in again first"
         ) from error
 
 

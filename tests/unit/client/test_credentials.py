@@ -65,6 +65,29 @@ def test_a_keyring_that_keeps_nothing_is_noticed(
     assert remember_registry("work", URL, "vsk_1", home) == "file"
 
 
+@pytest.mark.parametrize("error", [ModuleNotFoundError("no dbus"), AttributeError("x"), Exception])
+def test_a_keyring_that_fails_in_its_own_way_is_not_used(
+    home: dict[str, str],
+    system_keyring: MemoryKeyring,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    remember_registry("work", URL, "vsk_1", home)
+    monkeypatch.setattr(system_keyring, "get_password", fail)
+    monkeypatch.setattr(system_keyring, "delete_password", fail)
+
+    with pytest.raises(ConfigError, match=r"cannot be read: [^.]+\. Unlock it, sign in again"):
+        read_token("work", environ=home)
+    with pytest.raises(ConfigError, match="cannot be deleted"):
+        forget_registry("work", home)
+    assert remember_registry("work", URL, "vsk_2", home) == "file"
+    assert read_token("work", environ=home) == "vsk_2"
+    assert forget_registry("work", home).url == URL
+
+
 def test_the_last_registry_is_the_default(home: dict[str, str], no_keyring: None) -> None:
     remember_registry("work", URL, "vsk_1", home)
     remember_registry("other", OTHER, "vsk_2", home)
