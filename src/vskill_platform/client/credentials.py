@@ -237,6 +237,18 @@ def _drop_token(folder: Path, found: KnownRegistry) -> None:
     _write_tokens(folder, found.url, None)
 
 
+#: What a backend raises that is misconfigured, or whose own libraries are missing or too new.
+_BACKEND_ERRORS = (
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
 class _KeyringFailed(Exception):
     pass
 
