@@ -40,11 +40,11 @@ from vskill_platform.web.routes import PAGES, PROTOCOLS
 from vskill_platform.web.skills.installs import InstallCounter
 from vskill_platform.web.skills.slugs import SlugPaths
 
-#: Form fields besides the files of a skill.
+#: The number of form fields in addition to the files of a skill.
 _OTHER_PARTS = 20
 _STATIC = Path(__file__).parent / "static"
-#: New objects after which Python looks for reference cycles. With its default of 700, that is a
-#: twelfth of the time in which the search index is built.
+#: Python looks for reference cycles after this many new objects. With the default of 700, that
+#: takes a twelfth of the time to build the search index.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 
 
@@ -73,7 +73,8 @@ def create_app(
 ) -> Litestar:
     """Build the application; every request runs with *env* bound.
 
-    Without a search index, lists and searches answer "not ready"; without a broadcast, pages poll.
+    Without a search index, lists and searches respond with "not ready"; without a broadcast, pages
+    poll.
     """
     limits = RateLimits()
     static = create_static_files_router("/static", [_STATIC], opt={RIGHT: Right.ANYONE})
@@ -93,20 +94,20 @@ def create_app(
         logging_config=None,
     )
     check_every_handler(app)
-    # Outside of the router, so that errors of the router get the same headers and format.
+    # Outside the router, so that errors of the router get the same headers and format.
     inside = HeadRequests(ETags(SlugPaths(NoteRoute(app.asgi_handler))))
     app.asgi_handler = behind_access(inside, env, limits)
     return app
 
 
 def behind_access(inside: ASGIApp, env: WorkerEnv, limits: RateLimits) -> ASGIApp:
-    """Put the outermost middleware, which differs between applications, around the rest."""
+    """Wrap an application in the outermost middleware, which differs between applications."""
     known = EnvMiddleware(AccessMiddleware(inside, limits), env)
     return RequestLog(ClawHubPaths(known), env)
 
 
 def collect_rarely() -> None:
-    """Look for garbage less often, and never among the objects that the process has now.
+    """Collect garbage less often, and never among the objects that exist now.
 
     For a process that serves this application until it ends.
     """

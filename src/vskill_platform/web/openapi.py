@@ -1,8 +1,8 @@
 """The OpenAPI document, built from the route table.
 
-Litestar describes parameters, bodies and success answers. Errors, headers and security follow from
-each route: its right, what it takes and whether it changes something. What cannot be derived is
-declared with the handler, by `operation`.
+Litestar describes parameters, bodies and successful responses. Errors, headers and security follow
+from the route: its right, its parameters, and whether it changes something. The decorator
+`operation` declares the rest at the handler.
 """
 
 from collections.abc import Iterable, Iterator
@@ -70,7 +70,7 @@ def api_router() -> Router:
 def describe_api() -> dict[str, Any]:
     """Return the OpenAPI document of the API.
 
-    A second application that never runs generates it: in the real one Litestar would add its own
+    A second application that never runs generates it. In the real one, Litestar would add its own
     documentation pages, which load scripts from other hosts.
     """
     config = OpenAPIConfig(
@@ -89,7 +89,7 @@ class _Operation(msgspec.Struct, frozen=True):
     method: str
     path: str
     handler: HTTPRouteHandler
-    #: Its part of the document, which is completed in place.
+    #: The operation in the document, which is completed in place.
     described: dict[str, Any]
 
     @property
@@ -123,7 +123,7 @@ def _describe_responses(document: dict[str, Any], app: Litestar) -> None:
         statuses |= given
         _describe_own_responses(operation)
         own = given & set(operation.handler.responses or ())
-        for status in own:  # either an answer of the handler, or an error before it runs
+        for status in own:  # from the handler, or an error before it runs
             operation.described["responses"][str(status)]["content"] |= _PROBLEM_CONTENT
         operation.described["responses"] |= {
             str(status): {"$ref": f"#/components/responses/{_name(status)}"}
@@ -162,7 +162,7 @@ def _problems_of(operation: _Operation) -> set[int]:
 
 
 def _describe_own_responses(operation: _Operation) -> None:
-    """Complete the answers of the handler itself."""
+    """Complete the handler's own responses."""
     answers = operation.described["responses"]
     names = [REQUEST_ID_HEADER, *_headers_of(operation)]
     for status, answer in answers.items():
@@ -191,7 +191,7 @@ def _has_tag(operation: _Operation) -> bool:
 
 
 def _security_of(operation: _Operation) -> list[dict[str, list[str]]]:
-    """Return the ways to authenticate: a token with one of these scopes, a session, or none."""
+    """Return the ways to authenticate: a token with one of these scopes, a session, or nothing."""
     right = operation.right
     scopes = [scope.value for scope in Scope if right in SCOPE_RIGHTS[scope]]
     session: dict[str, list[str]] = {"session": []}

@@ -1,4 +1,4 @@
-"""The routes of pages and forms, probes and scanners, which are a part of the table in routes.py."""
+"""The routes of pages and forms, probes and scanners; a part of the table in routes.py."""
 
 from vskill_platform.model.rights import Right
 from vskill_platform.web.events import mail_queue, webhooks_page

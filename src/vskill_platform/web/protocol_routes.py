@@ -1,4 +1,4 @@
-"""The routes of other clients' protocols, which are a part of the table in routes.py."""
+"""The routes of other clients' protocols; a part of the table in routes.py."""
 
 from vskill_platform.model.rights import Right
 from vskill_platform.web.http.route import Route

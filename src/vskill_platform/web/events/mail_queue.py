@@ -1,4 +1,4 @@
-"""Emails that wait to be sent or have failed, and test emails: a page and the API, for admins."""
+"""Emails that wait to be sent or have failed, and test emails: a page and API for admins."""
 
 from datetime import datetime
 from typing import Literal
@@ -31,7 +31,7 @@ class MailItem(Shape, frozen=True, kw_only=True):
     attempts: int
     #: When it is sent next; null if it has failed.
     next_attempt_at: datetime | None
-    #: Why it was not sent yet.
+    #: Why it has not been sent yet.
     problem: str
 
 
@@ -46,7 +46,7 @@ class TestMail(Shape, frozen=True, kw_only=True):
 
 class TestMailResult(Shape, frozen=True, kw_only=True):
     is_sent: bool
-    #: What the mail server answered, or why it could not be asked.
+    #: The response of the mail server, or why it could not be reached.
     answer: str
 
 
@@ -71,7 +71,7 @@ async def retry_over_api(mail_id: FromPath[str]) -> Ok:
 
 
 async def test_over_api(data: JSONBody[TestMail]) -> TestMailResult:
-    """Send a test email at once, and return what the mail server answered."""
+    """Send a test email at once, and return the response of the mail server."""
     address = checked_address(data.address)
     try:
         return TestMailResult(is_sent=True, answer=await send_test_mail(address))

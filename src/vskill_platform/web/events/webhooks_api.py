@@ -1,4 +1,4 @@
-"""Webhooks over the API: of one's namespaces and of the registry."""
+"""Webhooks over the API: of the user's namespaces and of the registry."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -37,7 +37,7 @@ from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.visitor import visitor_of
 
 _MAX_ROWS = 100
-#: Each makes the registry send something to an address that a user chose.
+#: Limited, because each makes the registry send something to an address that a user chose.
 _TESTS_PER_HOUR = 60
 
 
@@ -49,7 +49,7 @@ class NewWebhook(Shape, frozen=True, kw_only=True):
     types: list[Text] = msgspec.field(default_factory=list)
     shape: PayloadShape = PayloadShape.STANDARD
     label: Text = ""
-    #: Of the whole registry: whether events of private skills are sent, too.
+    #: For a webhook of the whole registry: whether events of private skills are also sent.
     with_private: bool = False
 
 
@@ -96,7 +96,7 @@ class DeliveryItem(Shape, frozen=True, kw_only=True):
     attempts: int
     created_at: datetime
     next_attempt_at: datetime | None
-    #: The status of the last answer; 0 if there was none.
+    #: The status of the last response; 0 if there was none.
     status: int
     answer: str
 
@@ -164,7 +164,7 @@ async def rotate_over_api(request: WebRequest, webhook_id: FromPath[str]) -> Web
 
 @operation(status=HTTP_202_ACCEPTED, also=(404, 429))
 async def test_over_api(request: WebRequest, webhook_id: FromPath[str]) -> DeliveryItem:
-    """Send a test event soon; the list of deliveries shows the answer."""
+    """Send a test event soon; the list of deliveries shows the response."""
     await find_webhook(request, webhook_id)
     return delivery_item(await queue_test(request, webhook_id))
 
@@ -209,7 +209,7 @@ async def find_webhook(request: WebRequest, webhook_id: str) -> WebhookEndpoint:
 
 
 def manager_of(request: WebRequest) -> Visitor:
-    """Return the visitor, who has to be signed in and to see private skills."""
+    """Return the visitor, who must be signed in and able to see private skills."""
     visitor = visitor_of(request)
     if visitor.user is None:
         raise NotSignedIn("sign in to manage webhooks")

@@ -1,4 +1,4 @@
-"""Webhooks as pages: of one's namespaces and of the registry."""
+"""Webhooks as pages: of the user's namespaces and of the registry."""
 
 from datetime import timedelta
 from typing import Any

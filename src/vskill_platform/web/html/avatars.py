@@ -4,7 +4,7 @@ import hashlib
 
 from markupsafe import Markup
 
-#: Dark enough for white letters (contrast of 4.5 to 1 and more), and apart from each other.
+#: Dark enough for white letters (a contrast of at least 4.5 to 1), and easy to distinguish.
 _COLORS = (
     "#0b6b53", "#2a5a9c", "#8a3ffc", "#b3261e", "#8a5600", "#00677f",
     "#a1245f", "#4d5b00", "#5b4bb3", "#7a4a2b", "#006e2e", "#5a5f66",
@@ -19,7 +19,7 @@ _SVG = Markup(
 
 
 def avatar(name: str) -> Markup:
-    """Draw the same picture for the same name; decoration, because the name is next to it."""
+    """Draw the picture for a name, always the same; it is decoration beside the name."""
     seal = hashlib.blake2b(name.encode(errors="replace"), digest_size=4).digest()
     return _SVG.format(
         color=_COLORS[seal[0] % len(_COLORS)],

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-#: The SVG is stretched to its place on the page, so these are only proportions.
+#: The SVG is stretched to fit the page, so these are only proportions.
 WIDTH, HEIGHT = 600.0, 160.0
 #: The gap between two bars, as a fraction of the width of one.
 _GAP = 0.25
-#: How many parts the axis has at most, and the sizes of a part, times a power of ten.
+#: The maximum number of steps of the axis, and the sizes of a step, times a power of ten.
 _MOST_PARTS = 4
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _WHOLE = (1.0, 2.0, 5.0, 10.0)
 
 
 class Series(msgspec.Struct, frozen=True):
-    #: What is counted, for the legend.
+    #: The label in the legend.
     name: str
-    #: A class of the stylesheet: good, warn, bad, info.
+    #: A class in the stylesheet: good, warn, bad or info.
     tone: str
     values: tuple[float, ...]
 
@@ -36,7 +36,7 @@ class Column(msgspec.Struct, frozen=True):
 
     #: The tooltip.
     words: str
-    #: The full height, so that empty columns have a tooltip too.
+    #: The full height, so that empty columns also have a tooltip.
     x: float
     width: float
     bars: tuple[Rectangle, ...]
@@ -45,7 +45,7 @@ class Column(msgspec.Struct, frozen=True):
 class Plot(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
     series: tuple[Series, ...]
-    #: The round values of the axis, from full height down to 0, equally far apart.
+    #: The round values of the axis, at equal distances from full height down to 0.
     ticks: tuple[float, ...]
     labels: tuple[str, ...]
     #: Whether the sum of a series makes sense.
@@ -58,7 +58,7 @@ class Plot(msgspec.Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[float, ...]:
-        """The height of the line of each tick; half a unit inside, so that none is cut off."""
+        """The height of the line at each tick, half a unit inside, so that no line is cut off."""
         parts = len(self.ticks) - 1
         heights = (HEIGHT * at / parts for at in range(parts + 1))
         return tuple(min(max(y, 0.5), HEIGHT - 0.5) for y in heights)
@@ -75,7 +75,7 @@ class Plot(msgspec.Struct, frozen=True):
 def stacked_bars(
     labels: Sequence[str], series: Sequence[Series], *, has_totals: bool = True
 ) -> Plot:
-    """Stack the values of all series at each label, below a round number."""
+    """Stack the values of all series at each label; the axis ends at a round number."""
     stacks = [sum(one.values[at] for one in series) for at in range(len(labels))]
     ticks = round_ticks(max(stacks, default=0), is_whole=all(map(_is_whole, stacks)))
     top = ticks[0]

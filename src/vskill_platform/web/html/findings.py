@@ -1,4 +1,4 @@
-"""Findings as a page shows them: grouped by place, each with a link that stays the same."""
+"""Findings for a page: grouped by location, each with a permanent link."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -30,9 +30,9 @@ class FindingGroup(msgspec.Struct, frozen=True):
 
 
 def group_findings(findings: Iterable[ShownFinding | Finding]) -> list[FindingGroup]:
-    """Group findings that are ordered by severity; groups are in the order of their first.
+    """Group findings that are ordered by severity; groups are ordered by their first finding.
 
-    A finding without a line stays alone.
+    A finding without a line is not grouped.
     """
     groups: dict[object, list[ShownFinding]] = {}
     taken: Counter[str] = Counter()
@@ -46,7 +46,7 @@ def group_findings(findings: Iterable[ShownFinding | Finding]) -> list[FindingGr
 
 
 def _anchor(item: Finding, taken: Counter[str]) -> str:
-    """Return an id from what identifies the finding, not from its position on the page."""
+    """Return an id that depends on the finding, not on its position on the page."""
     name = f"{_ANCHOR}{item.fingerprint or item.rule}"
     taken[name] += 1
     return name if taken[name] == 1 else f"{name}-{taken[name]}"

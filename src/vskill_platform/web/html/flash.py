@@ -62,7 +62,7 @@ def read_flash(request: WebRequest, *, on: str) -> tuple[dict[str, str], list[Co
 
 
 def _fitted(words: str) -> str:
-    """Return as much text as fits into a cookie, without cutting a character in half."""
+    """Return as much of the text as fits into a cookie, without splitting a character."""
     length = len(words)
     while len(quoted := quote(words[:length])) > _MAX_BYTES:
         length = length * 9 // 10
@@ -86,8 +86,8 @@ async def act(
 ) -> Redirect:
     """Run an action and redirect to a page that shows its message, or its error.
 
-    *on_error* is the page for an error: the form, with everything that was typed. Pages below *on*
-    show the message.
+    *on_error* is the page for an error: the form with everything that the user typed. Pages below
+    *on* show the message.
     """
     try:
         kind, words = DONE, await work()
@@ -100,7 +100,7 @@ async def act(
 
 
 async def act_and_show(back_to: str, work: Callable[[], Awaitable[Template]]) -> Response[Any]:
-    """Run an action and return its page: for results that must not be in a cookie."""
+    """Run an action and return its page, for results that must not be stored in a cookie."""
     try:
         return await work()
     except RightMissing:

@@ -1,9 +1,9 @@
 """Syntax highlighting on the server, of untrusted code.
 
-Some lexers take quadratic time or worse on hostile text, so they run in a process with a limit on
-processor time, and in few of them: pages without colors must not make uploads wait. That process
-only says where which kind of token is; the text itself is escaped here. Code that is too long or
-takes too long is shown without colors, and the page says so.
+Some lexers take quadratic time or worse on hostile text, so they run in a few separate processes
+with a limit on processor time, and never delay uploads. These processes only return the positions
+and kinds of tokens; the text is escaped here. Code that is too long or takes too long is shown
+without colors, and the page says so.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ FAILED = "The syntax could not be highlighted, so this is shown as plain text."
 MAX_WAIT_SECONDS = 3.0
 #: Separate from the slots for uploads and other work of visitors.
 SLOTS = anyio.CapacityLimiter(max((os.cpu_count() or 2) // 2, 1))
-#: Spans that are remembered; each takes a few dozen bytes.
+#: The number of cached spans; each takes a few dozen bytes.
 _ROOM_SPANS = 400_000
 #: The class of each kind of token; more specific kinds come first.
 _CLASSES: tuple[tuple[_TokenType, str], ...] = (
@@ -76,7 +76,7 @@ _BY_EXTENSION = {
     "zsh": "bash",
 }  # fmt: skip
 _BY_NAME = {"dockerfile": "docker", "makefile": "make"}
-#: Names after the fence of a code block that are no extension.
+#: Names after the fence of a code block that are not file extensions.
 _ALIASES = {
     "console": "bash", "csharp": "csharp", "dockerfile": "docker", "golang": "go",
     "javascript": "javascript", "kotlin": "kotlin", "makefile": "make", "markdown": "markdown",
@@ -92,10 +92,10 @@ class Code(msgspec.Struct, frozen=True):
 
 
 class Spans(msgspec.Struct, frozen=True):
-    """Where the tokens of a text are: start, length and class, one after the other."""
+    """The tokens of a text: start, length and class of each, in one flat list."""
 
     numbers: tuple[int, ...] = ()
-    #: Why there are none, if there should be; a sentence for the page.
+    #: Why spans are missing, as a sentence for the page.
     note: str = ""
 
 
@@ -118,7 +118,7 @@ def lexer_of_language(info: str) -> str:
 
 
 async def highlight(codes: Sequence[Code]) -> list[Spans]:
-    """Return the spans of each code, all from one call of the process."""
+    """Return the spans of each text, all from one call of the process."""
     keys = [_key(code) for code in codes]
     found = {key: kept for key in keys if (kept := _recent.get(key))}
     for key, code in zip(keys, codes, strict=True):
@@ -133,8 +133,8 @@ async def highlight(codes: Sequence[Code]) -> list[Spans]:
 
 
 async def _highlight_new(codes: dict[bytes, Code]) -> dict[bytes, Spans]:
-    # A failure is remembered for the codes together: which of them is to blame is not known, and
-    # another page may have one of them, too.
+    # A failure is cached for all texts together, because it is unknown which of them caused it, and
+    # another page may contain one of them.
     together = _digest(b"".join(codes))
     failed = _recent.get(together)
     if failed is None:
@@ -145,13 +145,13 @@ async def _highlight_new(codes: dict[bytes, Code]) -> dict[bytes, Spans]:
                 _recent.keep(key, spans)
             return found
         failed = answer
-        if failed.note != TOO_BUSY:  # which is not the fault of the code
+        if failed.note != TOO_BUSY:  # not the fault of the text
             _recent.keep(together, failed)
     return dict.fromkeys(codes, failed)
 
 
 async def _ask(codes: list[Code]) -> list[Spans] | Spans:
-    """Return the spans of each code, or why there are none."""
+    """Return the spans of each text, or why there are none."""
     asked = [(code.text, code.lexer) for code in codes]
     with anyio.move_on_after(MAX_WAIT_SECONDS) as waiting:
         await SLOTS.acquire()
@@ -165,7 +165,7 @@ async def _ask(codes: list[Code]) -> list[Spans] | Spans:
         return Spans(note=TOO_SLOW)
     except Busy:
         return Spans(note=TOO_BUSY)
-    except RuntimeError as error:  # of a lexer, on text that nobody has tried it on
+    except RuntimeError as error:  # a bug of a lexer
         log.error("syntax not highlighted", lexers=[code.lexer for code in codes], error=str(error))
         return Spans(note=FAILED)
     finally:
@@ -204,7 +204,8 @@ def _class_number(kind: _TokenType) -> int | None:
 def paint_lines(text: str, spans: Spans) -> list[list[tuple[str, str]]]:
     """Return the pieces of each line: a class, empty for none, and the text.
 
-    Only the text is taken from *text*, and all of it: wrong spans give wrong colors, nothing else.
+    The pieces contain exactly the characters of *text*: wrong spans cause wrong colors, nothing
+    else.
     """
     lines = text.split("\n")
     starts = accumulate((len(line) + 1 for line in lines), initial=0)
@@ -234,7 +235,7 @@ def _marks(spans: Spans) -> Iterator[tuple[int, int, int]]:
 
 
 def markup_of(pieces: Sequence[tuple[str, Markup]]) -> Markup:
-    """Return the pieces of a line, escaped before, as HTML."""
+    """Return the pieces of a line, which are already escaped, as HTML."""
     span = Markup('<span class="{}">{}</span>')
     return Markup().join(span.format(kind, text) if kind else text for kind, text in pieces)
 

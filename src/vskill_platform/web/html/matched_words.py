@@ -1,4 +1,4 @@
-"""Mark in a text the words that a search matched."""
+"""Mark the words in a text that a search matched."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from vskill_platform.catalogue.words import singular, words_of
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
 
 _WORD = re.compile(r"[^\W_]+")
-#: Shorter words of a query are marked only where they are the whole word.
+#: Shorter words of a query are marked only as whole words.
 _INSIDE = 3
 
 

@@ -1,7 +1,7 @@
 """Untrusted text as numbered lines for a page.
 
-Templates are rendered on the event loop, so the number of lines is limited, and the expensive part,
-escaping invisible and control characters, can run in a thread before.
+Templates are rendered on the event loop, so the number of lines is limited. The expensive part,
+escaping invisible and control characters, can run in a thread before that.
 """
 
 import msgspec
@@ -23,17 +23,17 @@ class ShownLines(msgspec.Struct, frozen=True):
     note: str = ""
     #: The first line of the next page; None after the last line.
     following: int | None = None
-    #: The first line of the page before, at the latest; None on the first page.
+    #: The first line of the previous page, or an earlier one; None on the first page.
     previous: int | None = None
-    #: Why the lines have no colors, if they should have some.
+    #: Why the lines have no colors although they should.
     plain: str = ""
 
 
 def show_lines(
     text: str, meant: frozenset[int] = frozenset(), *, start: int = 1, spans: Spans = _PLAIN
 ) -> ShownLines:
-    """Return the lines from *start* on that fit on one page, colored; *meant* stand out."""
-    # Split at line feeds only, as the scanner does, so that line numbers are the same.
+    """Return the lines after *start* that fit on one page, colored, with *meant* highlighted."""
+    # Split only at line feeds, like the scanner, so that line numbers are the same.
     total = text.count("\n") + (not text.endswith("\n"))
     if not text:
         return ShownLines(note="The file is empty.")
@@ -56,7 +56,7 @@ def show_lines(
 
 
 def show_pieces(pieces: list[tuple[str, str]]) -> Markup:
-    """Return a colored line as HTML, cut like any other."""
+    """Return a colored line as HTML, cut to the usual length."""
     left, ready = MAX_LINE_CHARACTERS, []
     for kind, text in pieces:
         ready.append((kind, shown(text[:left].removesuffix("\r"))))

@@ -7,7 +7,7 @@ from vskill_platform.base.show_text import count_of
 from vskill_platform.stores.db import get_now
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
-#: Relative times use the first unit whose maximum is not exceeded; app.js does the same.
+#: Relative times use the first unit whose maximum they do not exceed; app.js does the same.
 _UNITS = (
     (_MINUTE, "min", 59),
     (_HOUR, "h", 23),
@@ -15,7 +15,7 @@ _UNITS = (
     (30 * _DAY, "month", 11),
     (365 * _DAY, "year", math.inf),
 )
-#: For times to come, which are deadlines: a token of 90 days expires in 90 days.
+#: For future times, which are deadlines: a token for 90 days expires in 90 days.
 _MOST_DAYS_TO_COME = 99
 _KIB = 1024
 
@@ -40,7 +40,7 @@ def ago_in_words(seconds: float) -> str:
 
 
 def age(moment: datetime) -> str:
-    """Return how long ago it was without `ago`, for use after `for`."""
+    """Return how long ago a time was, without `ago`, for use after `for`."""
     words = ago(moment)
     return "less than a minute" if words == "just now" else words.removesuffix(" ago")
 

@@ -1,7 +1,8 @@
 """Untrusted Markdown as safe HTML.
 
-Three defenses, each sufficient alone: the parser does not accept HTML, its output is sanitized with
-an allow-list, and the content security policy of the page forbids scripts and foreign content.
+There are three defenses, each sufficient alone: the parser does not accept HTML, its output is
+sanitized with an allow-list, and the content security policy of the page forbids scripts and
+foreign content.
 """
 
 import posixpath
@@ -38,11 +39,11 @@ from vskill_platform.web.html.highlight import (
 MAX_CHARACTERS = 128 * 1024
 #: A hostile document of that length can take seconds to parse; usual ones take 20 ms.
 MAX_SECONDS = 1.0
-#: Code blocks after this many characters of code have no colors.
+#: Code blocks beyond this many characters of code have no colors.
 HIGHLIGHTED_CHARACTERS = 64 * 1024
-#: Prefix of every id in a document, so that it cannot be an id of the page.
+#: Prefix of every id in a document, so that it cannot equal an id of the page.
 ID_PREFIX = "readme-"
-#: Prefix of every own URL that a document may link to.
+#: Prefix of every URL of this site that a document may link to.
 OUR_FILES = "/skills/"
 _ELSEWHERE = ("http://", "https://", "mailto:")
 #: Keys of the parser's environment; `open` holds the tags of links that are still open.
@@ -55,12 +56,12 @@ _LOWEST_HEADING = 6
 
 
 class Links(msgspec.Struct, frozen=True):
-    """Resolves the links of a document, also to files of the same skill."""
+    """Resolves the links of a document, including those to files of the same skill."""
 
     #: The folder of the document; "" for the root of the skill.
     folder: str
     paths: frozenset[str]
-    #: Makes a URL from the path of a file.
+    #: Converts the path of a file to its URL.
     address: Callable[[str], str]
 
     def target(self, href: str) -> str | None:
@@ -72,7 +73,7 @@ class Links(msgspec.Struct, frozen=True):
         except ValueError:
             return None
         if parts.scheme or parts.netloc:
-            # A user name before the host makes a URL look like another host's.
+            # A user name before the host makes a URL look as if it belonged to another host.
             is_page = parts.scheme in {"http", "https"} and parts.netloc and "@" not in parts.netloc
             return href if is_page or parts.scheme == "mailto" else None
         return self._file(parts)
@@ -141,7 +142,7 @@ def render_parsed(
 
 
 def mark_spelled_out(escaped: str) -> str:
-    """Highlight in escaped text the characters that `show` spelled out."""
+    """Highlight the characters in escaped text that `show` spelled out."""
     return SPELLED_OUT.sub(lambda found: f"<mark>{found[0][1:-1]}</mark>", escaped)
 
 
@@ -151,7 +152,7 @@ def _id(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Spell out control and invisible characters; only now, because entities are decoded here."""
+    """Spell out control and invisible characters, after entities have been decoded."""
     if not is_harmless(text):
         text = "\n".join(map(show, text.split("\n")))
     return mark_spelled_out(escapeHtml(text))
@@ -165,7 +166,7 @@ def _colored(pieces: list[tuple[str, str]]) -> str:
 
 
 class _Renderer(RendererHTML):
-    """Writes only what the allow-list accepts; methods are named after token types."""
+    """Writes only HTML that the allow-list accepts; methods are named after token types."""
 
     def text(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         return _text(tokens[idx].content)
@@ -219,7 +220,7 @@ class _Renderer(RendererHTML):
 
 
 def _unused(name: str, taken: Counter[str]) -> str:
-    """Add a number to a name that is taken; numbered names count as taken too."""
+    """Add a number to a name that is taken; numbered names also count as taken."""
     chosen = name
     while taken[chosen]:
         chosen = f"{name}-{taken[name]}"
@@ -241,7 +242,7 @@ def _watch_words(state: StateInline, _silent: bool) -> bool:
 
 
 def _watch(env: EnvType) -> bool:
-    """A parser rule that never matches and raises after the deadline."""
+    """Enforce the deadline: a parser rule that raises after it, and otherwise never matches."""
     if time.monotonic() > env[_DEADLINE]:
         raise _TooLong
     return False
@@ -250,7 +251,7 @@ def _watch(env: EnvType) -> bool:
 def _build_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
-    # Also where a block checks on each line whether another block begins.
+    # Also called where a block checks on each line whether another block begins.
     inside: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("table", "watch", _watch_lines, inside)
     parser.inline.ruler.before("text", "watch", _watch_words)

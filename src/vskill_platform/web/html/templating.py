@@ -53,11 +53,11 @@ _TIERS: dict[TrustTier, tuple[str, str]] = {
 }
 #: The lowest risk score of each severity.
 _RISKS = ((100, "critical"), (70, "high"), (40, "medium"), (1, "low"), (0, "none"))
-#: A repository, an upload and a mirrored skill can be told apart without these.
+#: Left out of addresses: a repository, an upload and a mirrored skill differ without them.
 _SCHEME = re.compile(r"^(https://|upload:|mirror:)")
 _THRESHOLD = re.compile(r"\b(review_at|reject_at) = (\w+)")
 _FOR = {"review_at": "review", "reject_at": "rejection"}
-#: Why a finding counts less, by what its scan has recorded.
+#: Why a finding counts less, by the recorded role of its location.
 _ROLES = {
     "reference": "in a file that the instructions link to",
     "document": "in a document that the instructions do not link to",
@@ -65,9 +65,9 @@ _ROLES = {
     "quoted": "quoted or in a table",
     "script": "in a script",
 }
-#: The first word is an id, a slug or a setting, such as sub_1 or ada/notes.
+#: A first word that is an id, a slug or a setting, such as sub_1 or ada/notes.
 _NAME_FIRST = re.compile(r"\S+[_/]\w")
-#: Characters of a description that the head of a page shows; three lines on a phone hold fewer.
+#: How many characters of a description the head of a page shows; three lines on a phone show fewer.
 _LEAD = 240
 _SENTENCE_END = re.compile(r"[.!?]\s+")
 #: Page links on each side of the current page.
@@ -147,12 +147,12 @@ def sentence(text: str, limit: int = 1000) -> Markup:
 
 
 def lowered_words(why: str) -> str:
-    """Return why a finding counts less: scans record the role of the place, or a whole sentence."""
+    """Return why a finding counts less; its scan recorded a role or a whole sentence."""
     return _ROLES.get(why.removeprefix("role="), why)
 
 
 def decision_words(clause: str) -> str:
-    """Describe the thresholds in a recorded decision: visitors do not know their names."""
+    """Describe the thresholds in a recorded decision, because visitors do not know their names."""
     return _THRESHOLD.sub(lambda found: f"{found[2]}, the level for {_FOR[found[1]]}", clause)
 
 
@@ -168,7 +168,7 @@ def page_numbers(page: int, pages: int) -> list[int | None]:
 
 
 def risk_words(score: int | None) -> str:
-    """Name the severity that a risk score stands for: pages show no number that is bad if high."""
+    """Name the severity of a risk score, because pages show no number that is bad if high."""
     if score is None:
         return "—"
     return next(words for least, words in _RISKS if score >= least)
@@ -189,7 +189,7 @@ def shown(text: str, limit: int = 0) -> Markup:
 
 
 def first_sentences(text: str) -> tuple[str, str]:
-    """Split a long description after the last sentence, or word, that fits into a few lines."""
+    """Split a long description after the last sentence or word that fits into a few lines."""
     if len(text) <= _LEAD:
         return text, ""
     ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, _LEAD)]
@@ -201,7 +201,7 @@ def first_sentences(text: str) -> tuple[str, str]:
 
 
 def group_runs(history: Sequence[StateEvent]) -> list[list[StateEvent]]:
-    """Group the events of each run, from being queued to its end; the newest are first."""
+    """Group the events of each run, from its start to its end; the newest run is first."""
     runs: list[list[StateEvent]] = []
     for event in history:
         if event.to_state is SubmissionState.RECEIVED or not runs:
@@ -215,7 +215,7 @@ def _visitor(context: Mapping[str, Any], /) -> Visitor:
 
 
 def _may(context: Mapping[str, Any], right: str, /) -> bool:
-    """Return whether to show something that needs this right; the guard still checks the action."""
+    """Return whether to show something that needs a right; the guard still checks the action."""
     return visitor_of(context["request"]).may(Right(right), get_settings())
 
 
@@ -236,7 +236,7 @@ def _registry_name(_: Mapping[str, Any], /) -> str:
 
 
 def _event_words(event: StateEvent) -> str:
-    """Name the reviewer of an approval, also where an older release recorded AUTO_APPROVED."""
+    """Name the reviewer of an approval, even if an older release recorded AUTO_APPROVED."""
     if event.approved_by:
         return f"Approved by {event.approved_by}"
     return _STATES[event.to_state][0]

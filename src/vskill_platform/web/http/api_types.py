@@ -11,7 +11,7 @@ from vskill_platform.errors import InvalidInput
 
 _MAX_OFFSET = 10_000_000
 _MAX_NUMBER = 2**62
-#: Higher than any list's maximum: a limit that is too high is lowered, not refused.
+#: Higher than any list's maximum, because a limit that is too high is lowered, not refused.
 Limit = Annotated[int, QueryParameter(ge=1, le=1000)]
 PageNumber = Annotated[int, QueryParameter(ge=1, le=100_000)]
 Offset = Annotated[int, QueryParameter(ge=0, le=10_000_000)]
@@ -24,7 +24,7 @@ def offset_cursor(offset: int, count: int, total: int) -> str | None:
 
 
 def read_offset(cursor: str | None, offset: int) -> int:
-    """Return the offset of the page: that of the cursor, else the requested one."""
+    """Return the offset of the page: from the cursor, or else the requested one."""
     return offset if cursor is None else _number(cursor, _MAX_OFFSET)
 
 
@@ -34,7 +34,7 @@ def number_cursor(number: int | None) -> str | None:
 
 
 def read_number(cursor: str | None) -> int:
-    """Return the number after which the page begins."""
+    """Return the number after which the page starts."""
     return 0 if cursor is None else _number(cursor, _MAX_NUMBER)
 
 

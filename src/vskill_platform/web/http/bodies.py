@@ -1,7 +1,7 @@
 """Request bodies: their size limits, which media types are accepted, and the fields of a form.
 
-A body is read on the event loop, often before the sender is known, so anything too large is
-refused before it is parsed.
+A body is read on the event loop, often before the sender is known, so large bodies are refused
+before they are parsed.
 """
 
 import asyncio
@@ -30,30 +30,30 @@ from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota, hold_un
 from vskill_platform.web.http.requests import WebConnection, WebRequest
 
 _KIB = 1024
-#: The default.
+#: The default limit.
 MAX_BODY_BYTES = 256 * _KIB
-#: Fits the paths of all skills of the largest repository.
+#: Enough for the paths of all skills of the largest repository.
 MAX_PATHS_BYTES = 512 * _KIB
-#: Fits a policy of 200,000 characters, as a form or with every character escaped.
+#: Enough for a policy of 200,000 characters, as a form or with every character escaped.
 MAX_POLICY_BYTES = 2048 * _KIB
-#: All skills of the largest repository selected, and the other fields.
+#: Enough fields to select all skills of the largest repository.
 MAX_FIELDS = MAX_SKILLS + 100
-#: A large body takes memory or many open files until it is answered. Small ones are not limited by
-#: this, so most uploads work while others send large ones slowly.
+#: Limits large bodies, each of which takes memory or many open files until its response. Small
+#: bodies are not limited, so most uploads work while others send large ones slowly.
 LARGE_BODIES = ConcurrencyQuota(
     in_all=6, each=2, what="large uploads", retry_after=timedelta(seconds=15)
 )
 LARGE_BODY_SECONDS = 300.0
-#: The handler argument that is parsed from the body.
+#: The name of the handler argument that is parsed from the body.
 BODY_ARGUMENT = "data"
-#: In `opt`: the handler's body limit is for multipart uploads only.
+#: A key in `opt`: the handler's body limit is for multipart uploads only.
 TAKES_FILES = "takes_files"
 #: Longer form fields are cut.
 _MAX_FIELD_LENGTH = 10_000
 
 
 class BoundedRequest(Request[Any, Any, Any]):
-    """A request that reads no more of the body than its handler allows."""
+    """A request that reads at most as much of the body as its handler allows."""
 
     @property
     def max_body_bytes(self) -> int:
@@ -83,13 +83,13 @@ class BoundedRequest(Request[Any, Any, Any]):
         except RequestEntityTooLarge as error:
             raise _too_large(most) from error
         except InternalServerException as error:
-            if not self.is_connected:  # the body was already read, which is a bug
+            if not self.is_connected:  # the body was already read: a bug
                 raise
             raise InvalidInput("the request body is incomplete") from error
 
     async def form(self) -> FormMultiDict:
         if self._form is Empty and self.content_type[0] == RequestEncodingType.URL_ENCODED:
-            # Not with Litestar's parser: it has no limit, and caches forms, passwords included.
+            # Litestar's parser is not used: it has no limit, and caches forms with their passwords.
             self._form = FormMultiDict(_fields(await self.body()))
         return await super().form()
 
@@ -127,7 +127,7 @@ async def read_choices(request: WebRequest, name: str) -> list[str]:
 
 
 async def check_media_type(connection: WebConnection, handler: BaseRouteHandler) -> None:
-    """Refuse a body of another media type; without a Content-Type the right one is assumed.
+    """Refuse a body with another media type; without a Content-Type, assume the right one.
 
     It is async because Litestar would run a sync guard in a thread for every request.
     """
@@ -146,7 +146,7 @@ def _fits(sent: str, wanted: str) -> bool:
 
 
 def body_media_type(handler: HTTPRouteHandler) -> str | None:
-    """Return the media type of the body that a handler takes; None if it takes none."""
+    """Return the media type of the body that a handler accepts; None if it accepts none."""
     field = handler.parsed_fn_signature.parameters.get(BODY_ARGUMENT)
     if field is None:
         return None

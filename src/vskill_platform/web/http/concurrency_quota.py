@@ -17,7 +17,7 @@ _HELD = "held"
 
 
 class ConcurrencyQuota:
-    """Counted in memory, per node; requests above it are refused at once, or wait for a while.
+    """A quota that is counted in memory, per node; requests above it are refused, or wait.
 
     While less than half is free, each visitor gets less: otherwise a few slow visitors could hold
     everything.
@@ -38,7 +38,7 @@ class ConcurrencyQuota:
         self._what = what
         self._retry_after = retry_after
         self._held: Counter[str] = Counter()
-        #: In order of arrival, so that nobody waits forever.
+        #: In order of arrival, so that no one waits forever.
         self._waiting: dict[anyio.Event, str] = {}
 
     @property
@@ -47,7 +47,7 @@ class ConcurrencyQuota:
 
     @contextmanager
     def held_by(self, who: str) -> Iterator[None]:
-        """Hold one for the block; raise if this visitor, or all together, hold too many."""
+        """Hold a slot for the block; raise if this visitor, or all visitors, hold too many."""
         self.take(who)
         try:
             yield
@@ -56,7 +56,7 @@ class ConcurrencyQuota:
 
     @asynccontextmanager
     async def held_in_turn(self, who: str) -> AsyncIterator[None]:
-        """Hold one for the block; wait for it at most as long as `patience` says."""
+        """Hold a slot for the block; wait for it for at most `patience`."""
         await self._take_in_turn(who)
         try:
             yield
@@ -73,7 +73,7 @@ class ConcurrencyQuota:
             with anyio.move_on_after(self.patience.total_seconds()):
                 await released.wait()
         except anyio.get_cancelled_exc_class():
-            if released.is_set():  # cancelled just after its turn came
+            if released.is_set():  # cancelled just after it got the slot
                 self.release(who)
             raise
         finally:
@@ -112,7 +112,7 @@ class ConcurrencyQuota:
 
 @contextmanager
 def release_after_response(scope: Scope) -> Iterator[None]:
-    """Release what a request holds once it is answered."""
+    """Release what a request holds after its response."""
     with ExitStack() as held:
         scope["state"][_HELD] = held
         yield

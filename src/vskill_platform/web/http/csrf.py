@@ -22,8 +22,9 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 async def check_csrf(connection: WebConnection) -> None:
     """Refuse unsafe requests that were not sent by a page of this registry.
 
-    Bearer tokens are exempt: no browser sends one by itself. API requests without credentials have
-    nothing to abuse, unless a browser says that they come from another site.
+    Bearer tokens are exempt, because no browser sends one by itself. API requests without
+    credentials have no rights to abuse, so they are refused only if a browser says that they come
+    from another site.
     """
     visitor = visitor_of(connection)
     if connection.scope.get("method") in SAFE_METHODS or visitor.via == "token":
@@ -60,7 +61,7 @@ async def _form_token(connection: WebConnection) -> str:
 
 
 async def keep_typed_reason(connection: WebConnection) -> None:
-    """Keep the reason of a form for the page after sign-in: the session has expired meanwhile."""
+    """Keep the reason from a form for the page after sign-in, if the session expired meanwhile."""
     length = connection.headers.get("content-length", "")
     is_small = length.isascii() and length.isdigit() and int(length[:9]) <= _MAX_KEPT_FORM
     is_form = connection.headers.get("content-type", "").lower().startswith(_FORMS[0])

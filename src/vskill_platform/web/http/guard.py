@@ -31,8 +31,8 @@ _NEEDS = {
 }
 
 
-#: Rights whose use depends on the policy. All other requests, such as signing in and changing the
-#: policy itself, work even if a saved policy cannot be applied.
+#: Rights whose use depends on the policy. All other requests, such as signing in or changing the
+#: policy, work even if a saved policy cannot be applied.
 _DECIDED_BY_POLICY = frozenset({Right.SUBMIT, Right.MANAGE, Right.REVIEW})
 _RESCAN = "rescan"
 
@@ -57,10 +57,11 @@ async def check_right(connection: WebConnection, handler: BaseRouteHandler) -> N
 
 
 async def use_current_policy(connection: WebConnection, handler: BaseRouteHandler) -> None:
-    """Bind the policy that is current now, for requests about which it decides."""
+    """Bind the current policy, for requests that depend on it."""
     is_decided = handler.opt.get(RIGHT) in _DECIDED_BY_POLICY
     if is_decided or _RESCAN in connection.scope["path"]:
-        # It ends with the context of the request. Nothing offers this to other code.
+        # The binding ends with the context of the request. Only this function may bind an env like
+        # this.
         worker_env_storage.set(await with_current_policy(bound_env()))
 
 
@@ -80,7 +81,7 @@ def _refusal(visitor: Visitor, right: Right) -> NotSignedIn | RightMissing:
 
 
 def check_every_handler(app: Litestar) -> None:
-    """Raise if a handler has no right, so that none is open by mistake."""
+    """Raise if a handler has no right, so that no handler is open by mistake."""
     for route in app.routes:
         handlers = route.route_handlers if isinstance(route, HTTPRoute) else [route.route_handler]
         for handler in handlers:

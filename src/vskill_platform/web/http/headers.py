@@ -17,7 +17,7 @@ CONTENT_SECURITY_POLICY = (
 )
 #: Pages that show secrets must not be cached, not even by the browser.
 NO_STORE_HEADER = {"Cache-Control": "no-store"}
-#: For responses that contain the current time: their ETag would never match.
+#: For responses that contain the current time, because their ETag would never match.
 NO_STORE = CacheControlHeader(no_store=True)
 #: Defaults; a handler can set its own.
 _HEADERS = {
@@ -28,7 +28,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-#: A response with one of these is not kept by shared caches.
+#: Shared caches do not keep a response with one of these.
 _NOT_SHARED = frozenset({"private", "no-store"})
 
 
@@ -44,7 +44,7 @@ async def add_headers(message: Message, scope: Scope) -> None:
     visitor = state.get(VISITOR)
     is_personal = state.get(SHOWS_FORM) or (visitor is not None and visitor.user is not None)
     if is_personal:
-        # Shared caches must not keep a visitor's response, also where the handler does not say so.
+        # Shared caches must not keep a visitor's response, even if the handler does not say so.
         wanted = headers.get("Cache-Control", "no-cache")
         is_kept_back = _NOT_SHARED.intersection(part.strip() for part in wanted.split(","))
         headers["Cache-Control"] = wanted if is_kept_back else _as_private(wanted)

@@ -43,10 +43,10 @@ _STREAMS = ("/live/", "/api/v1/submissions/stream", "/api/v1/skills/stream")
 #: Scope key of a HEAD request that is handled as GET.
 IS_HEAD = "vskill_platform.is_head"
 _API_PREFIXES = ("/api/", f"{CLAWHUB}api/")
-#: Larger responses are sent without a tag.
+#: Larger responses get no ETag.
 _MAX_BYTES = 1024 * 1024
-#: In bytes. From 2,048 on hashing would release the interpreter lock, and wait for it again: under
-#: load that takes ten times as long as to hash a page of search results.
+#: In bytes. From 2,048 bytes on, hashing would release the interpreter lock and wait for it again.
+#: Under load, that takes ten times as long as hashing a page of search results.
 _HASHED_AT_ONCE = 2047
 _WANTED = b"if-none-match"
 _OF_CONTENT = frozenset({b"content-length", b"content-type"})
@@ -79,7 +79,7 @@ class HeadRequests:
             elif not message.get("more_body"):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-        # A copy: the server needs the original method, so as not to expect a body.
+        # A copy, because the server needs the original method in order not to expect a body.
         as_get = cast("HTTPScope", {**scope, "method": HttpMethod.GET.value, IS_HEAD: True})
         await self._app(as_get, receive, send_head)
 
@@ -165,7 +165,7 @@ def _is_ours(host: str, scope: Scope, settings: Settings) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    # An IP address cannot be rebound. Once a public URL is set, only the address that the client
+    # An IP address cannot be rebound. But if a public URL is set, only the address that the client
     # connected to is accepted.
     server = scope.get("server")
     return not settings.public_url or (server is not None and str(address) == server[0])
@@ -186,7 +186,7 @@ def _has_port(text: str) -> bool:
 
 
 class AccessMiddleware:
-    """Identifies the visitor and counts the request, before the router, so that 404s count too."""
+    """Identifies the visitor and counts the request; before the router, so that 404s also count."""
 
     def __init__(self, app: ASGIApp, limits: RateLimits) -> None:
         self._app = app
@@ -200,14 +200,14 @@ class AccessMiddleware:
                 await self._app(scope, receive, send)
             except (
                 VskillError
-            ) as error:  # raised here or in other middleware; the app handles its own
+            ) as error:  # from here or other middleware; the app handles its own
                 response = problem_response(request, error).to_asgi_response(
                     app=None, request=request
                 )
                 await response(scope, receive, send)
 
     async def _identify(self, request: WebRequest) -> None:
-        token = take_path_token(request.scope)  # first of all, so that no log shows it
+        token = take_path_token(request.scope)  # first, so that no log shows it
         path = request.scope["path"]
         if is_health(path):
             return

@@ -48,7 +48,7 @@ _CORRECT_IT = "Correct the request and send it again. /api describes every opera
 
 
 class ProblemKind(msgspec.Struct, frozen=True):
-    """What all errors of one kind have in common."""
+    """The properties that all errors of a kind share."""
 
     status: int
     #: Stable identifier for programs.
@@ -56,7 +56,7 @@ class ProblemKind(msgspec.Struct, frozen=True):
     title: str
     #: What to do about it.
     hint: str
-    #: Replaces the message of the error, if that is for the log only.
+    #: Replaces the message of the error if that is only for the log.
     detail: str = ""
 
 
@@ -95,7 +95,7 @@ UNEXPECTED = ProblemKind(
     "Try again. If it happens again, send the request id to the operator.",
     "This is an error of the registry. It has been logged.",
 )
-#: The first match counts, so subclasses come before their base class.
+#: The first match is used, so subclasses come before their base class.
 KINDS: dict[type[Exception], ProblemKind] = {
     InvalidInput: ProblemKind(400, "invalid_input", "Invalid request", _CORRECT_IT),
     PolicyInvalid: ProblemKind(400, "invalid_policy", "Invalid policy", _CORRECT_IT),

@@ -44,15 +44,15 @@ _NO_BODY = f"'{BODY_ARGUMENT}'"
 _IN_THE_BODY = "the body"
 log = get_logger(__name__)
 
-#: Retry-After of an outage, unless the error says otherwise.
+#: The default Retry-After of an outage.
 RETRY_AFTER_SECONDS = 5
 PROBLEM_TYPE = "application/problem+json"
-#: The code of a problem that is answered as plain text.
+#: The code of a problem with a plain text response.
 ERROR_CODE_HEADER = "X-Error-Code"
 
 
 def framework_message(request: WebRequest, error: HTTPException) -> str:
-    """Return a message for an error of Litestar, with the names the client used."""
+    """Return a message for an error of Litestar, with the names that the client used."""
     handler = request.scope.get("route_handler")
     if error.status_code == HTTP_404_NOT_FOUND:
         return "No page has this address."
@@ -69,7 +69,7 @@ def framework_message(request: WebRequest, error: HTTPException) -> str:
 
 
 def framework_headers(request: WebRequest, error: HTTPException) -> dict[str, str]:
-    """Return the headers of Litestar's error; HEAD is added to Allow, since it works like GET."""
+    """Return the headers of Litestar's error; HEAD is added to Allow, because it works like GET."""
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     allowed = set(headers.get("allow", "").split(", "))
     if "GET" in allowed and request.scope["method"] != "HEAD":
@@ -109,7 +109,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     type: str = "about:blank"
     title: str
     status: int
-    #: What is wrong with this request.
+    #: What is wrong with this particular request.
     detail: str
     #: Stable identifier for programs.
     code: str
@@ -138,7 +138,7 @@ def problem_response(request: WebRequest, error: Exception) -> Response[Any]:
     )
     _log_error(request, error, kind)
     headers = _headers_of(request, error, kind)
-    if is_clawhub_route(request):  # its clients show the whole body as it is
+    if is_clawhub_route(request):  # its clients show the body unchanged
         headers[ERROR_CODE_HEADER] = kind.code
         return Response(
             problem.detail, status_code=kind.status, headers=headers, media_type=MediaType.TEXT

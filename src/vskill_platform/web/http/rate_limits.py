@@ -10,14 +10,14 @@ from vskill_platform.stores.rate_limit_store import RateQuota, count_one, take_s
 from vskill_platform.web.http.requests import WebConnection
 
 _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
-#: Most visitors remembered at a time; the quietest are forgotten first.
+#: The maximum number of visitors to remember; those with the fewest requests are forgotten first.
 _MOST = 50_000
 #: Size of the cache of parsed addresses.
 _REMEMBERED = 10_000
 
 
 class RateLimits:
-    """Allows a minute's or an hour's worth at once, refilled evenly (GCRA)."""
+    """Allows the quota of a minute or an hour at once, and refills it evenly (GCRA)."""
 
     def __init__(self) -> None:
         #: For each kind and visitor, the time when the quota is full again.
@@ -37,7 +37,7 @@ class RateLimits:
             self._forget(now.timestamp())
 
     def _forget(self, moment: float) -> None:
-        """Forget visitors with a full quota; if they are too few, the quietest half."""
+        """Forget visitors with a full quota; if too few have one, forget the least active half."""
         busy = {key: whole_at for key, whole_at in self._whole_at.items() if whole_at > moment}
         if len(busy) > _MOST // 2:
             loudest = sorted(busy.items(), key=lambda item: item[1])[len(busy) // 2 :]
@@ -53,15 +53,15 @@ def limits_of(connection: WebConnection) -> RateLimits:
 async def limit_sign_ins(connection: WebConnection, kind: str, who: str) -> None:
     """Count an attempt to sign in, or to guess a code, on all nodes together."""
     rate = get_settings().sign_ins_per_minute
-    # In memory first: most of those who are refused cost no access to the database.
+    # In memory first, so that most refused requests need no access to the database.
     limits_of(connection).take(kind, who, per_minute=rate, now=get_now())
     await take_shared(kind, who, RateQuota(rate, _MINUTE, "requests a minute"))
 
 
 def quota_key(visitor: Visitor) -> str:
-    """Return whose quota counts: the user's, or that of the address without an account.
+    """Return the key of the quota: the user, or without an account the address.
 
-    Not one for each token: more tokens would mean a higher quota.
+    Tokens have no quota of their own, because more tokens would mean a higher quota.
     """
     return f"user {visitor.user.name}" if visitor.user else address_key(visitor.address)
 

@@ -16,13 +16,13 @@ from vskill_platform.web.http.visitor import hide_path_token
 log = get_logger(__name__)
 
 _ROUTE = "vskill_route"
-#: A path that no route matches: one label for all of them.
+#: The label for all paths that match no route.
 _NO_ROUTE = "(none)"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class NoteRoute:
-    """Notes which route answered. Scopes are copied on the way, so the note is shared by them."""
+    """Records which route handled a request. Scopes are copied on the way and share the record."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

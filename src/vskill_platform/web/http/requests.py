@@ -1,4 +1,4 @@
-"""Types of requests, what their path and headers say, and the request id."""
+"""Types of requests, facts from their path and headers, and the request id."""
 
 import random
 from pathlib import Path
@@ -16,11 +16,11 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 #: The prefix of the routes for ClawHub clients.
 CLAWHUB = "/clawhub/"
 MCP_PATH = "/mcp"
-#: Where the sign-on provider says that someone has signed out there.
+#: The path at which the sign-on provider reports sign-outs.
 BACK_CHANNEL_LOGOUT = "/api/oidc/back-channel-logout"
 #: Repositories of skills: git authenticates with a user name and a password, and reads with POST.
 _GIT = "/git/"
-#: Paths of programs; browsers have no pages and no forms there.
+#: Paths for programs, without pages or forms for browsers.
 _FOR_PROGRAMS = ("/api/", "/apm/", MCP_PATH, CLAWHUB, _GIT)
 #: Probes may use any host name.
 _HEALTH = frozenset({"/healthz", "/healthz/queue", "/metrics", "/readyz"})
@@ -43,10 +43,11 @@ def skips_identity(path: str) -> bool:
 
 
 def is_read(scope: Scope) -> bool:
-    """Return whether a request counts as reading; MCP and git read with POST, too.
+    """Return whether a request counts as reading; MCP and git also read with POST.
 
-    So do verdicts for ClawHub, and its upload of one file, of which a skill needs many; only the
-    publication counts as writing. A sign-on provider signs out many people from one address.
+    Requests for verdicts by ClawHub clients count as reading, too. So do their uploads of single
+    files, because a skill needs many; only the publication counts as writing. So do sign-outs by a
+    sign-on provider, which reports those of many people from one address.
     """
     path = scope["path"]
     is_post = (
@@ -58,7 +59,7 @@ def is_read(scope: Scope) -> bool:
 
 
 def cannot_exist(path: str) -> bool:
-    """Return whether a path cannot exist: unprintable characters, unknown static files."""
+    """Return whether a path cannot exist, because of unprintable characters or as a static file."""
     return not path.isprintable() or (path.startswith(_STATIC) and path not in _STATIC_FILES)
 
 
@@ -77,7 +78,7 @@ def is_clawhub_route(connection: WebConnection) -> bool:
 
 
 def wants_html(connection: WebConnection) -> bool:
-    """Return whether to answer with a page."""
+    """Return whether to respond with a page."""
     return "text/html" in connection.headers.get("accept", "") and not is_api(connection)
 
 

@@ -14,16 +14,16 @@ from vskill_platform.model.rights import Visitor
 from vskill_platform.stores.db import bound_env
 from vskill_platform.web.http.requests import WebConnection
 
-#: RFC 7234: the response may be out of date.
+#: RFC 7234: the response may be outdated.
 STALE = '110 - "Response is Stale"'
-#: After this time a visitor gets a list that may be out of date.
+#: After this time, a visitor gets a list that may be outdated.
 _MAX_WAIT = timedelta(seconds=1)
-#: Key in the request state: the response is from the search index.
+#: Key in the request state: the response comes from the search index.
 _ASKED = "vskill_catalogue"
 
 
 def catalogue_of(connection: WebConnection) -> Catalogue:
-    """Return the search index; NotReady if this process has none."""
+    """Return the search index; raise NotReady if this process has none."""
     catalogue: Catalogue | None = connection.app.state.catalogue
     if catalogue is None:
         raise NotReady("this node has no search index")
@@ -32,7 +32,7 @@ def catalogue_of(connection: WebConnection) -> Catalogue:
 
 
 async def warn_if_stale(message: Message, scope: Scope) -> None:
-    """Add a Warning header if the search index is out of date."""
+    """Add a Warning header if the search index is outdated."""
     catalogue: Catalogue | None = scope["state"].get(_ASKED)
     if catalogue is None or message["type"] != "http.response.start":
         return
@@ -48,7 +48,7 @@ async def warn_if_stale(message: Message, scope: Scope) -> None:
 async def wait_for_index(connection: WebConnection) -> bool:
     """Wait until the search index contains all commits so far; False if that takes too long.
 
-    Without it, a page that someone opens because of a change may not show it yet.
+    Otherwise a page that someone opens because of a change may not show the change yet.
     """
     catalogue: Catalogue | None = connection.app.state.catalogue
     if catalogue is None:
@@ -57,7 +57,7 @@ async def wait_for_index(connection: WebConnection) -> bool:
 
 
 async def visible_to(visitor: Visitor) -> Visible:
-    """Return what lists and searches may show this visitor."""
+    """Return which private skills lists and searches may show this visitor."""
     if visitor.can_see_all:
         return EVERYTHING
     return Visible(namespaces=await list_visible_namespaces(visitor))

@@ -1,8 +1,8 @@
 """Clients that hold a connection without using it: time limits, and a limit for each address.
 
-A client that opens a connection and sends nothing, stops in the middle of a request or never reads
-the response would otherwise hold it forever. A proxy in front usually limits this too; these limits
-also hold without one.
+Otherwise a client could hold a connection forever by sending nothing, by stopping in the middle of
+a request or by never reading the response. A proxy in front usually prevents this, too; these
+limits work without one.
 
 This is a subclass of uvicorn's `H11Protocol` and depends on its internals, so pyproject.toml bounds
 uvicorn's version and `test_slow_clients.py` checks every attribute that is used here.
@@ -17,15 +17,15 @@ from typing import Any, Protocol
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: From the opening of a connection to the end of the first request's headers.
+#: The time from the opening of a connection to the end of the first request's headers.
 FIRST_HEAD_SECONDS = 10.0
-#: From the end of a request to the end of the next one's headers.
+#: The time from the end of a request to the end of the next one's headers.
 HEAD_SECONDS = 30.0
 #: BODY_BYTES, or the rest of the body, must arrive within BODY_SECONDS: large bodies may take
 #: longer in total, but must make progress.
 BODY_SECONDS = 120.0
 BODY_BYTES = 256 * 1024
-#: Likewise for reading the response.
+#: The same for reading the response.
 ANSWER_SECONDS = 60.0
 ANSWER_BYTES = 64 * 1024
 
@@ -41,7 +41,7 @@ _REMEMBERED = 10_000
 
 class ClientConnection(Protocol):
     def drop(self) -> None:
-        """Close it at once; called for idle connections only."""
+        """Close it at once; called only for idle connections."""
 
 
 class ConnectionQuota:
@@ -57,7 +57,7 @@ class ConnectionQuota:
         self._idle: dict[ClientConnection, None] = {}
 
     def admit(self, connection: ClientConnection, address: str) -> bool:
-        """Count a new, idle connection; return False if its address has too many."""
+        """Count a new connection, which is idle; return False if its address has too many."""
         holder = "" if self._is_proxy(address) else holder_of(address)
         if holder and self._counts.get(holder, 0) >= self._each:
             if not self._idle_of.get(holder):
@@ -106,7 +106,7 @@ class ConnectionQuota:
 
 @lru_cache(_REMEMBERED)
 def holder_of(address: str) -> str:
-    """Return who holds a connection: an IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the holder of a connection: an IPv4 address, or the /64 network of an IPv6 address."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         if found.ipv4_mapped:
@@ -162,7 +162,7 @@ class TimeLimitedProtocol(H11Protocol):
         self._update_timer()
 
     def _update_timer(self) -> None:
-        """Restart the timer when the phase changes, or when the body made progress."""
+        """Restart the timer when the phase changes or the body makes progress."""
         phase = self.conn.their_state
         self._has_asked = self._has_asked or phase is not h11.IDLE
         if self.shares:
@@ -182,7 +182,7 @@ class TimeLimitedProtocol(H11Protocol):
             self._reading = self.loop.call_later(seconds, self._end_reading)
 
     def _end_reading(self) -> None:
-        if self.flow.read_paused:  # reading is paused: the server is slow, not the client
+        if self.flow.read_paused:  # the server is slow, not the client
             self._wait_on()
         else:
             self.transport.abort()

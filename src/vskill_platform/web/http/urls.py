@@ -6,14 +6,14 @@ from urllib.parse import quote, urlencode, urlsplit
 from vskill_platform.web.http.requests import SAFE_METHODS, WebConnection
 
 SIGN_IN = "/sign-in"
-#: Key of the reason that someone typed into a form after the session had expired.
+#: Key of the reason that a user typed into a form whose session had expired.
 TYPED_REASON = "typed_reason"
-#: Pages that sign-in does not return to.
+#: Pages to which sign-in does not return.
 _NO_WAY_BACK = (SIGN_IN, "/sign-out", "/welcome", "/forgot-password", "/confirm-address")
 
-#: Lines that the first page of a file always has, unless they are very long.
+#: How many lines the first page of a file always shows, unless they are very long.
 _ON_THE_FIRST_PAGE = 1_000
-#: Lines that are shown before a line to which a link leads.
+#: How many lines are shown before a linked line.
 _LINES_BEFORE = 20
 
 
@@ -24,13 +24,13 @@ def skill_url(slug: str, *parts: str, **query: Any) -> str:
 
 
 def publisher_url(namespace: str) -> str:
-    """Return the URL of a publisher's page, which is never that of another page."""
+    """Return the URL of a publisher's page, which never equals that of another page."""
     is_short = namespace.startswith("@") and "/" not in namespace
     return quote(f"/{namespace}" if is_short else f"/publishers/{namespace}", safe="/@")
 
 
 def line_url(slug: str, path: str, line: int | None, version: str = "") -> str:
-    """Return the URL of a line of a file; lines far down are on a later page of it."""
+    """Return the URL of a line of a file; lines far down are on a later page."""
     start = line - _LINES_BEFORE if line and line > _ON_THE_FIRST_PAGE else None
     anchor = f"#L{line}" if line else ""
     return skill_url(slug, "files", path, version=version, **{"from": start}) + anchor
@@ -59,7 +59,7 @@ def safe_path(text: str) -> str:
     r"""Return *text* if it is a path of this site, else `/`.
 
     Browsers treat a backslash as a slash and drop control characters, so `/\host` and `/<tab>/host`
-    lead to other hosts, like `//host`.
+    lead to other hosts, as `//host` does.
     """
     is_odd = "\\" in text or not text.isprintable() or not text.isascii()
     if not text.startswith("/") or text.startswith("//") or is_odd:

@@ -24,12 +24,12 @@ from vskill_platform.web.http.requests import WebConnection, is_api, is_git, is_
 
 #: Keys in the request state.
 VISITOR = "vskill_visitor"
-#: Set when a page has a form: only then a visitor without a session needs a cookie.
+#: Set when a page has a form: only then does a visitor without a session need a cookie.
 SHOWS_FORM = "vskill_shows_form"
 
 _NOBODY = Visitor()
 SESSION_COOKIE = "vskill_session"
-#: A random value that ties a form to the browser that it was shown to.
+#: A random value that ties a form to the browser in which it was shown.
 VISIT_COOKIE = "vskill_visit"
 _VISIT_LIFETIME = timedelta(days=1)
 #: Ties a sign-in at the provider to the browser that began it.
@@ -43,12 +43,12 @@ _SECRET = re.compile(r"[\w-]{43}", re.ASCII)
 _BEARER, _BASIC = "bearer", "basic"
 #: Starts the path of a client that cannot send headers: `/t/vsk_…/s/@acme/demo`.
 _TOKEN_PATH = "/t/"  # noqa: S105 - not a token
-#: The token in such a path, also in one that was put together with too many slashes; and the
-#: signature of a repository, see `web/protocols/git/http.py`.
+#: The token in such a path, even with duplicate slashes; and the signature of a repository, see
+#: `web/protocols/git/http.py`.
 _SECRET_IN_PATH = re.compile(r"(^/+t/+|/git/+signed/+)[^/]+", re.IGNORECASE)
-#: A token anywhere else, for example where a user has pasted it. Names of skills are shorter.
+#: A token anywhere else, for example pasted by a user. Names of skills are shorter.
 _TOKEN_IN_PATH = re.compile(rf"{TOKEN_PREFIX}\w{{20,}}", re.IGNORECASE)
-#: What such a client may read: the protocols of docs/clients.md.
+#: The paths that such a client may read: the protocols in docs/clients.md.
 _READ_BY_PATH = (
     "/.claude-plugin/",
     "/.well-known/",
@@ -61,7 +61,7 @@ _READ_BY_PATH = (
 
 
 def visitor_of(connection: WebConnection) -> Visitor:
-    """Return who sent the request; an anonymous visitor if it was not identified."""
+    """Return the visitor of a request; an anonymous one if nobody was identified."""
     return visitor_in(connection.scope)
 
 
@@ -71,7 +71,7 @@ def visitor_in(scope: Scope) -> Visitor:
 
 
 def csrf_token_of(connection: WebConnection) -> str:
-    """Return the CSRF token for a form, and make sure that the cookie it needs is set."""
+    """Return the CSRF token for a form, and ensure that the cookie it needs is set."""
     connection.scope["state"][SHOWS_FORM] = True
     return visitor_of(connection).csrf
 
@@ -142,10 +142,10 @@ class Identified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def identify(connection: WebConnection) -> Identified:
-    """Identify the visitor by token, else by session, else as anonymous.
+    """Identify the visitor by token, otherwise by session, otherwise as anonymous.
 
-    An invalid token is an error, because a program would not notice. An expired session is
-    anonymous, because the user can sign in again.
+    An invalid token is an error, because a program would not notice that it is ignored. With an
+    expired session the visitor is anonymous, because the user can sign in again.
     """
     address = address_of(connection)
     if authorization := connection.headers.get("authorization"):
@@ -168,7 +168,8 @@ def _by_session(opened: OpenSession, address: str) -> Visitor:
     is_required = get_settings().second_factor == "staff" and user.role in STAFF
     is_missing = is_required and not session.has_second_factor
     return Visitor(
-        # Without it, staff have the rights of publishers, until they have set one up.
+        # Staff without a required second factor have the rights of publishers until they set one
+        # up.
         user=msgspec.structs.replace(user, role=Role.PUBLISHER) if is_missing else user,
         via="session",
         address=address,
@@ -196,14 +197,15 @@ def take_path_token(scope: Scope) -> str:
 
 
 def hide_path_token(path: str) -> str:
-    """Return a path for logs: no token in it is shown, even if it is in the wrong place."""
+    """Return a path for logs without any token, even one in the wrong place."""
     return _TOKEN_IN_PATH.sub("(hidden)", _SECRET_IN_PATH.sub(r"\1(hidden)", path))
 
 
 async def identify_by_path(connection: WebConnection, token: str) -> Identified:
     """Identify the visitor by a token in the path, which clients write to lock files and logs.
 
-    So it must be one that can only read, and it is accepted where clients cannot send headers.
+    So the token must be one that can only read, and it is accepted only where clients cannot send
+    headers.
     """
     if not is_read(connection.scope) or not connection.scope["path"].startswith(_READ_BY_PATH):
         raise NotFound("there is no page at this address")
@@ -214,7 +216,7 @@ async def identify_by_path(connection: WebConnection, token: str) -> Identified:
 
 
 def _token_in(authorization: str, connection: WebConnection) -> str:
-    """Return the token of a header; git sends it as a password, with any user name."""
+    """Return the token from a header; git sends it as a password, with any user name."""
     scheme, _, text = authorization.partition(" ")
     if scheme.lower() == _BEARER:
         return text.strip()

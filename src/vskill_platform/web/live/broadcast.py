@@ -1,4 +1,4 @@
-"""Reads the change feed once for all open pages and wakes those that wait for a topic."""
+"""Read the change feed once for all open pages, and wake those that wait for a topic."""
 
 import asyncio
 from collections import defaultdict
@@ -20,13 +20,13 @@ from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
 
 log = get_logger(__name__)
 
-#: Beyond these limits, per node and per visitor, pages poll.
+#: Beyond these limits, in total and per visitor, pages poll.
 MAX_LISTENERS = 2_000
 MAX_OF_ONE = 20
 #: Delay before the feed is read again after an outage.
 _RETRY_SECONDS = 1.0
 _LOOK_AGAIN = timedelta(seconds=30)
-#: All submissions, and only the public ones.
+#: The topics of all submissions, and of only the public ones.
 QUEUE, PUBLIC_QUEUE = "queue", "queue of what is public"
 
 
@@ -40,7 +40,7 @@ def submission_topic(submission_id: str) -> str:
 
 
 class Listener:
-    """One open page. It is notified that something changed, not what, and reloads."""
+    """One open page. It is notified that something changed, but not what, and reloads."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()
@@ -54,7 +54,7 @@ class Listener:
         self._changed.set()
 
     async def wait(self) -> None:
-        """Return when something has changed since the last call, or on close."""
+        """Wait until something has changed since the last call, or until close."""
         await self._changed.wait()
         self._changed.clear()
 
@@ -107,7 +107,7 @@ class Broadcast:
                 listener.wake()
 
     def close(self) -> None:
-        """Stop all listeners, so that they do not delay the shutdown of the server."""
+        """Stop all listeners, so that they do not delay the server's shutdown."""
         self._is_closed = True
         for listeners in self._listeners.values():
             for listener in listeners:

@@ -26,8 +26,8 @@ from vskill_platform.web.live.broadcast import (
 
 #: Proxies may close connections that are silent for longer.
 KEEPALIVE_SECONDS = 25.0
-#: Each open page reloads at an event. The more pages are open, the fewer events each gets, so that
-#: the total cost is bounded.
+#: Each open page reloads at an event. The more pages are open, the fewer events each page gets, so
+#: that the total cost is bounded.
 SECONDS_A_LISTENER = 0.02
 MIN_PACE_SECONDS, MAX_PACE_SECONDS = 0.5, 10.0
 
@@ -47,7 +47,7 @@ async def live_submission(request: WebRequest, submission_id: FromPath[str]) -> 
 
 
 async def live_queue(request: WebRequest) -> ServerSentEvent:
-    """Send events when a submission changes that this visitor may see."""
+    """Send events when a submission that this visitor may see changes."""
     page = _Page(request, await queue_topics(visitor_of(request)))
     return ServerSentEvent(_events(broadcast_of(request), page), headers=dict(SSE_HEADERS))
 
@@ -110,7 +110,7 @@ async def queue_topics(visitor: Visitor) -> frozenset[str]:
 
 
 async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSentEventMessage]:
-    """Yield the events of one page, until shutdown, the end of the submission or loss of access."""
+    """Yield the events of one page until shutdown, the end of the submission, or loss of access."""
     async with broadcast.listening(page.topics) as listener:
         yield _HELLO
         if await _has_ended(page.submission_id):
@@ -134,7 +134,7 @@ async def _events(broadcast: Broadcast, page: _Page) -> AsyncIterator[ServerSent
 
 
 async def has_changed(listener: Listener) -> bool:
-    """Wait for a change; return False after some time without one, to send a sign of life."""
+    """Wait for a change; return False after a time without one, to keep the connection alive."""
     try:
         await asyncio.wait_for(listener.wait(), KEEPALIVE_SECONDS)
     except TimeoutError:

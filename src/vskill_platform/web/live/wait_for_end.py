@@ -1,4 +1,4 @@
-"""Wait until the check of a submission has ended, for clients that expect one answer."""
+"""Wait until the check of a submission has ended, for clients that expect a single response."""
 
 import asyncio
 import re
@@ -20,14 +20,14 @@ def wanted_seconds(request: WebRequest, *, most: float) -> float:
 
 
 async def wait_seconds(broadcast: Broadcast, submission_id: str, seconds: float) -> Submission:
-    """Call `wait_for_end`, for modules below this one, which get it from the application."""
+    """Call `wait_for_end` for modules of lower layers, which get it from the application."""
     return await wait_for_end(broadcast, submission_id, within_seconds=seconds)
 
 
 async def wait_for_end(
     broadcast: Broadcast, submission_id: str, *, within_seconds: float
 ) -> Submission:
-    """Return the submission when it is published, rejected or needs review, or after this time."""
+    """Return the submission when it is published, rejected or needs review, or at a timeout."""
     loop = asyncio.get_running_loop()
     until = loop.time() + within_seconds
     async with broadcast.listening([submission_topic(submission_id)]) as listener:

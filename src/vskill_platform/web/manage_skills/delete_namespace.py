@@ -42,7 +42,7 @@ class NamespaceDeletionResponse(Shape, frozen=True, kw_only=True):
     members: tuple[str, ...]
     webhooks: int
     trusted_publishers: int
-    #: Tokens that are for this namespace only.
+    #: Tokens that are limited to this namespace.
     tokens: int
     installs: int
     #: The size of the files.
@@ -64,7 +64,7 @@ async def preview_over_api(
 async def delete_over_api(
     request: WebRequest, data: JSONBody[NamespaceDeleteRequest]
 ) -> NamespaceDeletionResponse:
-    """Delete a namespace and all its skills. Its name and theirs cannot be used by others."""
+    """Delete a namespace and all its skills. Others cannot use its name or theirs."""
     visitor = visitor_of(request)
     name, is_admin = await _own(visitor, data.namespace)
     done = await delete_namespace(name, actor=visitor.name, reason=data.reason, is_admin=is_admin)
@@ -101,7 +101,7 @@ async def _show(request: WebRequest, namespace: str, *, problem: str = "") -> Te
 
 
 async def _own(visitor: Visitor, namespace: str) -> tuple[str, bool]:
-    """Return the name for an owner or an admin, and whether it is an admin."""
+    """Return the name and whether the visitor is an admin; raise if neither owner nor admin."""
     name, settings = checked_namespace(namespace), get_settings()
     if visitor.may(Right.ADMINISTER, settings):
         return name, True

@@ -36,7 +36,7 @@ class DeletionResponse(Shape, frozen=True, kw_only=True):
     slug: str
     versions: tuple[str, ...]
     is_whole_skill: bool
-    #: Old slugs that no longer lead to it.
+    #: Old slugs of the skill, which stop working.
     aliases: tuple[str, ...]
     installs: int
     #: The size of the files.
@@ -57,7 +57,7 @@ async def preview_over_api(
 async def delete_over_api(
     request: WebRequest, slug: FromPath[str], data: JSONBody[DeleteRequest]
 ) -> DeletionResponse:
-    """Delete a skill or a version. Its name and its version numbers cannot be used by others."""
+    """Delete a skill or a version. Others cannot use its name or its version numbers."""
     visitor = visitor_of(request)
     skill, is_admin = await _own(visitor, await find_skill(request, slug_of(slug)))
     done = await delete_skill(
@@ -105,7 +105,7 @@ async def _visible(request: WebRequest, slug: str) -> PublishedSkill:
 
 
 async def _own(visitor: Visitor, skill: PublishedSkill) -> tuple[PublishedSkill, bool]:
-    """Return the skill for an owner of its namespace or an admin, and whether it is an admin."""
+    """Return the skill and whether the visitor is an admin; raise if neither owner nor admin."""
     settings = get_settings()
     if visitor.may(Right.ADMINISTER, settings):
         return skill, True

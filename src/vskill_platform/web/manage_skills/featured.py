@@ -27,7 +27,7 @@ _HERE = "/admin/featured"
 
 
 async def featured_page(request: WebRequest) -> Template:
-    """Show the featured skills in their order; one that is not listed says so."""
+    """Show the featured skills in order; those that are not listed are marked."""
     slugs, visible = await list_featured(), await visible_to(visitor_of(request))
     hits = {one.slug: one for one in await catalogue_of(request).read_hits(slugs, visible=visible)}
     stored = await get_featured()
@@ -41,7 +41,7 @@ async def featured_page(request: WebRequest) -> Template:
 
 
 async def feature_form(request: WebRequest, action: FromPath[str]) -> Redirect:
-    """Add, remove or move a skill; the page that has the button is shown again."""
+    """Add, remove or move a skill, and show the page with the button again."""
     fields, actor = await read_fields(request), visitor_of(request).name
     slug = fields.get("slug", "")
 
@@ -63,7 +63,7 @@ async def feature_form(request: WebRequest, action: FromPath[str]) -> Redirect:
 
 
 class FeaturedResponse(Shape, frozen=True, kw_only=True):
-    #: In the order of the home page, without those that you may not see.
+    #: In the order of the home page, without skills that you may not see.
     slugs: list[str]
 
 
@@ -74,7 +74,7 @@ class FeaturedRequest(Shape, frozen=True, kw_only=True):
 
 
 async def show_featured(request: WebRequest) -> FeaturedResponse:
-    """List the featured skills, in their order."""
+    """List the featured skills in order."""
     visible = await visible_to(visitor_of(request))
     hits = await catalogue_of(request).read_hits(await list_featured(), visible=visible)
     return FeaturedResponse(slugs=[hit.slug for hit in hits])

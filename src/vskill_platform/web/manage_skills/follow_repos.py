@@ -52,7 +52,7 @@ _MAX_ROWS = 100
 
 
 class FollowRequest(Shape, frozen=True, kw_only=True):
-    #: The repository that the skill is published from, if it is empty.
+    #: If it is empty, the repository from which the skill is published.
     repo_url: Text = ""
     branch: Text | None = None
 
@@ -64,21 +64,21 @@ class FollowRepoRequest(Shape, frozen=True, kw_only=True):
 
 
 class FollowedItem(Shape, frozen=True, kw_only=True):
-    #: Empty for the repository as a whole: its new skills are submitted and followed.
+    #: Empty for the whole repository: its new skills are submitted and followed.
     slug: str
     repo_url: str
     branch: str | None
     by: str
     followed_at: datetime
     checked_at: datetime | None
-    #: The commit that was last seen; null before the first check.
+    #: The last seen commit; null before the first check.
     commit_sha: str | None
-    #: Whether tags that name a new version are submitted: unless a branch or tag was chosen.
+    #: Whether tags with a new version are submitted; false if a branch or tag was chosen.
     follows_tags: bool
-    #: The tag with the highest version that was seen; null if there is none.
+    #: The seen tag with the highest version; null if there is none.
     tag: str | None
     status: FollowStatus
-    #: Why the last check failed, or why following stopped; empty if all is well.
+    #: Why the last check failed, or why following stopped; empty if there is no problem.
     problem: str
 
 
@@ -96,7 +96,7 @@ class FollowedList(Shape, frozen=True, kw_only=True):
 async def follow_over_api(
     request: WebRequest, slug: FromPath[str], data: JSONBody[FollowRequest]
 ) -> FollowResponse:
-    """Follow the repository that a skill is published from; at most ten an hour, 100 in total."""
+    """Follow the repository from which a skill is published; at most ten per hour, 100 in total."""
     visitor = _signed_in(request)
     skill = await find_listed(request, slug.removeprefix(SKILL_ID))
     await check_may_act_in(visitor, namespace_of_skill(skill))
@@ -118,7 +118,7 @@ async def follow_over_api(
 
 
 async def unfollow_over_api(request: WebRequest, slug: FromPath[str]) -> Ok:
-    """Stop following; for the user who asked, owners of the namespace and reviewers."""
+    """Stop following; for the user who follows, owners of the namespace and reviewers."""
     visitor = _signed_in(request)
     skill = await find_skill(request, slug_of(slug.removeprefix(SKILL_ID)))
     followed = await get_followed_repo(skill.slug)
@@ -134,7 +134,7 @@ async def unfollow_over_api(request: WebRequest, slug: FromPath[str]) -> Ok:
 async def follow_all_over_api(
     request: WebRequest, data: JSONBody[FollowRepoRequest]
 ) -> FollowedList:
-    """Follow a repository for all its skills, those that are added later included."""
+    """Follow a repository for all its skills, including those that are added later."""
     followed = await follow_for(request, data.repo_url, ref=data.branch or "")
     return FollowedList(followed=[FollowedItem(**_fields(one)) for one in followed])
 
@@ -181,7 +181,7 @@ async def _follow_all(visitor: Visitor, source: Source) -> list[FollowedRepo]:
 async def unfollow_all_over_api(
     request: WebRequest, repo_url: Annotated[Text, QueryParameter(name="repoUrl")]
 ) -> FollowedList:
-    """Stop following a repository for all its skills, and return what was followed."""
+    """Stop following a repository for all its skills, and return the followed ones."""
     ended = await unfollow_for(_signed_in(request), repo_url)
     return FollowedList(followed=[FollowedItem(**_fields(one)) for one in ended])
 
@@ -197,7 +197,7 @@ async def unfollow_for(visitor: Visitor, repo_url: str) -> list[FollowedRepo]:
 
 @operation(status=HTTP_202_ACCEPTED, max_body=MAX_PUSH_BYTES, also=(403, 404, 413))
 async def take_push_webhook(request: WebRequest, kind: FromPath[str]) -> Ok:
-    """Receive a signed push webhook of a git host; unknown repositories get the same answer."""
+    """Receive a signed push webhook of a git host; the response is the same for unknown repos."""
     if await take_push(kind, await request.body(), request.headers):
         await request_follow_run()
     return Ok()
@@ -206,7 +206,7 @@ async def take_push_webhook(request: WebRequest, kind: FromPath[str]) -> Ok:
 def _rights_of(visitor: Visitor) -> FollowRights:
     """Return the rights with which new commits are submitted.
 
-    A token may have fewer rights than its user, and what is followed outlives it.
+    A token may have fewer rights than its user, and following outlives the token.
     """
     settings = get_settings()
     is_staff = visitor.may(Right.REVIEW, settings) and visitor.may(Right.OPERATE, settings)
@@ -223,7 +223,7 @@ async def _may_replace(visitor: Visitor, namespace: str) -> bool:
 
 
 def _is_own(visitor: Visitor, followed: FollowedRepo) -> bool:
-    """Return whether this user follows it; a user of the machine may have the same name."""
+    """Return whether this user follows it; a user of the machine may have an equal name."""
     return followed.by == visitor.name and not followed.is_by_operator
 
 
@@ -234,8 +234,8 @@ async def _may_stop(visitor: Visitor, followed: FollowedRepo) -> bool:
     try:
         skill = await find_visible_skill(visitor, followed.slug)
     except NotFound:
-        # The answer names what was followed, and a token without the scope read sees no private
-        # skill. Other users can always stop what they have started.
+        # The response names the followed skills, but a token without the scope read sees no private
+        # skill. Users can always stop what they have started themselves.
         return is_own and visitor.can_see_own
     return is_own or await may_manage(visitor, skill.record)
 
@@ -255,7 +255,7 @@ async def list_followed(
 
 
 async def list_followed_for(visitor: Visitor, *, after: str | None, limit: int) -> FollowedPage:
-    """Return what a visitor follows, or everything for operators, ordered by name."""
+    """Return the repositories that a visitor follows, or all for operators, ordered by name."""
     if visitor.may(Right.OPERATE, get_settings()) and visitor.can_see_all:
         return await list_followed_repos(after=after, limit=limit)
     own = sorted(await list_followed_by(visitor.name), key=lambda one: one.name)
@@ -266,7 +266,7 @@ async def list_followed_for(visitor: Visitor, *, after: str | None, limit: int) 
 
 async def _is_seen(visitor: Visitor, followed: FollowedRepo) -> bool:
     if not followed.slug:
-        return True  # only the user's own records are asked for
+        return True  # the query is about the user's own records
     try:
         await find_visible_skill(visitor, followed.slug)
     except NotFound:

@@ -26,7 +26,7 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.manage_skills.transfers import end_transfer, may_transfer, rename, transfer
 from vskill_platform.web.skills.slugs import find_successor
 
-#: Versions that the page lists openly; the others are folded, so that the actions stay near.
+#: How many versions the page shows unfolded; the rest is folded, so that actions stay near.
 _OPEN_VERSIONS = 6
 
 

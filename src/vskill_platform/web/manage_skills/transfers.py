@@ -1,4 +1,4 @@
-"""Rename skills, and transfer skills and namespaces: the API, and what its pages do."""
+"""Rename skills, and transfer skills and namespaces: the API, and the actions of pages."""
 
 from litestar.params import FromPath, JSONBody
 
@@ -90,7 +90,7 @@ async def rename(visitor: Visitor, skill: PublishedSkill, name: str, reason: str
 
 
 async def transfer(visitor: Visitor, skill: PublishedSkill, namespace: str, reason: str) -> Moved:
-    """Move a skill at once for an owner of both namespaces or an admin; else offer it."""
+    """Move a skill at once for an owner of both namespaces or an admin; otherwise offer it."""
     namespace = checked_namespace(namespace)
     if not await may_transfer(visitor, skill):
         raise NotAllowed(f"only an owner of its namespace or an admin can transfer {skill.slug}")
@@ -104,14 +104,14 @@ async def transfer(visitor: Visitor, skill: PublishedSkill, namespace: str, reas
         return Moved(subject=moved.slug, is_done=True)
     if namespace_of_skill(skill) == namespace:
         raise InvalidInput(f"{skill.slug} already belongs to {namespace}")
-    location_in(skill, namespace)  # an error now, not when it is accepted
+    location_in(skill, namespace)  # raises now, not when it is accepted
     return await _offer(visitor, Transfer(
         subject=skill.slug, to=namespace, by=visitor.name, at=get_now()
     ), reason=reason)  # fmt: skip
 
 
 async def may_transfer(visitor: Visitor, skill: PublishedSkill) -> bool:
-    """Return whether a visitor may give a skill away: reviewers may not, or they could take it."""
+    """Return whether a visitor may give a skill away; reviewers may not, or they could take it."""
     if visitor.may(Right.ADMINISTER, get_settings()):
         return True
     return not await acts_as_staff(visitor, skill)
@@ -145,7 +145,7 @@ async def _offer(visitor: Visitor, offer: Transfer, *, reason: str) -> Moved:
 
 
 async def accept_transfer(visitor: Visitor, transfer_id: str) -> Moved:
-    """Complete a transfer; the one who offered it must still be allowed to."""
+    """Complete a transfer; the user who offered it must still have the right to."""
     stored = await _find(visitor, transfer_id)
     offer = stored.record
     if not await _may_accept(visitor, offer):
@@ -194,7 +194,7 @@ async def _find(visitor: Visitor, transfer_id: str) -> Stored[Transfer]:
 
 async def _concerns(visitor: Visitor, offer: Transfer) -> bool:
     if not offer.is_namespace and not visitor.can_see_own:
-        # A token without the scope read does not learn the names of private skills.
+        # A token without the scope read must not see the names of private skills.
         stored = await get_skill(offer.subject)
         if stored is None or stored.record.is_private:
             return False

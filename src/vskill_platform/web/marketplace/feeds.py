@@ -1,6 +1,6 @@
 """Feeds for programs that read the whole site: robots.txt, the sitemap and RSS.
 
-They contain only public skills, also for signed-in users: their readers store and share them.
+They contain only public skills, even for signed-in users, because readers store and share them.
 """
 
 from collections.abc import Iterable
@@ -22,11 +22,11 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of
 from vskill_platform.web.http.urls import skill_url
 
-#: Entries of a feed, and addresses on a page of the sitemap (at most 50,000 are allowed).
+#: How many entries a feed has, and how many URLs a page of the sitemap (at most 50,000).
 _MAX_ENTRIES, _PER_PAGE = 50, 5_000
 _SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _PAGES = ("/", "/skills", "/trust", "/api")
-#: Not for search engines: pages of an account, and addresses for programs.
+#: Not for search engines: pages of an account, and URLs for programs.
 _DISALLOWED = (
     "/account", "/admin", "/api/", "/clawhub/", "/device", "/git/", "/live/", "/mcp", "/sign-in",
     "/report", "/submissions/", "/submit", "/welcome",
@@ -39,7 +39,7 @@ class _Entry(msgspec.Struct, frozen=True):
     path: str
     text: str
     at: datetime
-    #: Different if the entry must be shown as a new one.
+    #: A new value makes readers show the entry as a new one.
     id: str
 
 
@@ -52,7 +52,7 @@ async def robots() -> Response[str]:
 async def sitemap(
     request: WebRequest, page: Annotated[int | None, QueryParameter(ge=1, le=100_000)] = None
 ) -> Response[bytes]:
-    """List the pages of all public skills; if they are many, the pages of the sitemap."""
+    """List the pages of all public skills; if there are many, list the pages of the sitemap."""
     catalogue = catalogue_of(request)
     total = (await catalogue.count_all(visible=PUBLIC)).published
     pages = max(-(-total // _PER_PAGE), 1)
@@ -96,7 +96,7 @@ async def blocked_skills(request: WebRequest) -> Response[bytes]:
                 skill_url(skill.slug),
                 skill.reason[:1].upper() + skill.reason[1:],
                 skill.at,
-                f"{skill.slug} {skill.at.isoformat()}",  # it may be blocked again
+                f"{skill.slug} {skill.at.isoformat()}",  # it can be blocked repeatedly
             )
             for skill in found.skills
         ),

@@ -1,4 +1,4 @@
-"""The home page: what this registry is, and ways into it."""
+"""The home page: what this registry is, with links to its parts."""
 
 import asyncio
 from typing import Any
@@ -28,7 +28,7 @@ from vskill_platform.web.marketplace.marketplace_page import Search, skill_list
 
 log = get_logger(__name__)
 
-#: Skills, taken-down skills and tags that the page shows of each kind.
+#: How many skills, taken-down skills and tags the page shows.
 _SHOWN, _SHOWN_DOWN, _SHOWN_TAGS = 6, 4, 18
 _S = SubmissionState
 _STOPPED = (_S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED)
@@ -37,13 +37,13 @@ _UNCHECKED = (_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.DEQUEUED)
 
 
 async def home_page(request: WebRequest) -> Response[Any]:
-    """Show the home page; an address with a search shows the list, as it always did."""
+    """Show the home page; a URL with a search shows the list, as in earlier releases."""
     if request.query_params:
         return await skill_list(request)
     catalogue = catalogue_of(request)
     visible = await visible_to(visitor_of(request))
     featured = await _featured(catalogue, visible)
-    limit = _SHOWN + len(featured)  # featured skills are not repeated
+    limit = _SHOWN + len(featured)  # featured skills are not shown twice
     installed, newest, down, counts = await asyncio.gather(
         _first(catalogue, SkillSort.INSTALLS, visible, limit=limit, with_facets=True),
         _first(catalogue, SkillSort.NEWEST, visible, limit=limit),
@@ -87,7 +87,7 @@ def _without(featured: list[SkillHit], hits: list[SkillHit]) -> list[SkillHit]:
 
 
 async def _featured(catalogue: Catalogue, visible: Visible) -> list[SkillHit]:
-    """Return the skills that the operator chose, as far as the visitor may see them."""
+    """Return the featured skills that the visitor may see."""
     try:
         slugs = await list_featured()
     except EngineError as error:  # the rest of the page comes from the search index

@@ -20,10 +20,10 @@ from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
 
 PAGE_SIZE = 25
-#: A bound, because offsets must fit into the database.
+#: The last page, because offsets must fit into the database.
 _MAX_PAGE = 1_000_000
 _MAX_TEXT = 200
-#: Options shown for each filter.
+#: How many options are shown for each filter.
 _MAX_OPTIONS = 10
 LIST = "/skills"
 SORTS = {
@@ -35,9 +35,9 @@ SORTS = {
 }
 #: In the order in which they are shown.
 FILTERS = {"tier": "Verdict", "namespace": "Publisher", "tag": "Tag", "agent": "Works with"}
-#: The filters by capability: what a skill must have, and must not have.
+#: The filters by capability: capabilities that a skill must have, and must not have.
 CAPABILITY_FILTERS = {"cannot": "Cannot", "can": "Can"}
-#: After "can" and "cannot".
+#: The words after "can" and "cannot".
 CAPABILITY_WORDS = {
     "network": "reach the network",
     "secrets": "read secrets",
@@ -60,20 +60,20 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def filters(self) -> dict[str, str]:
-        """The active filters, as in an address."""
+        """The active filters, as in the URL."""
         chosen = {name: str(getattr(self, name)) for name in FILTERS}
         capable = {name: ",".join(getattr(self, name)) for name in CAPABILITY_FILTERS}
         return {name: value for name, value in (chosen | capable).items() if value}
 
     @property
     def order(self) -> SkillSort:
-        """The order in use: without words, nothing matches better than the rest."""
+        """The order in use; without words, relevance is not available."""
         is_list = self.sort is SkillSort.RELEVANCE and not self.text
         return SkillSort.INSTALLS if is_list else self.sort
 
     @property
     def sorts(self) -> list[tuple[str, str, bool]]:
-        """The orders to choose from: value, label, whether it is in use."""
+        """The available orders: value, label, and whether it is in use."""
         usable = [sort for sort in SORTS if self.text or sort is not SkillSort.RELEVANCE]
         return [
             ("" if number == 0 else sort.value, SORTS[sort], sort is self.order)
@@ -114,7 +114,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         return self.address(**cleared, **dict.fromkeys(CAPABILITY_FILTERS, ()))
 
     def toggled(self, name: str, value: str) -> str:
-        """Return the address with a capability added to a filter, or removed from it."""
+        """Return the URL with a capability added to a filter, or removed from it."""
         now: tuple[str, ...] = getattr(self, name)
         kept = tuple(one for one in now if one != value)
         return self.address(**{name: kept if value in now else (*now, value)})
@@ -125,10 +125,10 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
     label: str
-    #: Read before the label, but not shown.
+    #: For screen readers, before the label; not visible.
     prefix: str = ""
     count: int
-    #: Toggles the option.
+    #: The URL that toggles the option.
     address: str
     is_chosen: bool
 
@@ -140,7 +140,7 @@ class SkillFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_search(asked: Mapping[str, str]) -> Search:
-    """Read the query; invalid values are ignored, so that old links still work."""
+    """Parse the query; invalid values are ignored, so that old links still work."""
     try:
         sort = SkillSort(asked.get("sort", ""))
     except ValueError:
@@ -214,7 +214,7 @@ def _capability_filter(
 
 
 def chosen_filters(search: Search) -> list[tuple[str, str]]:
-    """Return each active filter in words, with the address that removes it."""
+    """Return each active filter in words, with the URL that removes it."""
     chosen = [
         (value_label(name, value), search.address(**{name: ""}))
         for name, value in search.filters.items()

@@ -1,4 +1,4 @@
-"""The page of a publisher: its skills, since when it publishes, and where they come from."""
+"""The page of a publisher: its skills, when it published first, and its sources."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ async def short_publisher_page(request: WebRequest, publisher: FromPath[str]) ->
 
 
 async def publisher_page(request: WebRequest, publisher: FromPath[str]) -> Response[Any]:
-    """Show the same with any name: of another host, or one that is also a page."""
+    """Show the same page for any name, such as one on another host or one that equals a page."""
     return await _show(request, publisher.strip("/"))
 
 
@@ -73,14 +73,14 @@ def _address(namespace: str, page: int) -> str:
 
 
 def _source(namespace: str) -> str:
-    """Return the address from which this registry fetched its skills; empty for uploads."""
+    """Return the URL from which this registry fetched its skills; empty for uploads."""
     if namespace.startswith("@"):
         return ""
     return namespace if "/" in namespace else f"github.com/{namespace}"
 
 
 async def _visible_block(namespace: str, visitor: Visitor) -> Block | None:
-    """Return the block of the whole publisher, unless it concerns only what others cannot see."""
+    """Return the block of the whole publisher, unless it affects only private skills."""
     subject = publisher_subject(_source(namespace) or namespace)
     if not await get_block(subject):
         return None

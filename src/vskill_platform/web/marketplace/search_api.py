@@ -146,7 +146,7 @@ async def suggest_skills(request: WebRequest, q: SearchText = "") -> Suggested:
 
 
 def read_capabilities(text: str) -> tuple[str, ...]:
-    """Read names of capabilities, separated by commas."""
+    """Parse names of capabilities, separated by commas."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if unknown := set(names) - set(CAPABILITY_KINDS):
         raise InvalidInput(
@@ -156,7 +156,7 @@ def read_capabilities(text: str) -> tuple[str, ...]:
 
 
 def match_of(found: SkillResults) -> str:
-    """Return how the results match the text: as it is, corrected, or by any of its words."""
+    """Return how the results match the text: exactly, corrected, or by any of its words."""
     if not found.searched_for:
         return "exact"
     return "any" if found.is_any_word else "corrected"

@@ -19,28 +19,28 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 
-#: Skills and submissions that the page shows, and namespaces that it reads.
+#: How many skills and submissions the page shows, and how many namespaces it reads.
 _MAX_ROWS, _MAX_NAMESPACES = 6, 10
 _S = SubmissionState
-#: States after which the user may want to do something.
+#: States that may need an action of the user.
 _NEEDS_ACTION = (_S.NEEDS_REVIEW, _S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED)
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    #: The namespaces with skills, each with how many.
+    #: The namespaces with skills, and the number of skills in each.
     counts: dict[str, int]
-    #: The ones updated last.
+    #: The most recently updated skills.
     skills: list[SkillHit]
     #: Skills that were taken down.
     down: list[TakenDownSkill]
     submissions: list[SubmissionRow]
     total: int
-    #: Submissions that wait for a review or were refused, the newest first.
+    #: Submissions that wait for review or were refused, newest first.
     notices: list[SubmissionRow]
 
 
 async def read_overview(request: WebRequest, namespaces: Sequence[str]) -> Overview | None:
-    """Return what the signed-in user has; None while the search index is being built."""
+    """Return the overview of the signed-in user; None while the search index is being built."""
     try:
         return await _read(request, namespaces)
     except NotReady:

@@ -80,7 +80,7 @@ _TOPICS = {
     MailTopic.REVIEWS: "a daily reminder of submissions waiting for review (for reviewers)",
 }
 _LIFETIMES = (7, 30, 90, 365)
-#: The first match counts.
+#: The first match is used.
 _BROWSERS = {
     "Firefox/": "Firefox",
     "Edg/": "Edge",
@@ -113,7 +113,7 @@ async def account_page(request: WebRequest) -> Template:
 
 
 async def change_password(request: WebRequest) -> Response[Any]:
-    """Change the password; all other sessions end, and this one gets a new secret."""
+    """Change the password; all other sessions end, and this session gets a new secret."""
     user, fields = signed_in_user(request), await read_fields(request)
     await count_attempt(request, user.name)
     try:
@@ -168,7 +168,7 @@ async def end_own_sessions(request: WebRequest) -> Redirect:
 
 
 async def change_members(request: WebRequest) -> Response[Any]:
-    """Add or remove a member of one's own namespace."""
+    """Add or remove a member of the user's namespace."""
     visitor, fields = visitor_of(request), await read_fields(request)
     namespace, member = fields.get("namespace", ""), fields.get("member", "")
     if not visitor.owns((await get_namespace(namespace)).record):
@@ -182,7 +182,7 @@ async def change_members(request: WebRequest) -> Response[Any]:
 
 
 async def transfer_form(request: WebRequest) -> Response[Any]:
-    """Accept or end a transfer, or offer one's own namespace to another user."""
+    """Accept or end a transfer, or offer the user's namespace to another user."""
     visitor, fields = visitor_of(request), await read_fields(request)
     action = fields.get("act", "")
     try:
@@ -240,7 +240,7 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
 
 
 def browser_name(user_agent: str) -> str:
-    """Shorten a User-Agent, such as `Firefox on Linux`; most also name other browsers."""
+    """Shorten a User-Agent to something like `Firefox on Linux`; most also name other browsers."""
     program = next((name for mark, name in _BROWSERS.items() if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS.items() if mark in user_agent), "")
     if not program:

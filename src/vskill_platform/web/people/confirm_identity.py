@@ -1,4 +1,4 @@
-"""Confirm who the user is before an account changes: session, password, second factor, attempts."""
+"""Confirm the user's identity before an account changes: session, password, second factor."""
 
 from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.errors import InvalidInput, NotAllowed, NotSignedIn
@@ -41,13 +41,13 @@ async def check_strong_session(request: WebRequest) -> None:
 
 
 def check_no_factor_missing(request: WebRequest) -> None:
-    """Raise if the role needs a second factor: a token would have all rights of the role."""
+    """Raise if the role needs a second factor, because a token would have all its rights."""
     if visitor_of(request).needs_second_factor:
         raise NotAllowed("sign in with a second factor first: your role needs one here")
 
 
 async def check_may_link(request: WebRequest, password: str) -> None:
-    """Raise unless the user proves who they are, to link an account elsewhere.
+    """Raise unless the user proves their identity before linking an account elsewhere.
 
     Such a link is a way to sign in, or to get tokens, that outlives a stolen session.
     """

@@ -1,4 +1,4 @@
-"""Delete an account: one's own, on a page or over the API; admins delete any over the API."""
+"""Delete an account: users their own, on a page or over the API; admins any, over the API."""
 
 from typing import Annotated, Any
 
@@ -33,7 +33,7 @@ class AccountDeletionResponse(Shape, frozen=True, kw_only=True):
     tokens: int
     sessions: int
     followed: int
-    #: Namespaces that no other user owns, with the number of skills that stay in each.
+    #: Namespaces without another owner, with the number of skills that remain in each.
     ownerless: dict[str, int]
     shared: tuple[str, ...]
     #: Webhooks and trusted publishers of this user, which stop working.
@@ -42,10 +42,10 @@ class AccountDeletionResponse(Shape, frozen=True, kw_only=True):
 
 
 class OwnDeletionResponse(AccountDeletionResponse, frozen=True, kw_only=True):
-    #: Whether the deletion takes your password, and a code of your second factor.
+    #: Whether the deletion requires your password, and a code of your second factor.
     needs_password: bool
     needs_code: bool
-    #: Why you cannot delete your account like this; null if you can.
+    #: Why you cannot delete your account this way; null if you can.
     refused: str | None
 
 
@@ -63,7 +63,7 @@ async def delete_page(request: WebRequest) -> Template:
 
 
 async def delete_form(request: WebRequest) -> Response[Any]:
-    """Delete one's own account, with its name and the user's credentials as confirmation."""
+    """Delete the user's account, with its name and the user's credentials as confirmation."""
     user, fields = signed_in_user(request), await read_fields(request)
     given = Confirmation(
         confirm=fields.get("confirm", ""),
@@ -79,7 +79,7 @@ async def delete_form(request: WebRequest) -> Response[Any]:
 
 
 async def preview_own(request: WebRequest) -> OwnDeletionResponse:
-    """Show what the deletion of your account would remove, and what it takes."""
+    """Show what the deletion of your account would remove, and what it requires."""
     user = signed_in_user(request)
     needed = await what_confirms(user, visitor_of(request))
     return OwnDeletionResponse(
@@ -102,7 +102,7 @@ async def delete_own(
 
 
 async def preview_over_api(request: WebRequest, name: FromPath[str]) -> AccountDeletionResponse:  # noqa: ARG001 - a handler
-    """Show what the deletion of a user would remove, and what stays without an owner."""
+    """Show what the deletion of a user would remove, and what remains without an owner."""
     return _answer(await preview_account_deletion(name))
 
 

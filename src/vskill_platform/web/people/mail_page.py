@@ -29,7 +29,7 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.people.account_page import Notes, show_account
 from vskill_platform.web.people.confirm_identity import count_attempt, signed_in_user
 
-#: Each sends an email to an address that someone typed.
+#: Limited, because each sends an email to an address that someone typed.
 _PER_HOUR = RateQuota(5, timedelta(hours=1), "requests of this kind an hour")
 _MAX_TEXT = 254
 
@@ -39,7 +39,7 @@ class OwnMail(Shape, frozen=True, kw_only=True):
     address: str | None
     is_confirmed: bool
     topics: list[MailTopic]
-    #: Whether this registry sends mail at all.
+    #: Whether this registry sends emails.
     is_mail_on: bool
 
 
@@ -56,7 +56,7 @@ async def forgot_page() -> Template:
 
 
 async def forgot_form(request: WebRequest) -> Template:
-    """Email a reset link; the answer is the same whether there is such a user or not."""
+    """Email a reset link; the response is the same whether the user exists or not."""
     text = (await read_fields(request)).get("name", "").strip()[:_MAX_TEXT]
     if not is_mail_on():
         raise NotFound("this registry sends no email; ask an admin for a link")
@@ -76,7 +76,7 @@ def _forgot(*, problem: str = "", is_sent: bool = False, status: int = 200) -> T
 
 
 async def confirm_page(request: WebRequest) -> Template:
-    """Show the address to confirm; viewing does not use the link: mail programs follow links."""
+    """Show the address to confirm, without using the link, because mail programs follow links."""
     key = request.query_params.get("key", "")
     context = {"key": key, "mail": await read_address_link(key), "is_done": False}
     return Template("pages/confirm_address.html", context=context, headers=NO_STORE_HEADER)
@@ -90,7 +90,7 @@ async def confirm_form(request: WebRequest) -> Template:
 
 
 async def mail_form(request: WebRequest) -> Response[Any]:
-    """Set, remove or confirm one's own address again, or choose the topics of mails."""
+    """Set, remove or again confirm the user's address, or choose the topics of emails."""
     user, fields = signed_in_user(request), await read_fields(request)
     try:
         if fields.get("act") == "topics":

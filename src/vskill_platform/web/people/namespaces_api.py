@@ -33,7 +33,7 @@ class NamespaceUser(Shape, frozen=True, kw_only=True):
 
 class NamespaceItem(Shape, frozen=True, kw_only=True):
     name: str
-    #: The user of a namespace `@name` owns it, too, and is not listed.
+    #: The user of a namespace `@name` also owns it, but is not listed.
     owners: tuple[str, ...]
     #: They see its private skills; null unless you own it or are an admin.
     members: tuple[str, ...] | None
@@ -115,7 +115,7 @@ def _manages(visitor: Visitor, namespace: Namespace) -> bool:
 
 
 def _check_can_see(visitor: Visitor) -> None:
-    """Raise for a token that sees no private skills: it must not show them to others, either."""
+    """Raise for a token that sees no private skills, which must not let others see them either."""
     if not visitor.can_see_own:
         raise NotAllowed("members see private skills, so the token needs the scope read, too")
 

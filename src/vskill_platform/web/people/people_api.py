@@ -91,13 +91,13 @@ class UserList(Shape, frozen=True, kw_only=True):
 class NewUser(Shape, frozen=True, kw_only=True):
     name: Text
     role: Role = Role.PUBLISHER
-    #: With an address, the invitation is emailed, and the response has no link.
+    #: With an address, the invitation is emailed, and the response contains no link.
     mail: Text = ""
 
 
 class UserCreated(Shape, frozen=True, kw_only=True):
     user: UserItem
-    #: Link to choose a password; works once, for one day. Empty if it is emailed.
+    #: The link to choose a password; valid once, for one day. Empty if it is emailed.
     welcome_url: str
 
 
@@ -123,13 +123,13 @@ async def who_am_i(request: WebRequest) -> WhoAmI:
 
 
 async def _namespaces_of(visitor: Visitor) -> list[str]:
-    """Return the namespaces of the caller; a token for one of them sees no other."""
+    """Return the namespaces of the caller; a token for one of them sees only that one."""
     names = await list_namespaces_of(visitor.user.name) if visitor.user else []
     return [name for name in names if visitor.only_in in {"", name}]
 
 
 async def revoke_this_token(request: WebRequest) -> Ok:
-    """Revoke the token that this request is sent with."""
+    """Revoke the token of this request."""
     visitor = visitor_of(request)
     if visitor.user is None or visitor.via != "token":
         raise NotSignedIn("send the token that is to be revoked")
@@ -192,7 +192,7 @@ async def users_over_api() -> UserList:
 
 @operation(status=HTTP_201_CREATED, response_headers=NO_STORE_HEADER)
 async def add_user_over_api(request: WebRequest, data: JSONBody[NewUser]) -> UserCreated:
-    """Invite a user; the link is for choosing a password."""
+    """Invite a user; the link is to choose a password."""
     actor = visitor_of(request).name
     if data.mail:
         user = await invite_by_mail(data.name, data.role, data.mail, actor=actor)

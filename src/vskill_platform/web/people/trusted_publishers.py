@@ -1,4 +1,4 @@
-"""Trusted publishers: the exchange of tokens of CI jobs, the API, and the page of the account."""
+"""Trusted publishers: the token exchange of CI jobs, the API, and the page of the account."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -42,7 +42,7 @@ from vskill_platform.web.http.visitor import visitor_of
 
 _HERE = "/account/publishers"
 _MAX_TOKEN = 64 * 1024
-#: Each may ask a CI system for its keys.
+#: Limited, because each may fetch the keys of a CI system.
 _EXCHANGES = ConcurrencyQuota(
     in_all=20, each=4, what="exchanges of tokens", retry_after=timedelta(seconds=5)
 )
@@ -51,7 +51,7 @@ _EXCHANGES = ConcurrencyQuota(
 class CiToken(Shape, frozen=True, kw_only=True):
     #: The signed token of the CI job, requested for the URL of this registry.
     token: Annotated[str, msgspec.Meta(max_length=_MAX_TOKEN)]
-    #: Where the job wants to publish.
+    #: The namespace to which the job wants to publish.
     namespace: Text
 
 
@@ -65,7 +65,7 @@ class PublishToken(Shape, frozen=True, kw_only=True):
 class NewPublisher(Shape, frozen=True, kw_only=True):
     namespace: Text
     repository: Text
-    #: Who signs the tokens of its jobs; that of GitHub Actions or of gitlab.com, for example.
+    #: The issuer of its jobs' tokens, such as that of GitHub Actions or gitlab.com.
     issuer: Text
     workflow: Text = ""
     environment: Text = ""
@@ -82,7 +82,7 @@ class PublisherItem(NewPublisher, frozen=True, kw_only=True):
 
 class PublisherList(Shape, frozen=True, kw_only=True):
     publishers: list[PublisherItem]
-    #: What jobs must request their token for, and the CI systems that are allowed.
+    #: The audience that jobs must request their token for, and the allowed CI systems.
     audience: str
     issuers: list[str]
 
@@ -130,7 +130,7 @@ async def add_over_api(request: WebRequest, data: JSONBody[NewPublisher]) -> Pub
 
 @operation(also=(404,))
 async def remove_over_api(request: WebRequest, publisher_id: FromPath[str]) -> Ok:
-    """Remove a trusted publisher; tokens that its jobs have stay valid for up to 15 minutes."""
+    """Remove a trusted publisher; existing tokens of its jobs stay valid for up to 15 minutes."""
     await _remove(visitor_of(request), publisher_id)
     return Ok()
 

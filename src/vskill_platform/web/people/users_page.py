@@ -44,7 +44,7 @@ _NAMESPACES = "/admin/namespaces"
 _A_PAGE = 50
 _MAX_TEXT = 200
 Item = TypeVar("Item")
-#: What the forms of a user do; each returns what to show.
+#: The actions of the forms about a user; each returns the text to show.
 _Actions = dict[str, Callable[[], Awaitable[str]]]
 
 
@@ -56,14 +56,14 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingLink(msgspec.Struct, frozen=True, kw_only=True):
-    """An invitation or a reset link that nobody has used yet."""
+    """An invitation or a reset link that has not been used yet."""
 
     link: OneTimeLink
     is_invitation: bool
 
 
 class ListPage(msgspec.Struct, Generic[Item], frozen=True, kw_only=True):
-    """One page of a list that was searched."""
+    """One page of search results in a list."""
 
     items: list[Item]
     q: str
@@ -128,7 +128,7 @@ def _search(
     items: Sequence[Item],
     texts_of: Callable[[Item], Iterable[str]],
 ) -> ListPage[Item]:
-    """Return the requested page of the items that contain the text; beyond the last, the last."""
+    """Return the requested page of items that contain the text, or the last page if it is less."""
     q = request.query_params.get("q", "").strip()[:_MAX_TEXT]
     found = [one for one in items if any(q.casefold() in text.casefold() for text in texts_of(one))]
     asked = request.query_params.get("page", "1")
@@ -140,7 +140,7 @@ def _search(
 
 
 async def add_user_form(request: WebRequest) -> Response[Any]:
-    """Invite a user; the page shows a link for choosing a password."""
+    """Invite a user; the page shows a link to choose a password."""
     fields, actor = await read_fields(request), visitor_of(request).name
 
     async def work() -> Template:

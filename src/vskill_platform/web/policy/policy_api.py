@@ -49,7 +49,7 @@ _Toml = Annotated[str, msgspec.Meta(max_length=MAX_CHARACTERS)]
 class PolicyResponse(Shape, frozen=True, kw_only=True):
     digest: str
     words: list[str]
-    #: `file` if VSKILL_POLICY is set, `saved` for a saved version, else `default`.
+    #: `file` if VSKILL_POLICY is set, `saved` for a saved version, otherwise `default`.
     source: str
     #: The saved version; None if there is none, or if a file is used instead.
     version: int | None
@@ -73,14 +73,14 @@ class PolicyChange(Shape, frozen=True, kw_only=True):
 
 
 class PolicyTried(Shape, frozen=True, kw_only=True):
-    """One part of a dry run: published, inReview and changes count this part only."""
+    """One part of a dry run: published, inReview and changes count only this part."""
 
     policy: str
     published: int
     in_review: int
     changes: list[PolicyChange]
     unknown: tuple[str, ...]
-    #: How many skills were evaluated so far, of how many.
+    #: How many skills were evaluated so far, and how many there are.
     checked: int
     total: int
     next_cursor: str | None
@@ -88,7 +88,7 @@ class PolicyTried(Shape, frozen=True, kw_only=True):
 
 class NewPolicy(ReasonRequest, frozen=True, kw_only=True):
     policy: _Toml
-    #: The version that was edited, 0 for the first; another current version is a conflict.
+    #: The version that was edited, 0 for the first; it is a conflict if another one is current.
     base: Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -139,7 +139,7 @@ async def show_policy() -> PolicyResponse:
 
 @operation(max_body=MAX_POLICY_BYTES, changes=False)
 async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
-    """Show what another policy would change, part by part. Nothing is scanned or changed."""
+    """Show what another policy would change, part by part. This scans and changes nothing."""
     policy, after = await _checked(data.policy), read_key(data.cursor) or ""
     env = await with_current_policy(bound_env())
     found = await run_with_worker_env(env, lambda: try_part(policy, after=after))
@@ -167,7 +167,7 @@ async def try_over_api(data: JSONBody[PolicyText]) -> PolicyTried:
 
 @operation(max_body=MAX_POLICY_BYTES, status=HTTP_201_CREATED, also=(409,))
 async def save_over_api(request: WebRequest, data: JSONBody[NewPolicy]) -> PolicyVersionItem:
-    """Save a new version of the policy. All nodes apply it from their next decision on."""
+    """Save a new version of the policy. Each node applies it from its next decision on."""
     draft = PolicyDraft(
         text=data.policy, base=data.base, reason=data.reason, author=visitor_of(request).name
     )
@@ -206,7 +206,7 @@ async def show_version(number: FromPath[int]) -> PolicyVersionDetail:
 
 
 async def show_policy_diff(number: FromPath[int], older: VersionNumber = 0) -> PolicyDiff:
-    """Compare a version of the policy with an older one; by default with the one before."""
+    """Compare a version of the policy with an older one, by default the one before."""
     version = await find_policy_version(number)
     base = older or number - 1
     old = (await find_policy_version(base)).text if base else ""

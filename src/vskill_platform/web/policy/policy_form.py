@@ -1,4 +1,4 @@
-"""The form for the usual parts of the policy: its values from the text, and the text with them."""
+"""The form for the usual parts of the policy: convert the text to values, and values to text."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from vskill_platform.model.verdict import FindingKind
 from vskill_platform.scan.apply_policy import BUILT_IN_LIMITS
 from vskill_platform.web.policy.policy_rows import PolicyPath, Values, show_rows
 
-#: Kinds of findings that have thresholds of their own, in the words of the form.
+#: Kinds of findings that have thresholds of their own, with their labels in the form.
 KINDS = {
     FindingKind.MALICIOUS: "evidence of an attack",
     FindingKind.RISKY: "dangerous, but often legitimate",
@@ -23,7 +23,7 @@ KINDS = {
 }
 TRUSTED_KINDS = (FindingKind.RISKY, FindingKind.IMITATION, FindingKind.EXPOSURE)
 TRUSTED_LEVELS = (Level.HIGH, Level.MEDIUM, Level.LOW, Level.INFO)
-#: What each limit counts, and the built-in limit.
+#: The label of each limit, and the built-in limit.
 LIMITS = {
     "submissions_per_day": ("Submissions per publisher and day", "no limit"),
     "max_files": ("Files per skill", f"{BUILT_IN_LIMITS['max_files']:,}"),
@@ -35,14 +35,14 @@ _MAX_DIGITS = 15
 
 
 class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
-    """What the form shows."""
+    """The values that the form shows."""
 
     #: Text fields and selected levels by their name, such as `thresholds.review_at`.
     values: dict[str, str]
     two_grave_reject: bool
     own: bool
     trusted: frozenset[str]
-    #: Suppressions, namespaces and scanners; those with too many rows are edited as text.
+    #: Suppressions, namespaces and scanners; tables with too many rows are edited as text.
     rows: dict[str, list[Values]]
 
     def get(self, *path: str) -> str:
@@ -65,7 +65,7 @@ def show_form(text: str) -> PolicyForm:
 
 
 def apply_form(text: str, fields: Mapping[str, str], trusted: Sequence[str]) -> str:
-    """Return the text of a valid policy with the values of a form that differ from its own."""
+    """Return the text of a valid policy with the values of a form, where these differ."""
     document = tomllib.loads(text)
     changes: list[tuple[PolicyPath, PolicyValue]] = []
     for path in _selects():

@@ -50,28 +50,28 @@ from vskill_platform.web.policy.policy_versions import read_number
 from vskill_platform.web.skills.diff_page import show_page
 
 _HERE = "/admin/policy"
-#: The name of a table before an error, which a field need not repeat.
+#: The name of a table before an error, which need not be repeated at a field.
 _TABLE = re.compile(r"^(?:(?:suppression|namespace) \d+: )?(?:\[\w+\]: )?")
 FORM, TEXT = "form", "text"
 _RECENT = 5
-#: Lines around an error.
+#: How many lines are shown around an error.
 _AROUND = 3
 
 
 class _Typed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the forms of these pages send to each other."""
+    """The values that the forms of these pages send to each other."""
 
     text: str
-    #: The version that was edited; 0 if there was none.
+    #: The version that was edited; 0 if there is none.
     base: int
     reason: str = ""
     restored: int | None = None
-    #: FORM or TEXT: where it was typed.
+    #: FORM or TEXT: the editor in use.
     editor: str = FORM
 
 
 async def policy_page(request: WebRequest) -> Template:
-    """Show the current policy with its editor; with `version`, an old one to be restored."""
+    """Show the current policy with its editor; with `version`, an old one to restore."""
     last = await current_version()
     query = request.query_params
     restored = (
@@ -90,7 +90,7 @@ async def policy_page(request: WebRequest) -> Template:
 
 @operation(max_body=MAX_POLICY_BYTES)
 async def dry_run_form(request: WebRequest) -> Template:
-    """Check what was typed; then show what it would change, or the other editor."""
+    """Check the typed policy; then show what it would change, or show the other editor."""
     fields = await read_fields(request)
     typed = await _read(request, fields)
     form_fields = fields if typed.editor == FORM and "base" in fields else None
@@ -144,7 +144,7 @@ async def save_form(request: WebRequest) -> Response[Any]:
 
 
 async def _read(request: WebRequest, fields: dict[str, str]) -> _Typed:
-    # Not with read_fields(), which cuts long ones: a policy that is too long is an error.
+    # Without read_fields(), which cuts long fields: a policy that is too long is an error.
     text = str((await request.form()).get("policy", ""))
     restored = fields.get("restored", "")
     return _Typed(
@@ -164,7 +164,7 @@ async def _show_editor(
     fields: dict[str, str] | None = None,
     is_fresh: bool = False,
 ) -> Template:
-    """Show what was typed, in the form if it can be; *fields* are those of an invalid form."""
+    """Show the typed policy, in the form if possible; *fields* are those of an invalid form."""
     current, unavailable = await _current_policy()
     form = None
     if typed.editor == FORM:
@@ -173,7 +173,7 @@ async def _show_editor(
             form = show_form(typed.text)
         except PolicyInvalid as found:
             typed, error = msgspec.structs.replace(typed, editor=TEXT), error or found
-    if form and fields is not None:  # as typed, with the error
+    if form and fields is not None:  # the fields as typed, with the error
         form = msgspec.structs.replace(
             form,
             values=form.values | {name: fields.get(name, "") for name in form.values},
@@ -221,7 +221,7 @@ async def _show_preview(
     problem: str = "",
     conflict: str = "",
 ) -> Template:
-    """Show the changed lines, and which decisions would change; then it can be saved."""
+    """Show the changed lines and the decisions that would change, before it is saved."""
     last = await current_version()
     diff = await compare_texts(last.text if last else "", typed.text)
     current, unavailable = await _current_policy()
@@ -260,7 +260,7 @@ async def _try(policy: Policy, after: str) -> DryRun:
 
 
 async def _current_policy() -> tuple[Policy, str]:
-    """Return the policy that applies now; with the reason if this node cannot apply it."""
+    """Return the current policy, and the reason if this node cannot apply it."""
     try:
         return (await with_current_policy(bound_env())).policy, ""
     except PolicyUnavailable as error:

@@ -24,7 +24,7 @@ class FormColumn(msgspec.Struct, frozen=True):
         return ".".join(self.path)
 
 
-#: What the form edits of each array of tables; other keys of a row stay as they are.
+#: The keys of each array of tables that the form edits; other keys of a row do not change.
 COLUMNS = {
     "suppressions": (
         FormColumn(("rule",)),
@@ -45,7 +45,7 @@ COLUMNS = {
         FormColumn(("on_fail",)),
     ),
 }
-#: More rows are edited as text: the form would have too many fields.
+#: More rows are edited as text, because the form would have too many fields.
 MAX_ROWS = 50
 _MAX_DIGITS = 15
 _REMOVE = "remove"
@@ -94,7 +94,7 @@ def apply_rows(text: str, fields: Mapping[str, str]) -> tuple[str, dict[str, lis
 
 
 def place_of(at: tuple[str | int, ...], places: Mapping[str, list[int]]) -> tuple[str | int, ...]:
-    """Return where the form shows a value: rows that it removes are still in it."""
+    """Return the field of the form that shows a value; removed rows are still in the form."""
     match at:
         case (str(name), int(index), *rest) if index < len(places.get(name, ())):
             return (name, places[name][index], *rest)
@@ -104,7 +104,7 @@ def place_of(at: tuple[str | int, ...], places: Mapping[str, list[int]]) -> tupl
 def _row(
     name: str, index: int, known: list[dict[str, Any]], fields: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """Return a row with what was typed; None if it is empty or removed."""
+    """Return a row with the typed values; None if it is empty or removed."""
     old = known[index] if index < len(known) else None
     prefix = f"{name}.{index}."
     columns = COLUMNS[name]

@@ -36,7 +36,7 @@ async def versions_page(request: WebRequest) -> Template:
 
 
 async def version_page(request: WebRequest, number: FromPath[int]) -> Template:
-    """Show a version, and what it changed: to the one before, or to the chosen one."""
+    """Show a version, and its changes since the one before or since the chosen one."""
     version = await find_policy_version(number)
     compared = read_number(request.query_params.get("from") or str(number - 1))
     older = await find_policy_version(compared) if compared else None
@@ -67,5 +67,5 @@ async def _lines(text: str) -> Any:
 
 
 def read_number(text: str) -> int:
-    """Return the number of a version; 0 if it is none."""
+    """Return the number of a version; 0 if the text is not one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 0

@@ -1,7 +1,7 @@
 """The registry API of APM, version 1: versions, download and publish.
 
 An address is `ID/versions`, `ID/versions/VERSION/download` or, to publish, `ID/versions/VERSION`.
-Errors are problem+json, as everywhere else; field names are in snake case.
+Errors are problem+json, as everywhere; field names are in snake case.
 """
 
 from datetime import datetime
@@ -34,16 +34,16 @@ from vskill_platform.web.submissions.submit_skills import MAX_FORM_BYTES, submit
 
 _VERSIONS, _DOWNLOAD = "versions", "download"
 _NO_ADDRESS = "the path is /apm/v1/packages/OWNER/NAME/versions, with /VERSION/download after it"
-#: APM waits a minute for an answer.
+#: APM waits a minute for a response.
 _WAIT_SECONDS = 45.0
 _INSTALLABLE = frozenset({VersionStatus.LATEST, VersionStatus.OFFERED})
-#: Findings that an answer names.
+#: How many findings a response names.
 _MAX_TOLD = 5
 
 
 class PackageVersion(msgspec.Struct, frozen=True):
     version: str
-    #: Of the archive, as it is sent.
+    #: The digest of the archive, as it is sent.
     digest: str
     published_at: datetime
 
@@ -71,7 +71,7 @@ class _Address(NamedTuple):
 
 
 async def read_package(request: WebRequest, address: FromPath[str]) -> Response[Any]:
-    """List the available versions of a skill, or send the archive of one."""
+    """List the available versions of a skill, or send the archive of one of them."""
     asked = _read_address(address)
     skill = await find_listed(request, asked.slug, asked.version if asked.is_download else None)
     if asked.is_download:
@@ -79,7 +79,7 @@ async def read_package(request: WebRequest, address: FromPath[str]) -> Response[
         return await skill_download(request, OpenSkill(found=found, is_named=True, path=""))
     if asked.version:
         raise NotFound(_NO_ADDRESS)
-    # Yanked versions are left out, so that no range resolves to one; a lock file still works.
+    # Yanked versions are left out, so that no range resolves to them; lock files still work.
     rows = (await list_versions(skill.slug)).versions
     available = [_item(row.version) for row in rows if row.standing in _INSTALLABLE]
     return Response(PackageVersions(asked.package, available), status_code=HTTP_200_OK)
@@ -89,8 +89,8 @@ async def read_package(request: WebRequest, address: FromPath[str]) -> Response[
 async def publish_package(request: WebRequest, address: FromPath[str]) -> Response[Any]:
     """Submit the skill of a package and wait for the end of its check.
 
-    201 means published. A rejected skill is a 422, and one that needs review a 423: APM takes any
-    other answer for a success.
+    The status is 201 if it is published, 422 if it is rejected, and 423 if it needs review, because
+    APM treats any other status as a success.
     """
     asked = _read_address(address)
     if not asked.version or asked.is_download:

@@ -42,7 +42,7 @@ def artifact_url(slug: str, version: str, signer: Signer | None) -> str:
 
 
 def parse_artifact(address: str) -> tuple[str, str]:
-    """Return slug and version of an artifact's address."""
+    """Return slug and version from the path of an artifact."""
     slug, _, file_name = address.strip("/").rpartition("/")
     if not slug or not file_name.endswith(_SUFFIX):
         raise NotFound("the path of an artifact is /artifacts/SLUG/VERSION.zip")
@@ -69,7 +69,7 @@ async def send_artifact(request: WebRequest, address: str, signature: str = "") 
 
 
 async def zip_of(found: FoundVersion) -> bytes:
-    """Return a version as a zip; one that was blocked meanwhile is refused."""
+    """Return a version as a zip; refuse one that was blocked meanwhile."""
     archive = await find_archive(found.skill.slug, found.version.version)
     known = _zips.get(found.version.archive_sha256)
     if known is None:

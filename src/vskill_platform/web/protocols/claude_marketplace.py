@@ -27,7 +27,7 @@ from vskill_platform.web.skills.client_names import MARKETPLACE, market_name, pl
 from vskill_platform.web.skills.pull_through import find_or_mirror
 
 FILE = MARKETPLACE
-#: Names of folders must not be longer than 255 characters.
+#: Folder names have at most 255 characters.
 _MAX_NAME = 200
 
 
@@ -88,7 +88,7 @@ def _plugin(skill: ListedSkill, base: str, signer: Signer | None) -> dict[str, A
             "url": base + git_url(skill.slug, signer),
             "sha": skill.plugin_commit or skill.git_commit,
         },
-        # The repository is a skill, not a plugin with a manifest of its own.
+        # The repository is a skill, not a plugin with its own manifest.
         "strict": False,
         "skills": [f"./{PLUGIN_FOLDER}" if skill.plugin_commit else "./"],
     }

@@ -1,7 +1,7 @@
 """Agent-skills discovery 0.2, and 0.1 for older clients: what can be installed from a URL.
 
-Clients download everything that an index lists before they choose. So the index of the whole
-registry is short, and every namespace and every skill has an index of its own.
+Clients download everything in an index before the user chooses. So the index of the whole registry
+is short, and every namespace and every skill has its own index.
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,12 +45,12 @@ INDEX = ".well-known/agent-skills/index.json"
 LEGACY = ".well-known/skills/"
 LEGACY_INDEX = f"{LEGACY}index.json"
 _SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
-#: In UTF-16, as the clients count.
+#: In UTF-16 code units, which clients count.
 _MAX_DESCRIPTION = 1024
 #: An index of 0.1 lists every file, and clients download them one by one.
 _MAX_LEGACY = 200
 _READS_AT_ONCE = 20
-#: Skills of the same name that are considered.
+#: How many skills with the same name are considered.
 _MAX_NAMESAKES = 200
 
 
@@ -62,9 +62,9 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 def parse_reference(text: str) -> Reference:
-    """Read a skill with an optional version.
+    """Parse a skill with an optional version.
 
-    `skills find` prints the URL of a skill with its name after an @, which must work as well.
+    `skills find` prints the URL of a skill with its name after an @, which must also work.
     """
     namespace, _, name = text.rpartition("/")
     name, _, detail = name.partition("@")
@@ -90,7 +90,7 @@ async def namespace_index(request: WebRequest, below: str) -> Response[Any]:
 
 
 async def skill_index(request: WebRequest, text: str) -> Response[Any]:
-    """List one skill, at its latest version or at the one that the URL names."""
+    """List one skill, at its latest version or at the version in the URL."""
     found = await _find(request, text)
     digest = found.version.zip_sha256 or await _complete(found.version)
     version = msgspec.structs.replace(found.version, zip_sha256=digest)
@@ -159,7 +159,7 @@ async def _send_file(request: WebRequest, reference: str, path: str) -> Response
 
 
 async def _find(request: WebRequest, text: str) -> FoundVersion:
-    """Return the version that a URL names, if this visitor may see it."""
+    """Return the version in a URL, if this visitor may see it."""
     reference = parse_reference(text)
     skill = (await find_or_mirror(request, reference.slug, reference.version)).record
     if not is_discoverable(skill.name):
@@ -168,7 +168,7 @@ async def _find(request: WebRequest, text: str) -> FoundVersion:
 
 
 async def _complete(version: SkillVersion) -> str:
-    """Return the digest of a version that an older release published."""
+    """Return the digest of a version from an older release."""
     for completed in await complete_versions(version.slug):
         if completed.number == version.number:
             return completed.zip_sha256 or ""
@@ -206,7 +206,7 @@ def _index(skills: Sequence[ListedSkill | SkillHit], signer: Signer) -> dict[str
 
 
 def describe(skill: ListedSkill | SkillHit) -> str:
-    """Return the description, cut to what clients accept."""
+    """Return the description, cut to the length that clients accept."""
     text = skill.description.strip() or skill.name
     wide = text.encode("utf-16-le", "replace")[: 2 * _MAX_DESCRIPTION]
     return wide.decode("utf-16-le", "ignore")

@@ -1,7 +1,7 @@
-"""Lists of skills for other clients, answered from memory with an ETag.
+"""Lists of skills for other clients, served from memory with an ETag.
 
-A list of ten thousand skills is built once after each change of the search index, and compressed
-once. Private skills are only in the lists of those who see them.
+A list of ten thousand skills is built and compressed once after each change of the search index.
+Private skills are only in the lists of visitors who may see them.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ from vskill_platform.web.protocols.signed_urls import current_window
 log = get_logger(__name__)
 
 _ROOM_BYTES = 64 * 1024 * 1024
-#: Smaller lists are sent as they are.
+#: Smaller lists are sent uncompressed.
 _COMPRESSED_FROM = 1024
-#: Twice as fast as the default, for an eighth more bytes.
+#: Twice as fast as the default level, for an eighth more bytes.
 _LEVEL = 3
-#: How many skills of an older release get their digests before a list is sent; the others are left
-#: out until then.
+#: How many skills from an older release get their digests before a list is sent; others are left
+#: out.
 _COMPLETED_AT_ONCE = 100
-#: A block must reach clients at once, so a list is never used without asking.
+#: A block must reach clients at once, so they must revalidate a list before each use.
 _ASK_AGAIN = "no-cache"
 
 
@@ -54,12 +54,12 @@ class Body(msgspec.Struct, frozen=True):
 
 
 class ListScope(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list is about, and who asks for it."""
+    """The skills of a list, and the visitor who requests it."""
 
     #: A namespace or a repo; empty for the whole registry.
     below: str = ""
     visible: Visible
-    #: The URL of this registry, as the client knows it.
+    #: The URL of this registry as the client knows it.
     base: str
 
 
@@ -75,16 +75,17 @@ class Listings:
             capacity=_ROOM_BYTES, size_of=lambda body: body.weight
         )
         self._building = asyncio.Lock()
-        #: Versions whose digests cannot be computed, because their archive is gone.
+        #: Versions whose digests cannot be computed, because their archive is missing.
         self._hopeless: set[tuple[str, str]] = set()
 
     async def get(self, catalogue: Catalogue, kind: str, scope: ListScope, encode: Encode) -> Body:
-        """Return a list; *encode* gets the skills and returns what is sent as JSON."""
+        """Return a list; *encode* converts the skills to the value that is sent as JSON."""
         key = self._key(catalogue, kind, scope)
         if known := self._bodies.get(key):
             return known
         async with self._building:
-            # Read again: it may have been built, and the index may have changed, meanwhile.
+            # Checked again, because meanwhile the list may have been built or the index may have
+            # changed.
             key = self._key(catalogue, kind, scope)
             if known := self._bodies.get(key):
                 return known
@@ -101,7 +102,7 @@ class Listings:
         return catalogue.listing_version, window, kind, scope
 
     async def with_digests(self, skills: list[Listed]) -> list[Listed]:
-        """Leave out skills that cannot be installed, and complete some of an older release."""
+        """Leave out skills that cannot be installed, and complete some from an older release."""
         installable = [skill for skill in skills if skill.version]
         missing = [skill for skill in installable if self._is_incomplete(skill)]
         completed = {
@@ -147,7 +148,7 @@ async def list_response(
 
 
 def body_response(request: WebRequest, body: Body) -> Response[Any]:
-    """Send a list, compressed if the client accepts it; nothing if the client has it."""
+    """Send a list, compressed if the client accepts that; send a 304 if the client has it."""
     headers = {"ETag": body.tag, "Cache-Control": _ASK_AGAIN, "Vary": "Accept-Encoding"}
     asked = request.headers.get("if-none-match", "")
     if body.tag in {tag.strip() for tag in asked.split(",")}:
@@ -168,7 +169,7 @@ def first_of_each_name(skills: Iterable[ListedSkill]) -> list[ListedSkill]:
 
 
 def listed_version(skill: PublishedSkill, version: SkillVersion) -> ListedSkill:
-    """Return what lists say about one version of a skill."""
+    """Return the data of lists about one version of a skill."""
     return ListedSkill(
         slug=skill.slug,
         name=skill.name,
@@ -185,5 +186,5 @@ def listed_version(skill: PublishedSkill, version: SkillVersion) -> ListedSkill:
 
 
 def base_url(request: WebRequest) -> str:
-    """Return the URL of this registry, without a slash at its end."""
+    """Return the URL of this registry without a trailing slash."""
     return (get_settings().public_url or str(request.base_url)).rstrip("/")

@@ -1,7 +1,7 @@
 """Files below a scope: `/s/{slug}` for a skill, `/n/{namespace}` for a namespace or a repo, a zip.
 
-Clients append the path of a well-known file to the URL that they were given. A scope contains
-slashes, so such a path is split where the well-known file begins.
+Clients append the path of a well-known file to a given URL. A scope contains slashes, so such a
+path is split where the well-known file begins.
 """
 
 import re
@@ -22,7 +22,7 @@ _MAX_SCOPE = 500
 
 
 async def skill_scope(request: WebRequest, address: FromPath[str]) -> Response[Any]:
-    """Answer what clients ask below the URL of a skill; a browser is sent to its page."""
+    """Respond to requests of clients below the URL of a skill; redirect a browser to its page."""
     scope, file = _split(address)
     if not file:
         return Redirect(skill_url(discovery.parse_reference(scope).slug))
@@ -38,7 +38,7 @@ async def skill_scope(request: WebRequest, address: FromPath[str]) -> Response[A
 
 
 async def namespace_scope(request: WebRequest, address: FromPath[str]) -> Response[Any]:
-    """Answer what clients ask below the URL of a namespace or a repo."""
+    """Respond to requests of clients below the URL of a namespace or a repo."""
     scope, file = _split(address)
     if file == discovery.INDEX:
         return await discovery.namespace_index(request, scope)
@@ -54,7 +54,7 @@ async def namespace_scope(request: WebRequest, address: FromPath[str]) -> Respon
 async def artifact_scope(
     request: WebRequest, address: FromPath[str], signature: FromQuery[str] = ""
 ) -> Response[Any]:
-    """Send a zip. Clients that are given its URL first look for an index below it."""
+    """Send a zip. Clients with its URL first look for an index below it."""
     scope, file = _split(address)
     if not file:
         return await artifacts.send_artifact(request, scope, signature)

@@ -2,7 +2,7 @@
 
 Visitors who may see a private skill get URLs of its files that work for 10 to 20 minutes. A URL is
 for one version, so a leaked one gives access to nothing else, and it contains no token. Times are
-rounded, so that the URLs in a list, and with them its ETag, change only every 10 minutes.
+rounded, so that the URLs in a list, and therefore its ETag, change only every 10 minutes.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ _MAX_DIGITS = 12
 
 
 class Signer(msgspec.Struct, frozen=True):
-    """Signs URLs without reading the key again: a list may have thousands."""
+    """Signs URLs without reading the key again, because a list may contain thousands."""
 
     key: bytes
     expires: int
 
     def sign(self, subject: str) -> str:
-        """Return a signature that allows to read *subject* for 10 to 20 minutes."""
+        """Return a signature that allows reading *subject* for 10 to 20 minutes."""
         return f"{self.expires}-{_mac(self.key, subject, self.expires)}"
 
 
@@ -44,7 +44,7 @@ async def is_signed(subject: str, signature: str) -> bool:
 
 
 def current_window(now: datetime) -> int:
-    """Return the number of the current ten minutes; signatures of the same one are equal."""
+    """Return the number of the current ten-minute window; signatures within one are equal."""
     return int(now.timestamp() // _WINDOW.total_seconds())
 
 

@@ -36,7 +36,7 @@ async def find_skills(
             "id": hit.slug,
             "skillId": hit.name,
             "name": hit.name,
-            # The client prints this with the name after an @; see discovery.parse_reference.
+            # The client appends the name to this after an @; see discovery.parse_reference.
             "source": base + skill_url(hit.slug).replace("/skills/", "/s/", 1),
             "installs": hit.installs,
         }

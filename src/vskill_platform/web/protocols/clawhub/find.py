@@ -1,4 +1,4 @@
-"""Find the skill that a ClawHub client names: by owner and name, or by a unique name."""
+"""Find the skill that a ClawHub client requests, by owner and name or by a unique name."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -23,11 +23,11 @@ from vskill_platform.web.skills.pull_through import find_or_mirror
 from vskill_platform.web.skills.readme_page import public_address
 from vskill_platform.web.skills.slugs import find_namesakes
 
-#: Clients recognize this text; it is the same for skills that the visitor may not see.
+#: Clients recognize this text, which is the same for skills that the visitor may not see.
 SKILL_NOT_FOUND = "Skill not found"
 _MAX_NAME = 300
 _MAX_NAMESAKES = 50
-#: Submissions in these states are shown as refused, although nothing was published.
+#: Unpublished submissions in these states are shown as refused skills.
 _REFUSED = frozenset(
     {
         SubmissionState.TIER1_FAILED,
@@ -39,7 +39,7 @@ _REFUSED = frozenset(
 
 
 class AmbiguousName(NotFound):
-    """Several skills have this name; the text is JSON, which clients show as a list."""
+    """Several skills have this name; the message is JSON, which clients show as a list."""
 
     def __init__(self, name: str, matches: list[dict[str, str]]) -> None:
         refs = ", ".join(match["ref"] for match in matches)
@@ -56,9 +56,9 @@ class NoSkill(NotFound):
 async def find_owned_skill(
     request: WebRequest, name: str, owner: str = "", version: str | None = None
 ) -> PublishedSkill:
-    """Return a skill, also one that was taken down; raise NoSkill or AmbiguousName.
+    """Return a skill, even one that was taken down; raise NoSkill or AmbiguousName.
 
-    A *version* of a mirrored skill is fetched if it is not here; if not, the error says why.
+    A *version* of a mirrored skill is fetched if it is not here; if that fails, the error says why.
     """
     name = _checked(name)
     if owner:
@@ -72,7 +72,7 @@ async def find_owned_skill(
     except (NotFound, NotPublished) as error:
         raise NoSkill from error
     except MirrorRefused as error:
-        if error.submission_id:  # clients show the findings of a skill that was refused
+        if error.submission_id:  # clients show the findings of a refused skill
             raise NoSkill from error
         raise
 
@@ -80,7 +80,7 @@ async def find_owned_skill(
 async def _only_slug(request: WebRequest, name: str) -> str:
     """Return the slug of the only skill with this name."""
     same = [hit.slug for hit in await find_namesakes(request, name)]
-    # Who has installed it by its name learns that it was taken down.
+    # Users who installed it by this name learn that it was taken down.
     same = same or await _taken_down(request, name)
     if len(same) > 1:
         raise AmbiguousName(name, [_match(request, split_slug(slug)) for slug in same])
@@ -90,7 +90,7 @@ async def _only_slug(request: WebRequest, name: str) -> str:
 
 
 async def _taken_down(request: WebRequest, name: str) -> list[str]:
-    """Return the skills of this name that were published once; searches do not list them."""
+    """Return the taken-down skills with this name, which searches do not list."""
     visible = await visible_to(visitor_of(request))
     query = SubmissionQuery(text=name, limit=_MAX_NAMESAKES, visible=visible)
     rows = (await catalogue_of(request).list_submissions(query)).rows
@@ -107,7 +107,7 @@ async def _is_visible(request: WebRequest, slug: str) -> bool:
 
 
 async def find_refused(request: WebRequest, name: str, owner: str) -> Submission:
-    """Return the visible submission of a skill that was not published; raise NoSkill if none."""
+    """Return the visible submission of an unpublished skill; raise NoSkill if there is none."""
     if not owner:
         raise NoSkill
     slug = join_slug(_checked(owner), _checked(name))
@@ -118,7 +118,7 @@ async def find_refused(request: WebRequest, name: str, owner: str) -> Submission
 
 
 def reference(owned: OwnedName) -> str:
-    """Return what a user gives to `clawhub install`."""
+    """Return the argument of `clawhub install`."""
     return f"@{owned.owner}/{owned.name}"
 
 
@@ -145,7 +145,7 @@ def _match(request: WebRequest, owned: OwnedName) -> dict[str, str]:
 
 
 def _checked(text: str) -> str:
-    """Refuse what is not a name: it would be another part of a slug."""
+    """Refuse text that is not a name, because it would be another part of a slug."""
     text = text.strip().removeprefix("@")
     if not text or "/" in text or len(text) > _MAX_NAME or show(text) != text:
         raise NoSkill

@@ -1,4 +1,4 @@
-"""Fingerprints of skills as ClawHub clients compute them, to tell which version a folder is.
+"""Compute fingerprints of skills like ClawHub clients, to find out which version a folder contains.
 
 A fingerprint is the SHA-256 of one line `path:sha256` for each file. The lines are sorted with
 JavaScript's `localeCompare`, not by code point: `SKILL.md` comes after `scripts/run.sh`.
@@ -22,7 +22,7 @@ _IGNORED_FOLDER = "node_modules"
 _CARD = "skill-card.md"
 _REMEMBERED = 10_000
 
-#: By the digest of an archive: the fingerprints that a client may compute for these files.
+#: The fingerprints that a client may compute for the files of an archive, by its digest.
 _known: LruCache[str, frozenset[str]] = LruCache(capacity=_REMEMBERED, size_of=lambda _: 1)
 
 SortKey = tuple[tuple[tuple[int, int], ...], str, tuple[bool, ...], str]
@@ -31,7 +31,7 @@ SortKey = tuple[tuple[tuple[int, int], ...], str, tuple[bool, ...], str]
 def locale_key(text: str) -> SortKey:
     """Return a sort key that orders like `localeCompare`; exact for printable ASCII.
 
-    Letters decide first; then accents; then lower case comes before upper case.
+    It compares letters first, then accents, then case, with lower case before upper case.
     """
     plain = unicodedata.normalize("NFD", text)
     base = [letter for letter in plain if not unicodedata.combining(letter)]
@@ -72,6 +72,6 @@ async def find_match(versions: Iterable[SkillVersion], wanted: str) -> SkillVers
 
 
 def _is_seen(path: str) -> bool:
-    """Return whether clients include a file: not hidden ones, nor installed packages."""
+    """Return whether clients include a file; they skip hidden files and installed packages."""
     parts = path.split("/")
     return _IGNORED_FOLDER not in parts and not any(part.startswith(".") for part in parts)

@@ -65,7 +65,7 @@ class VerdictRequests(msgspec.Struct, frozen=True, kw_only=True):
 async def resolve_install(
     request: WebRequest, name: FromPath[str], owner: Owner = ""
 ) -> Response[Object]:
-    """Return which archive to install; if there is none, why, with the reasons of a block."""
+    """Return the archive to install, or why there is none, with the reasons of a block."""
     try:
         skill = await find_owned_skill(request, name, owner)
     except AmbiguousName as error:
@@ -102,7 +102,7 @@ def _no_install(name: str, status: int, reason: str, message: str) -> Response[O
 
 @operation(changes=False)
 async def security_verdicts(request: WebRequest, data: JSONBody[VerdictRequests]) -> Object:
-    """Return for up to 100 versions whether they may be installed, and why not."""
+    """Return whether up to 100 versions may be installed, and if not, why."""
 
     async def judge(asked: VerdictRequest) -> Object:
         return await _verdict(request, asked)
@@ -197,7 +197,7 @@ def _decision(found: Assessment) -> Object:
 async def verify(
     request: WebRequest, name: FromPath[str], owner: Owner = "", version: Tag = "", tag: Tag = ""
 ) -> Object:
-    """Verify a version: what was checked, where it comes from, and the verdict."""
+    """Verify a version: return what was checked, its source and the verdict."""
     skill = await find_owned_skill(request, name, owner)
     chosen = await version_named(skill, chosen_version(version, tag))
     if chosen is None:
@@ -256,7 +256,7 @@ async def no_card(name: FromPath[str]) -> Response[str]:
 
 
 async def version_named(skill: PublishedSkill, version: str | None) -> SkillVersion | None:
-    """Return a version, blocked or not; without a name the latest, else the newest."""
+    """Return a version, blocked or not; by default the latest, or without one the newest."""
     versions = await get_versions(skill.slug)
     if version:
         return next((item for item in versions if item.version == version), None)
@@ -264,5 +264,5 @@ async def version_named(skill: PublishedSkill, version: str | None) -> SkillVers
 
 
 def _if_named(skill: PublishedSkill, version: SkillVersion) -> str:
-    """Return the version for links to its pages; empty for the latest."""
+    """Return the version for links to its pages; empty for the latest one."""
     return "" if version.number == skill.latest_number else version.version

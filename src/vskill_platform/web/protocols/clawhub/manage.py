@@ -1,4 +1,4 @@
-"""ClawHub v1, changing: delete and restore, install counts, and operations not supported here."""
+"""ClawHub v1, changing: delete and restore, install counts, and unsupported operations."""
 
 import msgspec
 from litestar import MediaType, Response
@@ -20,9 +20,9 @@ from vskill_platform.web.protocols.clawhub.find import find_owned_skill
 from vskill_platform.web.protocols.clawhub.shapes import Object
 from vskill_platform.web.skills.installs import count_installs
 
-#: Marks what a delete has yanked, so that an undelete leaves other yanked versions alone.
+#: The reason of versions yanked by a delete, so that an undelete leaves others alone.
 _DELETED = "deleted by the owner"
-#: What ClawHub offers and this registry does not, by the word in the path, with what to do instead.
+#: Unsupported features of ClawHub, by the word in the path, with what to do instead.
 _INSTEAD = {
     "stars": "Skills cannot be starred in this registry.",
     "rename": "Rename it on its page under Manage, or with `vskill-platform rename`.",
@@ -56,7 +56,7 @@ async def delete_skill(request: WebRequest, name: FromPath[str]) -> Object:
 
 
 async def undelete_skill(request: WebRequest, name: FromPath[str]) -> Object:
-    """Restore the versions that a delete has yanked."""
+    """Restore the versions that a delete yanked."""
     asked = await _read_body(request)
     skill = await _own(request, name, asked)
     deleted = {mark.number for mark in skill.yanked if mark.reason.startswith(_DELETED)}
@@ -101,7 +101,7 @@ async def count_install(request: WebRequest) -> Object:
 
 
 async def report(request: WebRequest, name: FromPath[str]) -> Object:
-    """Store a report about a skill, where the reviewers see it."""
+    """Store a report about a skill for the reviewers."""
     visitor, asked = visitor_of(request), await _read_body(request)
     if not asked.reason or len(asked.reason) > MAX_REASON:
         raise InvalidInput(f"give a reason of at most {MAX_REASON} characters")
@@ -118,10 +118,10 @@ async def report(request: WebRequest, name: FromPath[str]) -> Object:
 
 
 async def not_offered(request: WebRequest) -> Response[str]:
-    """Refuse what this registry does not have, and say what to do instead."""
+    """Refuse an unsupported operation, and say what to do instead."""
     words = request.scope["path"].split("/")
     text = next((_INSTEAD[word] for word in words if word in _INSTEAD), _SKILLS_ONLY)
-    # Not 501, after which clients try again.
+    # Not 501, because clients would retry.
     return Response(text, status_code=HTTP_405_METHOD_NOT_ALLOWED, media_type=MediaType.TEXT)
 
 

@@ -1,10 +1,10 @@
-"""Which requests are ClawHub's, and which are for our own API.
+"""Distinguish requests of ClawHub clients from those for our own API.
 
-ClawHub clients send their requests to the origin, where some of their paths are also paths of our
-API: `/api/v1/skills`, `/api/v1/skills/NAME` and the versions below it, with other fields. This is
-the only place that tells them apart. ClawHub's requests get the prefix `/clawhub`, under which all
-of its routes are; a client that is given `https://HOST/clawhub` as its registry needs no guess.
-See docs/decisions/0026-clawhub-shares-our-paths.md.
+ClawHub clients send their requests to the origin. Some of their paths are also paths of our API,
+with other fields: `/api/v1/skills`, `/api/v1/skills/NAME` and the versions below it. Only this
+module distinguishes them. Requests of ClawHub clients get the prefix `/clawhub`, which all of its
+routes have. For a client that uses `https://HOST/clawhub` as its registry, this is unnecessary. See
+docs/decisions/0026-clawhub-shares-our-paths.md.
 """
 
 import re
@@ -16,7 +16,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from vskill_platform.web.http.requests import CLAWHUB
 from vskill_platform.web.skills.slugs import NOT_SLUGS
 
-#: One segment that can be a name: slugs of ours begin with @ or have more segments.
+#: One segment that can be a name; our slugs start with @ or have more segments.
 _NAME = rf"(?!@)(?!(?:{'|'.join(sorted(NOT_SLUGS))})(?:/|$))[^/]+"
 _VERSION = r"\d+\.\d+\.\d+"
 #: Requests that our API does not have.
@@ -39,11 +39,11 @@ _OWN = re.compile(
     """,
     re.VERBOSE,
 )
-#: Requests that both have, with other answers.
+#: Requests that both APIs have, with different responses.
 _SHARED = re.compile(rf"GET /api/v1/skills(/{_NAME}(/versions(/{_VERSION})?)?)?")
-#: ClawHub clients run on Node.js and leave the name of its fetch; the vskill client has its own.
+#: ClawHub clients run on Node.js and send its default User-Agent; the vskill client sends its own.
 _NODE = re.compile(r"(node|undici|bun|deno)\b", re.IGNORECASE)
-#: Parameters of a list that only our API has.
+#: Parameters of lists that only our API has.
 _OUR_FILTERS = frozenset({"agent", "facets", "namespace", "page", "q", "tag", "tier"})
 
 
@@ -61,7 +61,7 @@ class ClawHubPaths:
 
 
 def is_clawhub(scope: Scope) -> bool:
-    """Return whether a request is of a ClawHub client."""
+    """Return whether a request comes from a ClawHub client."""
     method = str(scope.get("method", ""))
     line = f"{'GET' if method == 'HEAD' else method} {scope['path']}"
     if _OWN.fullmatch(line):
@@ -73,7 +73,7 @@ def is_clawhub(scope: Scope) -> bool:
     is_list = shared[1] is None
     if is_list and not _OUR_FILTERS.isdisjoint(asked):
         return False
-    # Only ClawHub has these parameters; without them, the program that asks decides.
+    # Only ClawHub clients send these parameters; without them, the User-Agent decides.
     return ("prefix" if is_list else "ownerHandle") in asked or _runs_on_node(scope)
 
 

@@ -1,7 +1,7 @@
 """ClawHub v1, publishing: files one by one (0.23 and later) or as one form (until 0.20).
 
-Both go the way of every upload: rights, quotas, queue, scan and review. The answer waits a few
-seconds for the result, because clients show nothing that comes later.
+Both are handled like every upload: rights, quotas, queue, scan and review. The response waits a few
+seconds for the result, because clients show nothing later.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ from vskill_platform.web.submissions.submit_skills import (
     submit_skill,
 )
 
-#: Clients wait 15 seconds for an answer.
+#: Clients wait 15 seconds for a response.
 RESULT_AFTER = timedelta(seconds=8)
 _Text = Annotated[str, msgspec.Meta(max_length=300)]
 
@@ -90,7 +90,7 @@ async def publish(request: WebRequest) -> Object:
 
 
 async def show_attempt(request: WebRequest, attempt_id: FromPath[str]) -> Object:
-    """Show how far a publication is."""
+    """Show the progress of a publication."""
     submission = (await find_visible_submission(visitor_of(request), attempt_id)).record
     is_published = submission.state is SubmissionState.PUBLISHED
     is_pending = submission.state in STUCK_STATES | {SubmissionState.NEEDS_REVIEW}
@@ -108,7 +108,7 @@ async def show_attempt(request: WebRequest, attempt_id: FromPath[str]) -> Object
 
 
 async def _submit_staged(request: WebRequest, asked: PublishRequest) -> SkillVersion | Submission:
-    """Submit files that were sent before; the same one may be meant by many paths."""
+    """Submit files that were sent before; several paths may refer to the same file."""
     visitor, size = visitor_of(request), sum(file.size for file in asked.files)
     if size > MAX_TOTAL_BYTES:
         raise TooLarge(f"the files have more than {MAX_TOTAL_BYTES:,} bytes")
@@ -121,7 +121,7 @@ async def _submit_staged(request: WebRequest, asked: PublishRequest) -> SkillVer
 async def _submit(
     request: WebRequest, asked: PublishRequest, files: list[UploadedFile]
 ) -> SkillVersion | Submission:
-    """Submit a skill; return the latest version instead if it has the same files and number."""
+    """Submit a skill, or return the latest version if it has the same files and number."""
     _check_request(asked)
     if known := await _already_published(request, asked, files):
         return known
@@ -188,7 +188,7 @@ def _fingerprint(files: list[UploadedFile]) -> str:
 
 
 async def _wait_for_result(submission: Submission) -> Submission:
-    """Return the submission when it is checked, or as it is after a few seconds."""
+    """Return the submission when it is checked, or in its state after a few seconds."""
     latest = submission
     try:
         async with asyncio.timeout(RESULT_AFTER.total_seconds()):
@@ -205,7 +205,7 @@ async def _version_of(submission: Submission) -> str:
 
 
 def _answer(attempt_id: str, asked: PublishRequest, version: str, *, is_published: bool) -> Object:
-    """Return the answer; old clients print only the id of the version."""
+    """Return the response; old clients print only the id of the version."""
     status = "published" if is_published else "pending"
     version_id = f"{asked.slug}@{version}" if is_published else version
     return {

@@ -36,7 +36,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation(status=HTTP_202_ACCEPTED)
 async def start_scan(request: WebRequest, data: JSONBody[ScanRequest]) -> Object:
-    """Answer with the stored scan of a version: every version is scanned before it is published."""
+    """Return the stored scan of a version, because every version is scanned before publication."""
     asked = data.source
     skill = await find_owned_skill(request, asked.slug, asked.owner_handle)
     version = await version_named(skill, asked.version)
@@ -64,7 +64,7 @@ async def download_scan_of(
 
 
 async def _scanned(request: WebRequest, scan_id: str) -> tuple[PublishedSkill, SkillVersion]:
-    """Return what a scan is about; its id is `OWNER~NAME~VERSION`."""
+    """Return the subject of a scan, whose id is `OWNER~NAME~VERSION`."""
     owner, _, rest = scan_id.partition("~")
     name, _, version = rest.rpartition("~")
     skill = await find_owned_skill(request, name, owner) if owner else None

@@ -18,7 +18,7 @@ _KNOWN_LICENSE = "MIT-0"
 
 
 def result_json(request: WebRequest, place: int, hit: SkillHit) -> Object:
-    """Return a search result; clients drop those without source and owner."""
+    """Return a search result; clients ignore results without source and owner."""
     owned = split_slug(hit.slug)
     publisher = {"kind": "user", "official": False, **owner_json(owned)}
     updated = millis(hit.updated_at)
@@ -30,7 +30,7 @@ def result_json(request: WebRequest, place: int, hit: SkillHit) -> Object:
         "displayName": hit.name,
         "summary": hit.description,
         "version": hit.version or None,
-        # Clients want a number; the order is the registry's.
+        # Clients require a number; the order is that of the registry.
         "score": 1 / (1 + place),
         "downloads": hit.installs,
         "updatedAt": updated,

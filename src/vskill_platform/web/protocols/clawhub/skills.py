@@ -62,7 +62,7 @@ _SORTS = {
     "trending": SkillSort.INSTALLS,
     "name": SkillSort.NAME,
 }
-#: Search results that are looked through for names with a prefix, for one answer.
+#: How many search results a response examines for names with a prefix.
 _LOOKED_THROUGH = 1_000
 
 
@@ -78,7 +78,7 @@ async def search(
     limit: Limit = 25,
     mode: FromQuery[Literal["exact", ""]] = "",
 ) -> Object:
-    """Search skills, best match first; with `mode=exact` only the ones of this name."""
+    """Search skills, best match first; with `mode=exact` only skills with this name."""
     query = SkillQuery(
         text=q,
         limit=min(limit, _MAX_RESULTS),
@@ -108,7 +108,7 @@ async def show_list(
     prefix: QueryText = "",
     cursor: FromQuery[str | None] = None,
 ) -> Object:
-    """List skills; the fields of our own list are in the answer, too."""
+    """List skills; the response also contains the fields of our own list."""
     size, start = min(limit, _MAX_RESULTS), read_offset(cursor, 0)
     if prefix:
         return await _names_with(request, prefix.strip(), start, size)
@@ -128,7 +128,7 @@ async def show_list(
 
 
 async def show_skill(request: WebRequest, name: FromPath[str], owner: Owner = "") -> Object:
-    """Show a skill and its moderation; also of skills that were refused, with the reasons."""
+    """Show a skill and its moderation, even of a refused skill, with the reasons."""
     try:
         skill = await find_owned_skill(request, name, owner)
     except NoSkill:
@@ -167,7 +167,7 @@ async def show_versions(
 async def show_version(
     request: WebRequest, name: FromPath[str], version: FromPath[str], owner: Owner = ""
 ) -> Object:
-    """Show one version with its files and what we found in it."""
+    """Show one version with its files and findings."""
     skill = await find_owned_skill(request, name, owner, version)
     found = (await find_version(skill.slug, version)).version
     files = [
@@ -189,7 +189,7 @@ async def send_file(
     version: Tag = "",
     tag: Tag = "",
 ) -> Response[Any]:
-    """Send one file of a version, as it was checked."""
+    """Send one file of a version, exactly as it was checked."""
     chosen = chosen_version(version, tag)
     skill = await find_owned_skill(request, name, owner, chosen)
     found = await open_version(skill, chosen)
@@ -210,7 +210,7 @@ async def download(
 async def resolve(
     request: WebRequest, slug: QueryText = "", owner: Owner = "", wanted: Hash = ""
 ) -> Object:
-    """Return which version has the files of a folder, by its fingerprint."""
+    """Return the version that contains the files of a folder, given the folder's fingerprint."""
     skill = await find_owned_skill(request, slug, owner)
     match = None
     if not skill.down:
@@ -232,7 +232,7 @@ def chosen_version(version: str, tag: str) -> str | None:
 
 
 async def _names_with(request: WebRequest, prefix: str, start: int, size: int) -> Object:
-    """Return skills whose names begin with a text; the cursor counts search results."""
+    """Return skills whose names start with a text; the cursor counts search results."""
     visible = await visible_to(visitor_of(request))
     found: list[SkillHit] = []
     at, total = start, start + 1

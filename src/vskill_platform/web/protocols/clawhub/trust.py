@@ -1,4 +1,4 @@
-"""Translate our findings about a version to ClawHub's terms: clean, suspicious or malicious."""
+"""Translate our findings about a version to ClawHub's verdicts: clean, suspicious or malicious."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -28,7 +28,7 @@ from vskill_platform.stores.submission_store import get_histories
 from vskill_platform.stores.version_store import get_versions
 
 Status = Literal["clean", "suspicious", "malicious", "pending", "error"]
-#: Clients refuse to install what has this reason.
+#: Clients refuse to install a version with this reason.
 _BLOCKED = "malware.blocked"
 _MAX_FINDINGS = 5
 _MAX_LINE = 500
@@ -42,13 +42,13 @@ _SEVERITIES = {
 
 
 def millis(moment: datetime | None) -> int | None:
-    """Return a time as ClawHub writes it."""
+    """Return a time in ClawHub's format."""
     return int(moment.timestamp() * 1000) if moment else None
 
 
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
-    #: In one line each, without the findings.
+    #: The reasons in one line each, without the findings.
     notes: tuple[str, ...]
     #: Security findings, most severe first, with secrets redacted.
     findings: tuple[Finding, ...] = ()
@@ -73,7 +73,7 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def overview(self) -> str:
-        """The whole answer in a few lines of text."""
+        """The assessment in a few lines of text."""
         lines = [*self.notes, *map(_line, self.findings[:_MAX_FINDINGS])]
         left = len(self.findings) - _MAX_FINDINGS
         more = [f"and {left} more"] if left > 0 else []
@@ -113,7 +113,7 @@ async def assess_version(skill: PublishedSkill, version: SkillVersion) -> Assess
 
 
 async def assess_skill(skill: PublishedSkill) -> Assessment:
-    """Assess the version that is installed by default; if there is none, the newest."""
+    """Assess the version that is installed by default, or without one the newest."""
     versions = await get_versions(skill.slug)
     chosen = next((item for item in versions if item.number == skill.latest_number), versions[-1])
     return await assess_version(skill, chosen)
@@ -131,7 +131,7 @@ async def assess_refused(submission: Submission) -> Assessment:
     )
     note = f"{name} was refused: {submission.reason}"
     found = _assessment("malicious" if is_malicious else "suspicious", [note], report)
-    # Also what kept it from being checked, such as an invalid manifest.
+    # Includes what prevented the check, such as an invalid manifest.
     findings = in_order(report.findings) if report else ()
     return msgspec.structs.replace(found, findings=tuple(map(without_secrets, findings)))
 

@@ -35,7 +35,7 @@ from vskill_platform.web.skills.readme_page import public_address
 
 #: The largest file that clients send.
 MAX_FILE_BYTES = 10 * 1024 * 1024
-#: Files of one user that were sent and not published yet: two skills of the largest size.
+#: The limit for a user's staged files: two skills of the largest size.
 MAX_STAGED_FILES, MAX_STAGED_BYTES = 2 * MAX_FILES, 2 * MAX_TOTAL_BYTES
 _ROLES = {Role.ADMIN: "admin", Role.REVIEWER: "moderator"}
 _Path = Annotated[str, msgspec.Meta(max_length=500)]
@@ -50,7 +50,7 @@ class PublishedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def whoami(request: WebRequest) -> Object:
-    """Show whose token this is; the handle is also the name of the user's namespace."""
+    """Show the user of a token; the handle is also the name of the user's namespace."""
     user = signed_in_publisher(visitor_of(request))
     role = _ROLES.get(user.role, "user")
     return {"user": {"handle": user.name, "displayName": user.name, "image": None, "role": role}}
@@ -65,7 +65,7 @@ async def upload_url(request: WebRequest, data: JSONBody[PublishedFile]) -> Obje
 
 @operation(max_body=MAX_FILE_BYTES)
 async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
-    """Keep one file for an hour, until it is published with the others."""
+    """Store one file for an hour, to be published with the others."""
     user = signed_in_publisher(visitor_of(request))
     length = request.content_length
     if length is None or length > MAX_BODY_BYTES:
@@ -83,10 +83,10 @@ async def upload_file(request: WebRequest, sha256: FromPath[str]) -> Object:
 
 
 async def _reserve(user: str, sha256: str, size: int) -> None:
-    """Reserve the place of a file before it is written: clients send several at once."""
+    """Reserve space for a file before it is written, because clients send several at once."""
 
     async def plan() -> PlannedChange[None]:
-        mark = await get_staged_mark(user)  # before counting, to detect concurrent ones
+        mark = await get_staged_mark(user)  # before counting, to detect concurrent uploads
         count, total = await count_staged(user)
         if count >= MAX_STAGED_FILES or total + size > MAX_STAGED_BYTES:
             raise TooLarge(

@@ -55,21 +55,21 @@ _REFS, _FETCH = f"info/refs?service={_SERVICE}", _SERVICE
 _ENDING = ".git/"
 _ANSWERS_REFS = f"application/x-{_SERVICE}-advertisement"
 _ANSWERS_FETCH = f"application/x-{_SERVICE}-result"
-#: A client names the commits that it has; a repository has as many as the skill has versions.
+#: The largest request: a client names its commits, of which a repository has one per version.
 _MAX_REQUEST_BYTES = 1024 * 1024
 _LIMITS = ProgramLimits(memory_bytes=1024 * 1024 * 1024, file_bytes=1024 * 1024 * 1024)
 _SECONDS = 120.0
 _TURNS = BoundedTurns(at_once=4, waiting=64, busy="too many git requests at once; try again")
 _NO_CACHE = {"Cache-Control": "no-cache, max-age=0, must-revalidate"}
-#: Before the slug of a private skill.
+#: The prefix before the slug of a private skill.
 _SIGNED = re.compile(r"signed/(?P<signature>\d+-[0-9a-f]{64})/(?P<slug>.+)", re.ASCII)
-#: Only this is accepted of the header that chooses the version of the protocol.
+#: The accepted values of the header that chooses the version of the protocol.
 _VERSION_2 = "version=2"
 _PROTOCOLS = frozenset({"version=0", "version=1", _VERSION_2})
 
 
 def git_url(slug: str, signer: Signer | None) -> str:
-    """Return the path of a repository; a private skill needs a signer."""
+    """Return the path of a repository; for a private skill, *signer* signs it."""
     name = f"{quote(slug, safe='/@')}.git"
     if signer is None:
         return f"/git/{name}"
@@ -79,7 +79,7 @@ def git_url(slug: str, signer: Signer | None) -> str:
 async def list_refs(
     request: WebRequest, address: FromPath[str], service: FromQuery[str] = ""
 ) -> Response[Any]:
-    """Answer the first request of git: the branches and tags, or what the server can do."""
+    """Respond to git's first request with branches and tags, or with the server's capabilities."""
     skill = await _find_skill(request, address, "info/refs")
     if service != _SERVICE:
         raise NotAllowed("this repository is read only; clone it with git over smart HTTP")
@@ -102,7 +102,7 @@ async def list_refs(
 
 @operation(max_body=_MAX_REQUEST_BYTES, changes=False)
 async def fetch_objects(request: WebRequest, address: FromPath[str]) -> Response[Any]:
-    """Answer git's request for objects."""
+    """Respond to git's request for objects."""
     skill = await _find_skill(request, address, _FETCH)
     body = _decoded(await request.body(), request.headers.get("content-encoding", ""))
     repos: GitRepos = request.app.state.git_repos
@@ -154,8 +154,8 @@ async def _find_visible(request: WebRequest, slug: str) -> PublishedSkill:
         return (await find_or_mirror(request, slug)).record
     except NotFound:
         if visitor.user is None:
-            # Git sends a password only if it is asked for one. A skill that does not exist gets
-            # the same answer, so that this does not tell which private ones exist.
+            # Git sends a password only if the server asks for one. The response is the same for a
+            # skill that does not exist, so that it does not reveal private skills.
             raise NotSignedIn(
                 f"{slug!r} is private or does not exist; use a token as the password"
             ) from None
@@ -172,7 +172,7 @@ def _protocol_of(request: WebRequest) -> str:
 
 
 def _decoded(body: bytes, encoding: str) -> bytes:
-    """Decompress a request; git compresses all but the smallest."""
+    """Decompress a request; git compresses all but the smallest requests."""
     if encoding in {"", "identity"}:
         return body
     if encoding not in {"gzip", "x-gzip"}:
@@ -192,7 +192,7 @@ async def _run_git(
 ) -> IO[bytes]:
     """Run `git upload-pack` on a repository; return a file with its output.
 
-    The output goes to a file, so that a slow client does not keep the process.
+    The output goes to a file, so that a slow client does not keep the process running.
     """
     command = ["git", "upload-pack", "--strict", "--stateless-rpc", *arguments, str(repo)]
     with ExitStack() as undo:
@@ -208,7 +208,7 @@ async def _run_git(
         if code and output.seek(0, os.SEEK_END) == len(first):
             raise InvalidInput("git did not accept this request")
         given.close()
-        undo.pop_all()  # the output is closed after it was sent
+        undo.pop_all()  # the output is closed after the response
     return output
 
 
@@ -234,7 +234,7 @@ def _environment(repo: Path, protocol: str) -> dict[str, str]:
         **isolated_environment(repo),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_PROTOCOL": protocol,
-        # If the registry runs as another user than the folder's owner, the operator chose that.
+        # If the folder's owner is not the user of the registry, that is the operator's choice.
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": "safe.directory",
         "GIT_CONFIG_VALUE_0": "*",

@@ -1,7 +1,7 @@
 """Version 2 of git's protocol, as far as a clone needs it: see `gitprotocol-v2(5)`.
 
-Listing the refs and sending all objects needs no process: the pack of a repository is sent as it
-is. Everything else (shallow clones, updates, older versions of the protocol) is left to git.
+Listing the refs and sending all objects needs no process, because the pack of a repository is sent
+unchanged. Everything else (shallow clones, updates, older versions of the protocol) is left to git.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -13,12 +13,12 @@ from vskill_platform.web.protocols.git.repo_state import BRANCH, RepoState
 
 _FLUSH, _DELIMITER, _RESPONSE_END = 0, 1, 2
 _HEADER = 4
-#: The data of one packet besides its header and the number of its band.
+#: The data of one packet, without its header and the number of its band.
 MAX_DATA = 65_515
 _PACK_BAND = b"\x01"
-#: What a client may ask of a fetch without needing more than the pack.
+#: Arguments of a fetch for which the whole pack is a valid response.
 _SIMPLE = (b"want ", b"done", b"thin-pack", b"no-progress", b"include-tag", b"ofs-delta")
-#: Only what `git upload-pack` can do as well.
+#: Only capabilities that `git upload-pack` also has.
 _ABILITIES = (
     b"version 2",
     b"agent=git/vskill-platform",
@@ -38,7 +38,7 @@ def advertise_abilities() -> bytes:
 
 
 def parse_command(body: bytes) -> GitCommand:
-    """Read a request: the command, its options, and after a delimiter its arguments."""
+    """Parse a request: the command, its options, and after a delimiter its arguments."""
     name, arguments, is_argument = "", [], False
     for line in _packets(body):
         if line == _DELIMITER:
@@ -53,7 +53,7 @@ def parse_command(body: bytes) -> GitCommand:
 
 
 def list_matching_refs(state: RepoState, command: GitCommand) -> bytes:
-    """Answer `ls-refs`: the refs with the requested prefixes."""
+    """Respond to `ls-refs` with the refs that have the requested prefixes."""
     asked = [text.removeprefix(b"ref-prefix ") for text in command.arguments]
     prefixes = tuple(
         prefix for prefix, text in zip(asked, command.arguments, strict=True) if prefix != text
@@ -68,7 +68,7 @@ def list_matching_refs(state: RepoState, command: GitCommand) -> bytes:
 
 
 def needs_whole_pack(state: RepoState, command: GitCommand) -> bool:
-    """Return whether a fetch is a plain clone, which the pack answers as it is."""
+    """Return whether a fetch is a plain clone, for which the unchanged pack is the response."""
     commits = {commit.encode() for _, commit in state.refs}
     wanted = {text[len(b"want ") :] for text in command.arguments if text.startswith(b"want ")}
     is_simple = all(text.startswith(_SIMPLE) for text in command.arguments)
@@ -90,7 +90,7 @@ def packet(content: bytes) -> bytes:
 
 
 def _packets(body: bytes) -> Iterator[bytes | int]:
-    """Yield each packet without its line end; special ones as their number."""
+    """Yield each packet without its line end; special packets as their number."""
     start = 0
     while start < len(body):
         try:

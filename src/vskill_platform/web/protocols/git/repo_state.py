@@ -1,4 +1,4 @@
-"""The state of a skill's git repository: the versions that it has, and a digest of them."""
+"""The state of a skill's git repository: its versions, and a digest of them."""
 
 import hashlib
 
@@ -23,9 +23,9 @@ class RepoState(msgspec.Struct, frozen=True, kw_only=True):
     #: Commits by the full name of their branch or tag, ordered by name.
     refs: tuple[tuple[str, str], ...]
     versions: tuple[SkillVersion, ...]
-    #: The commit before each version; None for the first one.
+    #: The parent commit of each version; None for the first one.
     parents: tuple[str | None, ...]
-    #: Commits whose parent is not here, because it is blocked or was deleted.
+    #: Commits without their parent, because it is blocked or was deleted.
     cut: tuple[str, ...]
 
     @property
@@ -35,7 +35,7 @@ class RepoState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_state(skill: PublishedSkill) -> RepoState:
-    """Return what the repository of a skill contains now; blocked versions are not in it."""
+    """Return the current contents of a skill's repository, without blocked versions."""
     versions = await complete_versions(skill.slug)
     subjects = {item.digest: BlockSubject(BlockKind.DIGEST, item.digest) for item in versions}
     blocks = await get_blocks(subjects.values())

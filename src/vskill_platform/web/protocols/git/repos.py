@@ -26,9 +26,9 @@ from vskill_platform.web.protocols.git.repo_state import RepoState, digest_of, f
 log = get_logger(__name__)
 
 _CACHE = ".git-cache"
-#: How many repositories are built before the request that needs them.
+#: How many repositories may be built ahead of the request that needs them.
 _MAX_AHEAD = 4
-#: A folder that was used in the last minutes may be in use.
+#: A folder that was used within the last minutes may still be in use.
 _IN_USE_SECONDS = 300
 
 
@@ -51,7 +51,7 @@ class GitRepos:
     async def _build_ahead(self, skill: PublishedSkill, settings: Settings) -> None:
         try:
             await self.open(await self.find_state(skill), settings)
-        except VskillError as error:  # the request itself will report it
+        except VskillError as error:  # the request will report it
             log.info("repository not built ahead", slug=skill.slug, error=str(error))
 
     async def find_state(self, skill: PublishedSkill) -> RepoState:
@@ -67,7 +67,7 @@ class GitRepos:
             found.exception()  # it was raised where somebody waited
 
     async def open(self, state: RepoState, settings: Settings) -> Path:
-        """Return the folder of a repository; build it if it is not there."""
+        """Return the folder of a repository; build it if it does not exist."""
         folder = cache_folder(settings) / state.folder_name
         if build := await self._find_build(state, folder, settings):
             await build.wait()
@@ -95,20 +95,20 @@ class GitRepos:
         del self._builds[folder]
         is_built = not built.cancelled() and built.exception() is None
         if is_built and (self._pruning is None or self._pruning.done()):
-            # Not before the answer: it looks at all repositories.
+            # After the response, because this examines all repositories.
             self._pruning = asyncio.create_task(_prune_later(folder, max_bytes))
 
 
 async def _prune_later(newest: Path, max_bytes: int) -> None:
     try:
         await work_in_thread(_prune, newest, max_bytes)
-    except OSError as error:  # the next repository that is built tries again
+    except OSError as error:  # the next built repository tries again
         log.warning("git cache not pruned", folder=str(newest.parent), error=str(error))
 
 
 def cache_folder(settings: Settings) -> Path:
     folder = cache_path(settings, _CACHE)
-    if folder is None:  # there is no place for it, so this process has its own cache
+    if folder is None:  # without a cache folder, this process has its own cache
         return _process_folder() / digest_of(settings.database_url.encode())
     return folder
 

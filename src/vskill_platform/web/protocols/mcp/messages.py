@@ -1,7 +1,7 @@
 """The Model Context Protocol at `/mcp`: one JSON-RPC message per request, without sessions.
 
-Clients of the revisions before 2026-07-28 begin with `initialize`; newer ones name their revision
-in every request and may begin with `server/discover`. Both get the same methods.
+Clients of revisions before 2026-07-28 start with `initialize`; newer ones name their revision in
+every request and may start with `server/discover`. Both can use the same methods.
 """
 
 from collections.abc import Awaitable, Callable
@@ -57,7 +57,7 @@ Method = Callable[[WebRequest, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class _Refused(Exception):
-    """A message that cannot be answered with a result."""
+    """A message whose response is an error."""
 
     def __init__(self, code: int, message: str, *, status: int, data: Any = None) -> None:
         super().__init__(message)
@@ -74,7 +74,7 @@ class _Call(NamedTuple):
 
 @operation(changes=False, is_listed=True)
 async def handle_message(request: WebRequest) -> Response[Any]:
-    """Answer one message of an MCP client."""
+    """Respond to one message of an MCP client."""
     message: Any = None
     try:
         message = await _read(request)

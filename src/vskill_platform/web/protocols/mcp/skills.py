@@ -1,6 +1,6 @@
 """Skills over MCP (extension io.modelcontextprotocol/skills): entries, files and folders.
 
-The latest version of each skill is served. A skill that exceeds the limits of the extension is not.
+This serves the latest version of each skill, except skills that exceed the limits of the extension.
 """
 
 import base64
@@ -33,7 +33,7 @@ from vskill_platform.web.skills.pull_through import find_or_mirror
 #: The limits of the extension.
 MAX_FILES = 512
 MAX_BYTES = 16 * 1024 * 1024
-#: Entries in one page of a list.
+#: How many entries one page of a list has.
 PAGE_SIZE = 100
 _AT_ONCE = 8
 _MAX_URI = 2_000
@@ -72,7 +72,7 @@ async def get_skill(request: WebRequest, params: dict[str, Any]) -> dict[str, An
 
 
 async def list_resources(request: WebRequest, params: dict[str, Any]) -> dict[str, Any]:
-    """List the SKILL.md of every skill; other files are in the entries of skills."""
+    """List the SKILL.md of every skill; other files are listed in the entries of skills."""
     page = await _read_page(request, params)
     resources = [
         {
@@ -149,7 +149,7 @@ async def _read_page(request: WebRequest, params: dict[str, Any]) -> _Page:
 
 
 def _is_served(entry: msgspec.Raw | Exception) -> bool:
-    """Return whether a skill is part of the list; an outage is an error, not a shorter list."""
+    """Return whether a skill is part of the list; an outage is an error, never a shorter list."""
     if isinstance(entry, Exception) and not isinstance(entry, NotFound | NotAllowed):
         raise entry
     return isinstance(entry, msgspec.Raw)
@@ -164,7 +164,7 @@ def _next(page: _Page) -> dict[str, str]:
 
 
 async def _find(request: WebRequest, params: dict[str, Any]) -> _Found:
-    """Return the skill of a URI, and the path behind it: the longest visible slug is meant."""
+    """Return the skill of a URI, which is the longest visible slug in it, and the path after it."""
     uri = params.get("uri")
     path = path_of_uri(uri) if isinstance(uri, str) and len(uri) <= _MAX_URI else None
     if path is None:
@@ -196,7 +196,7 @@ def check_limits(version: SkillVersion) -> None:
 
 
 async def _entry(slug: str, version: SkillVersion) -> msgspec.Raw:
-    """Return the entry of a version; NotFound if it cannot be served over MCP."""
+    """Return the entry of a version; raise NotFound if it cannot be served over MCP."""
     kept = _recent.get((slug, version.digest))
     if kept is None:
         check_limits(version)

@@ -1,6 +1,6 @@
-"""Tools over MCP: search skills, inspect one before using it, and report one.
+"""Tools over MCP: search skills, inspect one before use, and report one.
 
-Their results contain text of publishers, so each says that it is data and not instructions.
+Their results contain text from publishers, so each states that it is data and not instructions.
 """
 
 from collections.abc import Awaitable, Callable
@@ -67,7 +67,7 @@ async def list_tools(_: WebRequest, __: dict[str, Any]) -> dict[str, Any]:
 
 
 async def call_tool(request: WebRequest, params: dict[str, Any]) -> dict[str, Any]:
-    """Call a tool; what a model can correct is an error of the tool, not of the protocol."""
+    """Call a tool; an error that a model can correct is a tool error, not a protocol error."""
     name, arguments = params.get("name"), params.get("arguments", {})
     tool = _TOOLS.get(name) if isinstance(name, str) else None
     if tool is None:
@@ -144,7 +144,7 @@ async def _inspect(request: WebRequest, given: InspectArguments) -> dict[str, An
         "publishedAt": version.published_at,
         "archiveSha256": version.archive_sha256,
         "files": len(version.files),
-        #: Null if it is not known: nothing is ever called clean because its report is gone.
+        #: Null if unknown: a missing report never means clean.
         "verdict": report.report.verdict if report.report else None,
         "capabilities": version.capabilities,
         "findings": _findings(report),

@@ -1,4 +1,4 @@
-"""Changes that streams for the original vskill client send: of submissions, and of skills."""
+"""The changes of submissions and skills that streams send to the original vskill client."""
 
 import re
 from collections.abc import Iterable
@@ -27,23 +27,23 @@ from vskill_platform.web.skills.versions import versions_of
 
 Message = ServerSentEventMessage
 _MAX_ROWS = 100
-#: How many versions of one skill are sent again.
+#: How many missed versions of a skill are sent.
 _MAX_VERSIONS = 20
-#: How many pages of the change feed are read for a client that comes back.
+#: How many pages of the change feed are read for a client that reconnects.
 _MAX_PAGES = 20
 _S = SubmissionState
 _FINISHED = frozenset({_S.PUBLISHED, _S.BLOCKED, _S.REJECTED, _S.TIER1_FAILED})
 _DECIDED = _FINISHED | {_S.NEEDS_REVIEW}
 _AVAILABLE = frozenset({VersionStatus.LATEST, VersionStatus.OFFERED})
 _POSITION = re.compile(r"([0-9a-f]{1,16})-([0-9]{1,18})")
-#: A watched skill as the client knows it; None if it is not available.
+#: The state of a watched skill that the client knows; None if it is not available.
 RecordsBySlug = dict[str, Stored[PublishedSkill] | None]
 
 
 class Position(NamedTuple):
-    """Up to where a client knows everything."""
+    """The position in the change feed up to which a client knows everything."""
 
-    #: The beginning of the id of the database's history; a restored one has another.
+    #: The beginning of the id of the database's history, which a restore changes.
     history: str
     revision: int
 
@@ -64,15 +64,15 @@ class StreamEvent(NamedTuple):
 
 class Changes(Protocol):
     async def begin(self) -> None:
-        """Remember what is there now."""
+        """Remember the current state."""
         ...
 
     async def read(self) -> list[StreamEvent]:
-        """Return what has changed since the last call."""
+        """Return the changes since the last call."""
         ...
 
     async def since(self, revision: int) -> list[StreamEvent] | None:
-        """Return what has changed since a revision; None if that is not known."""
+        """Return the changes since a revision; None if they are unknown."""
         ...
 
 
@@ -140,7 +140,7 @@ class SkillStream:
     async def since(self, revision: int) -> list[StreamEvent] | None:
         """Return new versions in order; every skill that is not available counts as gone.
 
-        Also one that never existed: otherwise the answer would tell which private skills exist.
+        This includes skills that never existed: otherwise the response would reveal private skills.
         """
         found: list[StreamEvent] = []
         for slug, stored in self._known.items():
@@ -156,7 +156,7 @@ class SkillStream:
 
 
 async def _changed_submissions(revision: int) -> set[str] | None:
-    """Return the ids of submissions that changed since; None if they are too many or forgotten."""
+    """Return the ids of submissions that changed since; None if too many, or no longer recorded."""
     ids: set[str] = set()
     for _ in range(_MAX_PAGES):
         try:
@@ -174,7 +174,7 @@ async def _changed_submissions(revision: int) -> set[str] | None:
 
 
 def _new(rows: list[SubmissionRow], known: list[SubmissionRow]) -> list[SubmissionRow]:
-    """Return what has changed, oldest first."""
+    """Return the changes, oldest first."""
     marks = {(row.id, row.state, row.updated_at) for row in known}
     return [
         row
@@ -258,5 +258,5 @@ def _gone(slug: str) -> StreamEvent:
 
 
 def reload_all(reason: str) -> StreamEvent:
-    """Return the event after which clients ask for everything again."""
+    """Return the event that makes clients request everything again."""
     return StreamEvent("gone", {"reason": f"{reason}; ask for the current state"})

@@ -1,4 +1,4 @@
-"""Requests of the original vskill client that our own API does not have, in the shapes it reads."""
+"""Requests of the original vskill client that are not in our own API, with the fields it reads."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -51,7 +51,7 @@ class Lookup(Shape, frozen=True, kw_only=True):
 class LookedUp(Shape, frozen=True, kw_only=True):
     name: str
     author: str
-    #: Null if there is no such skill, or if several have this name.
+    #: Null if there is no such skill, or if several skills have this name.
     uuid: str | None
     slug: str | None
 
@@ -68,7 +68,7 @@ class AuthorItem(Shape, frozen=True, kw_only=True):
 
 class AuthorList(Shape, frozen=True, kw_only=True):
     authors: list[AuthorItem]
-    #: The same list, under the other name that it has.
+    #: The same list under its other name.
     publishers: list[AuthorItem]
     total: int
 
@@ -119,7 +119,7 @@ async def check_source(
     url: Annotated[str, QueryParameter(max_length=500)] = "",
     skill: Annotated[str, QueryParameter(max_length=200)] = "",
 ) -> dict[str, Any]:
-    """Return which skills are published from a repository."""
+    """Return the skills that are published from a repository."""
     if not url:
         raise InvalidInput("give the URL of a repository")
     repo = url.strip().rstrip("/").removesuffix(".git").lower()
@@ -253,13 +253,13 @@ async def _badge_skill(request: WebRequest, whole: str, shorter: str) -> Publish
 
 @operation(status=HTTP_204_NO_CONTENT, changes=False)
 async def ignore_telemetry(kind: FromPath[str]) -> None:
-    """Accept the telemetry of the client's studio and store nothing of it."""
+    """Accept the telemetry of the client's studio without storing it."""
 
 
 async def legacy_redirect(request: WebRequest, slug: FromPath[str]) -> Redirect:
-    """Lead from an old slug, or from a name that only one skill has, to the page of the skill."""
+    """Redirect from an old slug, or from a unique name, to the page of the skill."""
     skill = await find_skill(request, slug_of(slug.strip("/")))
-    # Not a permanent one: a name stops being unique when another skill gets it.
+    # Not permanently, because a name is no longer unique when another skill gets it.
     return Redirect(skill_url(skill.slug), status_code=HTTP_302_FOUND, headers=NO_STORE_HEADER)
 
 

@@ -1,7 +1,7 @@
 """Streams for the original vskill client: submissions that change, and skills that it watches.
 
 Every event has an id: the revision of the database up to which the client knows everything. A
-client that comes back with `Last-Event-ID` gets what it missed.
+client that reconnects with `Last-Event-ID` gets the events that it missed.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ from vskill_platform.web.skills.slugs import SKILL_ID
 _MAX_WATCHED = 500
 _MAX_ID = 500
 _SUBSCRIPTIONS_PER_HOUR = 30
-#: Begins the id of a user, whose submissions are watched.
+#: The prefix of the id of a user whose submissions are watched.
 _USER_ID = "usr_"
 _HELLO = Message(comment="listening", data=None, retry=5000)
 _Ids = Annotated[
@@ -57,7 +57,7 @@ _Ids = Annotated[
 
 
 class SubscribeRequest(Shape, frozen=True, kw_only=True):
-    """Up to 500 ids, under any of the names that clients use."""
+    """Up to 500 ids, in any of the fields that clients use."""
 
     skills: _Ids = ()
     skill_ids: _Ids = ()
@@ -73,7 +73,7 @@ class Subscription(Shape, frozen=True, kw_only=True):
 
 
 async def stream_submissions(request: WebRequest, mine: FromQuery[bool] = False) -> ServerSentEvent:
-    """Send an event for each submission that changes, as far as the visitor may see it."""
+    """Send an event for each change of a submission that the visitor may see."""
     visitor = visitor_of(request)
     if mine and visitor.user is None:
         raise NotSignedIn("sign in to follow your own submissions")
@@ -85,12 +85,12 @@ async def stream_skills(
     skills: Annotated[str, QueryParameter(max_length=50_000)] = "",
     subscription: Annotated[str, QueryParameter(max_length=100)] = "",
 ) -> ServerSentEvent:
-    """Send an event for each new version of up to 500 skills, and if one is gone.
+    """Send an event for each new version of up to 500 skills, and for each skill that is gone.
 
     Skills are named by slug or by the id of a lookup, separated by commas, or by a subscription.
     `usr_NAME` stands for the decisions about your own submissions.
     """
-    # A comma is also part of some slugs: those need a subscription.
+    # Some slugs contain a comma and need a subscription.
     ids = [name for name in skills.split(",") if name]
     if subscription:
         stored = await get_subscription(subscription)
@@ -104,7 +104,7 @@ async def stream_skills(
 async def subscribe(request: WebRequest, data: JSONBody[SubscribeRequest]) -> Subscription:
     """Store a list of skills to watch for a day, because a URL cannot name many."""
     ids = list(dict.fromkeys([*data.skills, *data.skill_ids]))
-    _sources(request, ids)  # refuses what no stream would accept
+    _sources(request, ids)  # refuses ids that no stream would accept
     limits_of(request).take_hourly(
         "subscribe",
         quota_key(visitor_of(request)),
@@ -144,7 +144,7 @@ def _check_is_own(visitor: Visitor, name: str) -> None:
 
 
 async def _stream(request: WebRequest, sources: Sequence[Changes]) -> ServerSentEvent:
-    """Answer with a stream; what can be refused is refused before it starts."""
+    """Respond with a stream; requests can be refused only before it starts."""
     broadcast, topics = broadcast_of(request), await queue_topics(visitor_of(request))
     events = _events(request, broadcast, topics, sources)
     return ServerSentEvent(events, headers=dict(SSE_HEADERS))
@@ -176,7 +176,7 @@ async def _events(
 
 
 async def _missed(request: WebRequest, sources: Sequence[Changes], now: Position) -> list[Message]:
-    """Start all sources; return what the client missed since the last event that it got."""
+    """Start all sources; return the events that the client missed since the last one it got."""
     for source in sources:
         await source.begin()
     text = request.headers.get("last-event-id", "")

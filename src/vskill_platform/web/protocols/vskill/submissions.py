@@ -1,4 +1,4 @@
-"""Submissions for the original vskill client: in bulk, and the rejected ones."""
+"""Submissions for the original vskill client: submit in bulk, and list rejected ones."""
 
 import asyncio
 from typing import Annotated
@@ -33,14 +33,14 @@ from vskill_platform.web.submissions.submit_skills import find_skills_in, submit
 
 _MAX_ROWS = 100
 _REJECTED = (SubmissionState.REJECTED, SubmissionState.TIER1_FAILED)
-#: Reading a repository takes seconds; what is not read by then has to be sent again.
+#: Reading a repository takes seconds; those not read within this time have to be sent again.
 _BULK_SECONDS = 45.0
 _NOT_READ = "not read in time; send it again"
 RepoText = Annotated[str, msgspec.Meta(max_length=500)]
 
 
 class BulkRequest(Shape, frozen=True, kw_only=True):
-    """Up to 100 repositories, under any of the names that clients use."""
+    """Up to 100 repositories, in any of the fields that clients use."""
 
     repos: Annotated[tuple[RepoText, ...], msgspec.Meta(max_length=100)] = ()
     repo_urls: Annotated[tuple[RepoText, ...], msgspec.Meta(max_length=100)] = ()
@@ -73,7 +73,7 @@ class RejectionList(Shape, frozen=True, kw_only=True):
 
 
 async def submit_bulk(request: WebRequest, data: JSONBody[BulkRequest]) -> BulkResponse:
-    """Submit every skill of up to 100 repositories; one that fails does not stop the others."""
+    """Submit every skill of up to 100 repositories; a failed one does not stop the others."""
     repos = list(dict.fromkeys([*data.repos, *data.repo_urls]))
     if not repos:
         raise InvalidInput("give repos: a list of repositories, such as owner/repo")
