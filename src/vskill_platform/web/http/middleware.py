@@ -198,9 +198,7 @@ class AccessMiddleware:
             try:
                 await self._identify(request)
                 await self._app(scope, receive, send)
-            except (
-                VskillError
-            ) as error:  # from here or other middleware; the app handles its own
+            except VskillError as error:  # from here or other middleware; the app handles its own
                 response = problem_response(request, error).to_asgi_response(
                     app=None, request=request
                 )

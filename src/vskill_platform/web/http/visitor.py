@@ -61,7 +61,7 @@ _READ_BY_PATH = (
 
 
 def visitor_of(connection: WebConnection) -> Visitor:
-    """Return the visitor of a request; an anonymous one if nobody was identified."""
+    """Return the visitor of a request; an anonymous one if it was not identified."""
     return visitor_in(connection.scope)
 
 

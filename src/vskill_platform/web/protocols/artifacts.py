@@ -34,7 +34,7 @@ def artifact_path(slug: str, version: str) -> str:
 
 
 def artifact_url(slug: str, version: str, signer: Signer | None) -> str:
-    """Return the path of a zip; a private skill needs a signer, so that no token is needed."""
+    """Return the path of a zip; for a private skill, *signer* signs it in place of a token."""
     path = quote(artifact_path(slug, version), safe="/@")
     if signer is None:
         return path

@@ -161,7 +161,7 @@ def body_response(request: WebRequest, body: Body) -> Response[Any]:
 
 
 def first_of_each_name(skills: Iterable[ListedSkill]) -> list[ListedSkill]:
-    """Return one skill of each name: clients install by name, so a second one would replace it."""
+    """Return one skill of each name: clients install by name, so another would replace it."""
     found: dict[str, ListedSkill] = {}
     for skill in skills:
         found.setdefault(skill.name, skill)

@@ -1,4 +1,4 @@
-"""The API reference page, rendered from the OpenAPI document without foreign scripts."""
+"""The API reference page, rendered from the OpenAPI document without third-party scripts."""
 
 from operator import itemgetter
 from typing import Any

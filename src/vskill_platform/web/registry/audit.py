@@ -29,15 +29,15 @@ from vskill_platform.web.http.urls import skill_url, with_query
 _A_PAGE = 100
 _MAX_RECORDS = 100
 _MAX_TEXT = 200
-#: Entries of one download; the last line of a longer one says where to continue.
+#: How many entries a download contains; the last line of a truncated one says where to continue.
 MAX_EXPORTED = 100_000
 _FILTERS = ("actor", "action", "target", "from", "to")
 _COLUMNS = ("at", "actor", "action", "subject", "reason", "outcome")
-#: A spreadsheet runs a cell that begins with one of these as a formula.
+#: A spreadsheet runs a cell as a formula if it begins with one of these.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _CONTROLS = ("\t", "\r", "\n")
 _READ_AT_ONCE = 500
-#: Lists that can be searched for the target of an action, by the first word of the action.
+#: Pages that can be searched for the target of an action, by the first word of the action.
 _LISTS = {
     "user": "/admin/people", "device": "/admin/people", "github": "/admin/people",
     "token": "/admin/tokens", "namespace": "/admin/namespaces",
@@ -123,7 +123,7 @@ async def audit_over_api(
 
 
 def target_url(record: AuditRecord) -> str:
-    """Return the page of what an entry is about; empty if there is none."""
+    """Return the page about the target of an entry; empty if there is none."""
     action = record.action.partition(" ")[0]
     target = record.subject.partition(" ")[0]
     if target.startswith("sub_"):
@@ -166,7 +166,7 @@ def _cells(record: AuditRecord) -> list[str]:
 
 
 def _truncated(cursor: str) -> list[str]:
-    """Return the last line of an export that is cut off."""
+    """Return the last line of a truncated export."""
     how = f"{MAX_EXPORTED} entries fit into one export. Export older ones with after={cursor}"
     return ["", "", "export truncated", "", how, ""]
 
@@ -190,7 +190,7 @@ def _iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-#: The formats of an export: how a line is written, and the media type.
+#: The formats of an export: the function that writes a line, and the media type.
 _FORMATS = {
     "csv": (_csv_line, "text/csv"),
     "jsonl": (_json_line, "application/jsonl"),

@@ -26,13 +26,13 @@ from vskill_platform.web.registry.disk_use import measure_database, measure_disk
 
 _S = SubmissionState
 _HOURS = 24
-#: Intervals after which a job is overdue.
+#: A job is overdue after this many intervals.
 _LATE_AFTER = 3
 _RECENT = timedelta(minutes=15)
 
 
 class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """A scheduled job: its last run and whether there is a problem."""
+    """A scheduled job: its last run, and whether there is a problem."""
 
     name: str
     every: timedelta
@@ -138,7 +138,7 @@ def _throughput(activity: list[ActivityBucket]) -> Plot:
 
 
 def _scan_times(activity: list[ActivityBucket]) -> Plot:
-    """Stack the difference on the median, so that the total height is the 95th percentile."""
+    """Stack the difference on the median, so that the total is the 95th percentile."""
 
     def seconds(read: Callable[[ActivityBucket], float | None]) -> tuple[float, ...]:
         return tuple(round(read(bucket) or 0, 3) for bucket in activity)

@@ -20,7 +20,7 @@ class Disk(msgspec.Struct, frozen=True):
 
 
 def measure_disks(settings: Settings) -> list[Disk]:
-    """Return the disks of the database, if it is a file, and of the cache, if it has a folder."""
+    """Return the disk of the database, if it is a file, and of the cache, if there is a folder."""
     database = database_file(settings.database_url)
     folders = {
         "database": database.parent if database else None,
@@ -30,7 +30,7 @@ def measure_disks(settings: Settings) -> list[Disk]:
 
 
 def measure_database(settings: Settings) -> int | None:
-    """Return the bytes of the database on this machine; None if it is not a file."""
+    """Return the size of the database in bytes; None if it is not a file."""
     database = database_file(settings.database_url)
     if database is None:
         return None
@@ -41,6 +41,6 @@ def measure_database(settings: Settings) -> int | None:
 def _measure(of: str, folder: Path) -> Disk | None:
     try:
         found = shutil.disk_usage(folder)
-    except OSError:  # the folder is gone, which /readyz reports
+    except OSError:  # the folder is missing; /readyz reports that
         return None
     return Disk(of, found.free, found.total)

@@ -20,7 +20,7 @@ from vskill_platform.web.registry.probes import CachedHealth, count_credentials,
 
 
 async def metrics(request: WebRequest) -> Response[bytes]:
-    """Return the metrics of this node, and the state of the queue that all nodes share."""
+    """Return the metrics of this node, and the state of the shared queue."""
     count_credentials(request)
     if not _has_metrics_token(request) and not await is_operator(request):
         raise NotSignedIn(
@@ -40,7 +40,7 @@ def _has_metrics_token(request: WebRequest) -> bool:
 
 
 async def _read_queue(request: WebRequest) -> list[MetricReading]:
-    """Read the shared queue; without a database the other metrics are still answered."""
+    """Read the shared queue; without a database, return the other metrics anyway."""
     known: CachedHealth = request.app.state.health
     try:
         health = await known.look()

@@ -1,4 +1,4 @@
-"""Mirrors of other registries, as a page and over the API: their state, and fetching a skill."""
+"""Mirrors of other registries, as a page and over the API: show their state, fetch a skill."""
 
 from datetime import datetime
 
@@ -56,7 +56,7 @@ class MirrorList(Shape, frozen=True, kw_only=True):
 class MirroredItem(Shape, frozen=True, kw_only=True):
     slug: str
     mirror: str
-    #: What the other registry calls it.
+    #: The name of the skill in the other registry.
     name: str
     #: current, waiting, failing, missing or withdrawn
     status: str
@@ -69,7 +69,7 @@ class MirroredItem(Shape, frozen=True, kw_only=True):
     submission_id: str | None
     #: The state of the submission.
     state: str | None
-    #: Why it was refused; null if it was not.
+    #: Why it was refused; null if it was accepted.
     refused: str | None
 
 
@@ -81,7 +81,7 @@ class MirroredList(Shape, frozen=True, kw_only=True):
 class FetchRequest(Shape, frozen=True, kw_only=True):
     #: The name of the skill in the other registry.
     name: Text
-    #: A version there; the latest by default.
+    #: A version in the other registry; the latest by default.
     version: Text = ""
 
 
@@ -92,7 +92,7 @@ class Fetching(Shape, frozen=True, kw_only=True):
 
 
 class Comparing(Shape, frozen=True, kw_only=True):
-    #: How many mirrored skills are compared with the other registry soon.
+    #: How many mirrored skills will soon be compared with the other registry.
     skills: int
 
 
@@ -104,7 +104,7 @@ async def show_mirrors() -> MirrorList:
 async def show_mirrored(
     cursor: FromQuery[str | None] = None, limit: Limit = 50
 ) -> Response[MirroredList]:
-    """List the mirrored skills by slug, also those that were refused. At most 100 at once."""
+    """List the mirrored skills by slug, including refused ones. At most 100 at once."""
     size, headers = clamp(limit, _MAX_ROWS)
     page = await list_mirrored(after=read_key(cursor), limit=size)
     answer = MirroredList(skills=await _rows(page), next_cursor=key_cursor(page.cursor))
@@ -115,14 +115,14 @@ async def show_mirrored(
 async def fetch_over_api(
     request: WebRequest, mirror: FromPath[str], data: JSONBody[FetchRequest]
 ) -> Fetching:
-    """Fetch a skill of a mirror now, also one that was refused or deleted before."""
+    """Fetch a skill from a mirror now, even one that was refused or deleted before."""
     slug, submission = await _fetch(mirror, data, actor=visitor_of(request).name)
     return Fetching(slug=slug, submission_id=submission.id, state=submission.state)
 
 
 @operation(also=(404,))
 async def compare_over_api(request: WebRequest, mirror: FromPath[str]) -> Comparing:
-    """Compare all skills of a mirror with the other registry soon, not when they are due."""
+    """Compare all skills of a mirror with the other registry soon, before they are due."""
     found = _find(mirror)
     return Comparing(skills=await compare_soon(found.name, actor=visitor_of(request).name))
 

@@ -21,29 +21,29 @@ from vskill_platform.web.http.visitor import SESSION_COOKIE, address_of, identif
 log = get_logger(__name__)
 
 _MOMENT = timedelta(seconds=1)
-#: How long a result is reused: the check writes to the database.
+#: How long a result is reused, because the check writes to the database.
 _WRITE_EVERY = timedelta(seconds=3)
-#: A database that takes longer is not ready; probes must not wait.
+#: A database that takes longer is not ready, because probes must not wait.
 _PATIENCE_SECONDS = 2.0
 
 
 async def healthz() -> dict[str, str]:
-    """Report that the process responds, without further checks."""
+    """Report that the process responds; check nothing else."""
     return {"status": "alive"}
 
 
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     #: `ready` or `unavailable`.
     status: str
-    #: Why this node cannot serve; details are in the log.
+    #: Why this node cannot serve; the log has the details.
     problems: tuple[str, ...]
 
 
 class CachedReadiness:
     """Whether this node can serve, cached for a few seconds.
 
-    Probes are not rate limited, so they share one check of the database, and a check that hangs is
-    not started again.
+    Probes are not rate limited, so they share one check of the database. A hanging check is not
+    started again.
     """
 
     def __init__(self, *, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
@@ -70,7 +70,7 @@ class CachedReadiness:
         await asyncio.wait([looking], timeout=self._patience_seconds)
         if not looking.done():
             return "the database does not respond"
-        if self._looking is looking:  # the first of those that share the check
+        if self._looking is looking:  # the first one that shares the check
             self._looking, self._found = None, (get_now(), looking.result())
         return looking.result()
 
@@ -118,7 +118,7 @@ async def queue_healthz(request: WebRequest) -> Response[Health]:
 
 
 def count_credentials(request: WebRequest) -> None:
-    """Count a request that could be a guess: probes are not rate limited, but guessing is."""
+    """Count a request that could guess a token: probes are not rate limited, but guesses are."""
     if "authorization" in request.headers or SESSION_COOKIE in request.cookies:
         limits_of(request).take(
             "probe",
@@ -129,7 +129,7 @@ def count_credentials(request: WebRequest) -> None:
 
 
 async def is_operator(request: WebRequest) -> bool:
-    """Return whether an operator asks; an invalid token is ignored here."""
+    """Return whether the visitor is an operator; an invalid token is ignored here."""
     try:
         visitor = (await identify(request)).visitor
     except NotSignedIn:

@@ -1,7 +1,7 @@
 """Queue statistics and health over the API.
 
-Submissions are counted if the caller may see them. Messages in the queue are all counted: the
-waiting time depends on all of them, and their number reveals nothing about a skill.
+Submissions are counted only if the caller may see them. All messages in the queue are counted,
+because the waiting time depends on all of them, and their number reveals nothing about a skill.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _HOURS = (1, 6)
 
 
 class QueueNumbers(Shape, frozen=True, kw_only=True):
-    """All counts are of submissions, except where it says so."""
+    """All counts are of submissions unless stated otherwise."""
 
     total: int
     active: int
@@ -48,11 +48,11 @@ class QueueNumbers(Shape, frozen=True, kw_only=True):
     withdrawn: int
     pending_received: int
     published_strict: int
-    #: Without those that failed checks.
+    #: Without submissions that failed checks.
     rejected_strict: int
     by_state: dict[str, int]
     verified_skills: int
-    #: Including those that were taken down.
+    #: Including taken-down skills.
     total_skills_all: int
     ready: int
     in_work: int
@@ -182,7 +182,7 @@ async def queue_health(request: WebRequest) -> QueueHealth:
 
 
 async def _seen_stuck(visible: Visible, now: datetime) -> list[StuckSubmission]:
-    """Return stuck submissions; private ones only to those who see everything."""
+    """Return stuck submissions; private ones only for visitors who may see everything."""
     stuck = await get_stuck_submissions(now, limit=MAX_LISTED_STUCK)
     if visible.is_all or not stuck:
         return stuck
@@ -216,7 +216,7 @@ def _orphaned(stuck: Sequence[StuckSubmission]) -> Orphaned:
 
 
 def _ended_within(activity: Sequence[ActivityBucket], hours: int, now: datetime) -> int:
-    """Return the number of completed submissions in the last hours; the first hour in part."""
+    """Return the number of completed submissions in the last hours; the first is partial."""
     since = now - hours * _HOUR
     total = 0.0
     for bucket in activity:

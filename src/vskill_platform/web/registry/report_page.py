@@ -1,4 +1,4 @@
-"""The form to report a skill, open to everyone, and the user's own reports with their answers."""
+"""The form to report a skill, open to everyone, and the user's own reports with the answers."""
 
 from litestar.response import Redirect, Template
 
@@ -19,7 +19,7 @@ _MAX_ROWS = 50
 
 
 async def report_page(request: WebRequest) -> Template:
-    """Show the form about a skill, or without one what the user has reported."""
+    """Show the form to report a skill, or without one the reports of the user."""
     messages, cookies = read_flash(request, on=_HERE)
     visitor, name = visitor_of(request), request.query_params.get("skill", "")
     skill, version = None, requested_version(request)

@@ -43,7 +43,7 @@ from vskill_platform.web.skills.slugs import find_skill
 
 _HERE = "/admin/reports"
 _MAX_ROWS = 100
-#: Longer descriptions are cut: clients send up to a few thousand characters.
+#: Longer descriptions are cut, because clients send up to a few thousand characters.
 _Long = Annotated[str, msgspec.Meta(max_length=10_000)]
 
 
@@ -57,12 +57,12 @@ class ReportRequest(Shape, frozen=True, kw_only=True):
 
 
 class ProblemRequest(Shape, frozen=True, kw_only=True):
-    """A problem with the registry, under any of the names that clients use."""
+    """A problem with the registry, in any of the fields that clients use."""
 
     title: Text = ""
     description: _Long = ""
     message: _Long = ""
-    #: What it is about.
+    #: The subject of the problem.
     category: Text = ""
     url: Text = ""
     page: Text = ""
@@ -72,7 +72,7 @@ class ReportItem(Shape, frozen=True, kw_only=True):
     id: str
     #: skill or problem
     kind: str
-    #: The slug of the skill, or the page that a problem is about.
+    #: The slug of the skill, or the page with the problem.
     subject: str
     #: The version of the skill; empty if the report names none.
     version: str
@@ -103,7 +103,7 @@ class OwnReports(Shape, frozen=True, kw_only=True):
 
 class ProblemReports(Shape, frozen=True, kw_only=True):
     reports: list[ReportItem]
-    #: The same list, under the other name that clients read.
+    #: The same list, in the other field that clients read.
     problem_reports: list[ReportItem]
     total: int
 
@@ -150,7 +150,7 @@ async def report_problem_over_api(
 
 @operation(also=(403,))
 async def list_own_problems(request: WebRequest) -> ProblemReports:
-    """List the problems that you have reported, with the answers; at most 100."""
+    """List the problems that you reported, with the answers; at most 100."""
     found = await list_reports_by(_signed_in(request).name, limit=_MAX_ROWS)
     items = [report_item(one) for one in found if one.kind is ReportKind.PROBLEM]
     return ProblemReports(reports=items, problem_reports=items, total=len(items))
@@ -158,7 +158,7 @@ async def list_own_problems(request: WebRequest) -> ProblemReports:
 
 @operation(also=(403,))
 async def list_own_reports(request: WebRequest) -> OwnReports:
-    """List what you have reported, with the answers; at most 100."""
+    """List your reports, with the answers; at most 100."""
     found = await list_reports_by(_signed_in(request).name, limit=_MAX_ROWS)
     return OwnReports(reports=[report_item(one) for one in found])
 
@@ -183,7 +183,7 @@ async def list_reports(
 async def close_over_api(
     request: WebRequest, report_id: FromPath[str], data: JSONBody[Closing]
 ) -> ReportItem:
-    """Close a report; its author sees the answer."""
+    """Close a report; its author can see the answer."""
     actor = visitor_of(request).name
     return report_item(await close_report(report_id, answer=data.answer, actor=actor))
 

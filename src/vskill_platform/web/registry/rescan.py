@@ -70,7 +70,7 @@ async def start_rescan_form(request: WebRequest) -> Redirect:
 
 
 async def apply_rescan_form(request: WebRequest) -> Redirect:
-    """Take down the selected skills whose verdict got worse."""
+    """Take down the selected skills with a worse verdict."""
     fields, slugs = await read_fields(request), set(await read_choices(request, "slug"))
     actor = visitor_of(request).name
 
@@ -113,7 +113,7 @@ class RescanResponse(Shape, frozen=True, kw_only=True):
     ruleset: str
     left: int
     done_at: datetime | None
-    #: When a rescan was requested that is not completed yet.
+    #: When a pending rescan was requested.
     asked_at: datetime | None
     changed: list[RescanItem]
 
@@ -153,7 +153,7 @@ async def start_rescan(request: WebRequest) -> Ok:
 
 @operation(status=HTTP_202_ACCEPTED)
 async def rescan_one(request: WebRequest, slug: FromPath[str]) -> RescanJob:
-    """Rescan the latest version of one skill. While a rescan is pending, its job is returned."""
+    """Rescan the latest version of one skill. If a rescan is already pending, return its job."""
     visitor = visitor_of(request)
     skill = await find_listed(request, slug.removeprefix(SKILL_ID))
     await check_may_manage(visitor, skill)

@@ -13,7 +13,7 @@ class RetentionItem(Shape, frozen=True, kw_only=True):
     #: How many would be removed now, and their size in bytes.
     count: int
     bytes: int
-    #: When they are removed, with the setting.
+    #: When they are removed, with the name of the setting.
     rule: str
 
 
@@ -26,7 +26,7 @@ async def retention_page(request: WebRequest) -> Template:
 
 
 async def show_retention(request: WebRequest) -> Retention:  # noqa: ARG001 - a handler
-    """Count what the settings no longer keep, without removing it."""
+    """Count the records that the settings no longer keep, without removing them."""
     rows = await preview_prune()
     return Retention(
         rows=[

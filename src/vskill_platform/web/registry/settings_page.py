@@ -1,4 +1,4 @@
-"""The page of the settings: their values and where each came from, for reading only."""
+"""The read-only page of the settings: each value and where it came from."""
 
 import msgspec
 from litestar.response import Template
@@ -30,7 +30,7 @@ def _by_name(row: SettingRow) -> str:
 
 
 def _without_arguments(row: SettingRow) -> SettingRow:
-    """Show only the program of a notification: its arguments may be a secret URL."""
+    """Show only the program of a notification, because its arguments may be a secret URL."""
     if row.variable != variable("notify_command") or not row.value:
         return row
     program = notify_arguments(get_settings())[0]

@@ -23,7 +23,7 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 
-#: Names of rule families, by the middle of the rule id; the most severe first.
+#: Names of rule families, by the middle part of the rule id; most severe first.
 FAMILIES = {
     "INJ": "Prompt injection",
     "LURE": "Social engineering of the user",
@@ -82,7 +82,7 @@ class Family(msgspec.Struct, frozen=True):
 
 
 def rule_families() -> tuple[Family, ...]:
-    """Group all rules by family; an unknown family is shown by its id."""
+    """Group all rules by family; an unknown family is shown with its id."""
     groups: dict[str, list[ShownRule]] = {name: [] for name in FAMILIES}
     rules: list[Rule | RegistryRule] = [*load_rules(), *load_registry_rules().values()]
     for rule in rules:
@@ -159,7 +159,7 @@ def _since() -> datetime:
 
 
 def _tiers(counts: dict[str, int], *, has_judge: bool) -> list[tuple[TrustTier, int]]:
-    """Return the tiers that skills have or can reach here, the most trusted first."""
+    """Return the tiers that skills have or can reach in this registry, most trusted first."""
     reachable = {TrustTier.UNVERIFIED, TrustTier.SCANNED} | (_BY_JUDGE if has_judge else set())
     return [
         (tier, counts.get(tier, 0))

@@ -1,4 +1,4 @@
-"""Appeals against verdicts: the cases as pages, for publishers and staff, and over the API."""
+"""Appeals against verdicts, as pages for publishers and staff, and over the API."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -41,7 +41,7 @@ _Message = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
 
 
 class NewAppeal(Shape, frozen=True, kw_only=True):
-    #: The id of the submission, or the slug and the version that was yanked: `slug version`.
+    #: The id of the submission, or the slug and the yanked version: `slug version`.
     subject: Text
     text: _Message
 

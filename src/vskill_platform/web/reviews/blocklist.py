@@ -32,16 +32,16 @@ from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
 
 _HERE = "/admin/blocklist"
-#: The fields that say what to block.
+#: The fields of the subject of a block.
 _SUBJECT = ("digest", "source", "path", "name", "publisher")
 _MAX_TEXT = 500
-#: Skills that a search finds, and skills or submissions of a preview that are listed by name.
+#: How many skills a search shows, and how many skills and submissions a preview names.
 _MAX_FOUND, _MAX_LISTED = 10, 100
 _CACHED, _CACHED_FOR_ONE = "public, max-age=300", "private, max-age=300"
 
 
 async def blocklist_page(request: WebRequest) -> Template:
-    """Show the blocklist, skills to choose from, and the effect of the block that was chosen."""
+    """Show the blocklist, skills to choose from, and the effect of the chosen block."""
     asked = request.query_params
     typed = {name: asked.get(name, "").strip()[:_MAX_TEXT] for name in (*_SUBJECT, "reason")}
     find = asked.get("find", "").strip()[:_MAX_TEXT]
@@ -116,7 +116,7 @@ class BlockItem(Shape, frozen=True, kw_only=True):
     kind: str
     skill_name: str
     source_url: str | None
-    #: Host of the source.
+    #: The host of the source.
     source_registry: str | None
     content_hash: str | None
     publisher: str | None
@@ -160,7 +160,7 @@ class UnblockResponse(Shape, frozen=True, kw_only=True):
 
 
 async def show_blocklist(request: WebRequest) -> Response[Blocklist]:
-    """List the blocklist, newest first; private entries only to those who may see them."""
+    """Show the blocklist, newest first; private entries only to visitors who may see them."""
     visitor = visitor_of(request)
     blocks = await list_visible_blocks(visitor)
     answer = Blocklist(
@@ -198,7 +198,7 @@ async def remove_block(
     block_id: FromPath[str],
     reason: Annotated[str, QueryParameter(min_length=1, max_length=500)],
 ) -> UnblockResponse:
-    """Remove a block. Submissions that it stopped are checked again before publishing."""
+    """Remove a block. Submissions that it ended are checked again before they are published."""
     subject = next((one.subject for one in await list_blocks() if one.subject.id == block_id), None)
     if subject is None:
         raise NotFound(f"there is no block {block_id!r}")

@@ -103,11 +103,11 @@ async def _find_block(request: WebRequest, asked: _Query) -> Block | None:
         return None
     is_anothers = asked.is_name_alone and await _is_published(request, asked.name)
     if asked.is_name_alone:
-        # A name alone is ambiguous, so only visible skills count.
+        # A name alone is ambiguous, so only visible skills are considered.
         for one in await list_visible_blocks(visitor_of(request)):
             if _is_named(one, asked.name) or (not is_anothers and _is_upload(one, asked.name)):
                 return one
-    # A submission that failed checks may have been blocked later; its state does not change.
+    # A submission that failed checks may have been blocked later without a change of its state.
     states = (_S.BLOCKED,) if is_anothers else (_S.BLOCKED, *_REJECTED)
     return await _block_of_ended(request, asked, states)
 
@@ -138,10 +138,10 @@ async def _block_of_ended(
 
 
 async def _find_rejection(request: WebRequest, asked: _Query) -> SubmissionRow | None:
-    """Return the latest rejected or blocked submission of this name.
+    """Return the latest rejected or blocked submission with this name.
 
-    A name alone is not enough if a skill is published under it: otherwise anyone could cause
-    warnings about it by submitting a bad skill of the same name.
+    A name alone is not enough if a skill with this name is published: otherwise anyone could cause
+    warnings about that skill by submitting a bad one with the same name.
     """
     if not asked.name or (asked.is_name_alone and await _is_published(request, asked.name)):
         return None
@@ -152,7 +152,7 @@ async def _find_rejection(request: WebRequest, asked: _Query) -> SubmissionRow |
 async def _ended(
     request: WebRequest, asked: _Query, states: tuple[SubmissionState, ...]
 ) -> list[SubmissionRow]:
-    """Return the submissions of exactly this name in one of these states.
+    """Return the submissions with exactly this name in one of these states.
 
     Only public ones, because clients cache the response.
     """
@@ -171,7 +171,7 @@ async def _ended(
 
 
 async def _within(space: str, rows: list[SubmissionRow]) -> list[SubmissionRow]:
-    """Return those whose slug would begin like this; an upload and a folder may share one."""
+    """Return submissions whose slug would start like this; an upload and a folder may share one."""
     submissions = await get_submissions_fresh([row.id for row in rows])
     inside = {one.id for one in submissions if one.source.namespace.lower() == space}
     return [row for row in rows if row.id in inside]
@@ -183,7 +183,7 @@ async def _is_published(request: WebRequest, name: str) -> bool:
 
 
 async def _read_asked(request: WebRequest, name: str, repo_url: str, digest: str) -> _Query:
-    """Read the query: a name, a slug, or a remote source."""
+    """Parse the query: a name, a slug, or a remote source."""
     source = read_blocked_source(repo_url, default_host=_host()) if repo_url else None
     if source and not public_source(source.url):
         raise InvalidInput(f"{repo_url!r} is neither owner/repo nor https://host/owner/repo")

@@ -1,4 +1,4 @@
-"""Skills that were taken down and resemble one that needs review."""
+"""Find taken-down skills that resemble a skill that needs review."""
 
 import msgspec
 
@@ -14,28 +14,28 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 
-#: Skills that are compared, the most recently taken down first.
+#: How many skills are compared, most recently taken down first.
 MAX_COMPARED = 200
 _MAX_SHOWN = 10
-#: Smaller files, and licenses, are the same in many skills.
+#: Smaller files, and licenses, are equal in many skills.
 _MIN_BYTES = 32
 _COMMON = ("license", "copying", "notice")
 
 
 class Resemblance(msgspec.Struct, frozen=True, kw_only=True):
     skill: TakenDownSkill
-    #: What both have in common, in words.
+    #: The similarities, in words.
     because: tuple[str, ...]
 
 
 class KnownBad(msgspec.Struct, frozen=True, kw_only=True):
     found: list[Resemblance]
-    #: Why some or all were not compared; empty if all were.
+    #: Why some or all skills were not compared; empty if all were.
     note: str = ""
 
 
 async def find_known_bad(request: WebRequest, case: Case) -> KnownBad:
-    """Compare names, publisher and files with the skills that were taken down."""
+    """Compare name, publisher and files with those of taken-down skills."""
     visible = await visible_to(visitor_of(request))
     try:
         listed = await catalogue_of(request).list_taken_down(limit=MAX_COMPARED, visible=visible)
@@ -54,7 +54,7 @@ async def find_known_bad(request: WebRequest, case: Case) -> KnownBad:
             shared = {ours[sha256] for sha256 in ours.keys() & theirs}
         if because := _reasons(case.submission, skill, sorted(shared)):
             found.append(Resemblance(skill=skill, because=because))
-    # Files that are the same tell more than a name.
+    # Equal files matter more than a similar name.
     found.sort(key=lambda one: len(one.because), reverse=True)
     note = f"{unread} of {count_of(len(down), 'skill')} could not be read" if unread else ""
     return KnownBad(found=found[:_MAX_SHOWN], note=note)

@@ -1,4 +1,4 @@
-"""The pages of reviews: what needs review, the case, and the decision."""
+"""The pages of reviews: the list, one submission, and the decision."""
 
 from enum import StrEnum
 from functools import partial
@@ -42,7 +42,7 @@ from vskill_platform.web.skills.capabilities import group_capabilities
 from vskill_platform.web.skills.diff_page import DiffPage, show_page
 
 _MAX_SHOWN_BYTES = 512 * 1024
-#: A finding below this line is linked with the part of the file that starts this many lines before.
+#: The link to a finding below this line shows the file from this many lines before the finding.
 _MAX_FIRST_LINE, _LINES_BEFORE = 1_000, 20
 
 
@@ -52,7 +52,7 @@ class DecisionKind(StrEnum):
     RECHECK = "recheck"
 
 
-#: What each does, and what its flash message says.
+#: The action of each decision, and its flash message.
 DECISIONS = {
     DecisionKind.APPROVE: (approve, "is published"),
     DecisionKind.REJECT: (reject, "is rejected"),
@@ -75,19 +75,19 @@ async def reviews_page(request: WebRequest) -> Template:
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of a submission among those that need review, and its neighbors."""
+    """The position of a submission among those that need review, and its neighbors."""
 
     number: int
     count: int
     previous: str | None
     following: str | None
-    #: The one that follows the last.
+    #: The first submission, which follows the last one.
     oldest_other: str | None
 
 
 class ShownDiff(msgspec.Struct, frozen=True, kw_only=True):
     page: DiffPage | None = None
-    #: Why there is no diff.
+    #: Why no lines are shown.
     note: str = ""
 
 
@@ -173,7 +173,7 @@ async def ruling_form(
 
 
 def _link(item: Finding) -> str:
-    """Return the address of the line on this page; a long file is shown in parts."""
+    """Return the URL of the line on this page; a long file is shown in parts."""
     if not item.file:
         return ""
     line = item.line or 1
@@ -188,7 +188,7 @@ def _last_decision(case: Case) -> StateEvent | None:
 
 
 def _first_file(case: Case) -> str:
-    """Return the file of the most severe finding, else SKILL.md."""
+    """Return the file of the most severe finding, or else SKILL.md."""
     paths = {file.path for file in case.files}
     findings = case.report.findings if case.report else ()
     found = next((item.file for item in findings if item.file in paths), None)

@@ -1,4 +1,4 @@
-"""Reviews over the API: what needs review, and the decision."""
+"""Reviews over the API: list and show submissions that need review, and decide."""
 
 from datetime import datetime
 
@@ -26,7 +26,7 @@ class ReviewItem(Shape, frozen=True, kw_only=True):
     repo_url: str
     skill_path: str
     submitter: str
-    #: Waiting for review since.
+    #: When it began to wait for review.
     since: datetime
     decided: str
     rule: str | None
@@ -67,7 +67,7 @@ class DecisionResult(Shape, frozen=True, kw_only=True):
 
 
 async def reviews_over_api() -> ReviewList:
-    """List submissions that need review, the longest waiting first."""
+    """List submissions that need review, longest waiting first."""
     found = await list_reviews()
     return ReviewList(
         reviews=[

@@ -1,4 +1,4 @@
-"""The sign-in of programs (RFC 8628): their two requests, and the page where a user approves."""
+"""The sign-in of programs (RFC 8628): their two requests, and the page for the approval."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ _MAX_FIELDS = 50
 
 
 async def device_code(request: WebRequest) -> Response[Any]:
-    """Give a program its two codes; the body is a form (RFC 8628) or JSON."""
+    """Issue the two codes of a program; the body is a form (RFC 8628) or JSON."""
     visitor = visitor_of(request)
     await limit_sign_ins(request, "device-request", address_key(visitor.address))
     try:
@@ -68,7 +68,7 @@ async def device_code(request: WebRequest) -> Response[Any]:
 
 
 async def device_token(request: WebRequest) -> Response[Any]:
-    """Give a program its token once a user has approved it."""
+    """Issue a program's token once a user has approved it."""
     try:
         token = await redeem_device_code(_device_code_in(await _read_body(request)))
     except DeviceRefused as refusal:
@@ -92,7 +92,7 @@ def _device_code_in(fields: dict[str, str]) -> str:
 
 
 async def device_page(request: WebRequest) -> Template:
-    """Ask for the code, or show which program asks for what."""
+    """Ask for the code, or show which program requests which scopes."""
     done = _DONE.get(request.query_params.get("done", ""), "")
     code = request.query_params.get("user_code", "").strip()[:_MAX_FIELD_LENGTH]
     if done or not code:

@@ -1,4 +1,4 @@
-"""Sign-in with GitHub: the token exchange of the original client, and linking one's account."""
+"""Sign-in with GitHub: the token exchange of the original client, and links to accounts."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -39,7 +39,7 @@ from vskill_platform.web.people.confirm_identity import (
     signed_in_user,
 )
 
-#: Each asks GitHub, which may be slow.
+#: Limited, because each sends a request to GitHub, which may be slow.
 _EXCHANGES = ConcurrencyQuota(
     in_all=20, each=2, what="sign-ins with GitHub", retry_after=timedelta(seconds=5)
 )
@@ -68,7 +68,7 @@ class GithubLinked(Shape, frozen=True, kw_only=True):
 
 
 async def exchange_over_api(request: WebRequest, data: JSONBody[GithubToken]) -> Response[Any]:
-    """Give a token to the user whose GitHub account owns the sent one."""
+    """Issue a token to the user whose GitHub account owns the sent token."""
     if not is_github_sign_in():
         text = (
             "This registry has no sign-in with GitHub. Create a token on its account page, "
@@ -121,7 +121,7 @@ async def github_form(request: WebRequest) -> Response[Any]:
 
 
 async def _link(request: WebRequest, github_token: str, password: str) -> GithubLink:
-    check_no_factor_missing(request)  # the link leads to tokens
+    check_no_factor_missing(request)  # the link allows getting tokens
     await check_may_link(request, password)
     with _EXCHANGES.held_by(_limited(request)):
         return await link_github_account(signed_in_user(request), github_token)

@@ -1,4 +1,4 @@
-"""Sign-in with an OpenID Connect provider: leaving, coming back, linking, and signing out."""
+"""Sign-in with an OpenID Connect provider: redirect, callback, link and sign-out."""
 
 from contextlib import suppress
 from datetime import timedelta
@@ -49,7 +49,7 @@ from vskill_platform.web.sign_in.sign_in_page import leave_page, show_sign_in
 
 log = get_logger(__name__)
 
-#: Each asks the provider, which may be slow.
+#: Limited, because each sends a request to the provider, which may be slow.
 _EXCHANGES = ConcurrencyQuota(
     in_all=50, each=5, what="sign-ins at the provider", retry_after=timedelta(seconds=5)
 )
@@ -98,7 +98,7 @@ async def oidc_callback(request: WebRequest) -> Response[Any]:
 
 
 async def oidc_link_form(request: WebRequest) -> Response[Any]:
-    """Link an account at the provider to one's own, or unlink it."""
+    """Link an account at the provider to the user's account, or unlink it."""
     user, fields = signed_in_user(request), await read_fields(request)
     try:
         if fields.get("act") == "unlink":
@@ -113,14 +113,14 @@ async def oidc_link_form(request: WebRequest) -> Response[Any]:
 
 
 async def unlink_own_account(user: User) -> None:
-    """Remove one's own link, unless it is the only way to sign in."""
+    """Remove the user's link, unless it is the only way to sign in."""
     if not await has_password(user):
         raise NotAllowed("you have no password, so you could not sign in again; ask an admin")
     await unlink_account(user.name, actor=user.name)
 
 
 async def back_channel_logout(request: WebRequest) -> Response[Any]:
-    """End the sessions of someone who has signed out at the provider."""
+    """End the sessions of a user who has signed out at the provider."""
     try:
         fields = await read_fields(request)
         with _LOGOUTS.held_by("provider"):
@@ -140,7 +140,7 @@ async def _leave(request: WebRequest, back: str, *, link_to: str = "") -> Provid
 
 
 async def _end_previous(request: WebRequest) -> None:
-    """End the earlier session of this browser, which nobody could end later."""
+    """End the earlier session of this browser, because no one could end it later."""
     visitor = visitor_of(request)
     if visitor.user and visitor.via == "session":
         with suppress(NotFound):  # it has already ended

@@ -1,4 +1,4 @@
-"""Passkeys in the browser: adding and removing them, and signing in with one."""
+"""Passkeys in the browser: add and remove them, and sign in with one."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -112,7 +112,7 @@ async def passkey_sign_in_form(request: WebRequest) -> Response[Any]:
 
 
 async def _waiting_user(request: WebRequest) -> str:
-    """Return the user whose password was right just now in this browser; empty for nobody."""
+    """Return the user who has just entered a correct password in this browser; empty for none."""
     try:
         _, user = await find_step(step_secret_of(request))
     except NotSignedIn:
@@ -121,7 +121,7 @@ async def _waiting_user(request: WebRequest) -> str:
 
 
 def _relying_party(request: WebRequest) -> RelyingParty:
-    """Return the name to which passkeys belong: never one that only the request names."""
+    """Return the host name of passkeys, which never comes from the request alone."""
     public = get_settings().public_url
     url = urlsplit(public or f"{request.url.scheme}://{request.headers.get('host', '')}")
     host = url.hostname or ""

@@ -1,4 +1,4 @@
-"""The second factor over the API: set up an authenticator app, recovery codes, remove it."""
+"""The second factor over the API: set up an app, renew recovery codes, remove it."""
 
 from datetime import datetime
 
@@ -41,7 +41,7 @@ class SecondFactorStatus(Shape, frozen=True, kw_only=True):
     #: Null if there is no second factor.
     added_at: datetime | None
     recovery_codes_left: int
-    #: Whether your role needs one here.
+    #: Whether your role needs one in this registry.
     is_required: bool
 
 
@@ -52,12 +52,12 @@ class TotpRequest(Shape, frozen=True, kw_only=True):
 
 class TotpSecret(Shape, frozen=True, kw_only=True):
     secret: str
-    #: The secret as apps read it from a QR code.
+    #: The secret in the form that apps read from a QR code.
     uri: str
 
 
 class CodeRequest(Shape, frozen=True, kw_only=True):
-    #: A code of the app; also a recovery code, except to confirm a new app.
+    #: A code of the app, or a recovery code except to confirm a new app.
     code: Text
 
 
@@ -83,7 +83,7 @@ async def show_second_factor(request: WebRequest) -> SecondFactorStatus:
 
 @operation(status=HTTP_200_OK, response_headers=NO_STORE_HEADER, also=(403, 429))
 async def begin_over_api(request: WebRequest, data: JSONBody[TotpRequest]) -> TotpSecret:
-    """Create the secret for an authenticator app. It counts once you confirm a code of it."""
+    """Create the secret for an authenticator app. It takes effect when you confirm a code."""
     user = signed_in_user(request)
     await count_attempt(request, user.name)
     await check_strong_session(request)

@@ -46,7 +46,7 @@ _DONE = {"removed": "The second factor was removed."}
 
 
 class ShownOnce(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page shows once."""
+    """The secrets that the page shows once."""
 
     done: str = ""
     problem: str = ""
@@ -64,7 +64,7 @@ async def second_step_page(request: WebRequest) -> Response[Any]:
 
 
 async def second_step_form(request: WebRequest) -> Response[Any]:
-    """Check the code and start the session; attempts count like those with passwords."""
+    """Check the code and start the session; attempts count like those with a password."""
     fields, secret = await read_fields(request), step_secret_of(request)
     settings, user_name = get_settings(), ""
     try:
@@ -182,7 +182,7 @@ async def show_security(request: WebRequest, shown: ShownOnce, *, status: int = 
 
 
 def _qr_code(secret: str, user_name: str, request: WebRequest) -> Markup:
-    """Draw the code on the server: the secret goes to nobody else."""
+    """Draw the code on the server, so that no one else gets the secret."""
     uri = totp_uri(secret, user=user_name, registry=request.url.hostname or "vskill-platform")
     drawn = segno.make(uri, error="m", micro=False)
     return Markup(drawn.svg_inline(scale=4, border=4, dark="#000", light="#fff"))  # noqa: S704 - ours

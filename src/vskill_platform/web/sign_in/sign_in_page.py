@@ -46,7 +46,7 @@ async def sign_in_page(request: WebRequest) -> Response[Any]:
 
 
 async def sign_in_form(request: WebRequest) -> Response[Any]:
-    """Start a new session; the error is the same for unknown names and wrong passwords."""
+    """Start a new session; the error is the same for an unknown name and a wrong password."""
     fields = await read_fields(request)
     back, name = safe_path(fields.get("next", "/")), fields.get("name", "")[:_MAX_NAME_LENGTH]
     try:
@@ -91,8 +91,8 @@ async def sign_out(request: WebRequest) -> Response[Any]:
 def leave_page(url: str, title: str, *, cookies: list[Cookie]) -> Template:
     """Show a page that continues to the sign-on provider by itself.
 
-    Not a redirect: browsers do not follow one to another site from a form, because our pages allow
-    forms to be sent to this site only.
+    This is not a redirect, because our pages allow forms to be sent only to this site, so browsers
+    do not follow a redirect to another site after a form.
     """
     context = {"url": url, "title": title, "provider": get_settings().oidc_name}
     headers = {**NO_STORE_HEADER, "Refresh": f"0; url={url}"}
@@ -119,7 +119,7 @@ def show_sign_in(
 
 
 async def welcome_page(request: WebRequest) -> Template:
-    """Show the form of an invitation; viewing does not use the link up."""
+    """Show the form of an invitation, without using the link."""
     key = request.query_params.get("key", "")
     welcome = await read_one_time_link(key)
     return _welcome_form(key, welcome, is_reset=await is_reset_link(welcome))

@@ -22,7 +22,7 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.visitor import session_cookie, visitor_of
 from vskill_platform.web.people.confirm_identity import confirmed_password, count_attempt
 
-#: Each sends an email to an address that someone typed.
+#: Limited, because each sends an email to an address that someone typed.
 _PER_HOUR = RateQuota(5, timedelta(hours=1), "requests of this kind an hour")
 _MAX_TEXT = 254
 
@@ -33,7 +33,7 @@ async def sign_up_page() -> Template:
 
 
 async def sign_up_form(request: WebRequest) -> Template:
-    """Email a link; the answer is the same whether the address has an account or not."""
+    """Email a link; the response is the same whether the address has an account or not."""
     _check_open()
     address = (await read_fields(request)).get("address", "").strip()[:_MAX_TEXT]
     await count_attempt(request, "")
@@ -46,7 +46,7 @@ async def sign_up_form(request: WebRequest) -> Template:
 
 
 async def sign_up_confirm_page(request: WebRequest) -> Template:
-    """Show the form; viewing does not use the link, because mail programs follow links."""
+    """Show the form, without using the link, because mail programs follow links."""
     _check_open()
     key = request.query_params.get("key", "")
     return _show({"key": key, "sign_up_link": await read_sign_up_link(key)})

@@ -1,4 +1,4 @@
-"""How users sign in, over the API: sign-on accounts, links for a password, second factors."""
+"""Manage over the API how users sign in: sign-on accounts, password links, second factors."""
 
 from datetime import datetime
 from typing import Annotated
@@ -43,7 +43,7 @@ class PasswordLinkRequest(Shape, frozen=True, kw_only=True):
 
 
 class PasswordLink(Shape, frozen=True, kw_only=True):
-    #: Works once, for one day; it replaces earlier links. Empty if it is emailed.
+    #: Valid once, for one day; it replaces earlier links. Empty if it is emailed.
     url: str
     #: The address to which it is emailed; empty otherwise.
     mailed_to: str

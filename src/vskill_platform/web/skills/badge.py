@@ -24,12 +24,12 @@ _COLOURS = {
 _UNKNOWN = "#5c636b"
 #: Approximate width of a character, and the padding.
 _LETTER, _EDGE = 6.6, 7
-#: Short, so that the badge of a skill that is taken down changes soon.
+#: Short, so that the badge of a taken-down skill changes soon.
 _CACHED = "max-age=300"
 
 
 async def skill_badge(request: WebRequest, skill: PublishedSkill | None) -> Response[Any]:
-    """Return the badge; also for unknown skills, because a broken image says nothing."""
+    """Return the badge, even for unknown skills, because a broken image explains nothing."""
     status = 200 if skill else HTTP_404_NOT_FOUND
     picture = await _picture(skill)
     tag = f'"{hashlib.sha256(picture.encode()).hexdigest()[:32]}"'

@@ -1,4 +1,4 @@
-"""The capabilities of a version, each with the lines that show it."""
+"""The capabilities of a version, each with the lines that prove it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from vskill_platform.model.verdict import Report
 from vskill_platform.publish.versions.version_files import read_files, text_of
 from vskill_platform.scan.reports.source_lines import MAX_LINE_CHARACTERS, split_text
 
-#: Each chip: its label and what it means.
+#: The label of each chip and its meaning.
 _CHIPS: dict[str, tuple[str, str]] = {
     "network": ("Network", "Contacts these hosts, or listens"),
     "secrets": ("Secrets", "Reads these credentials or variables"),
@@ -21,9 +21,9 @@ _CHIPS: dict[str, tuple[str, str]] = {
     "files": ("Files", "Changes these files or folders"),
     "installs": ("Installs", "Installs these packages"),
 }
-#: Values that are shown of a capability, and lines of a value.
+#: How many values of a capability are shown, and how many lines of a value.
 _MAX_VALUES, _MAX_PLACES = 12, 3
-#: Files that are searched: the smallest first, until this many characters.
+#: How much is searched: the smallest files first, up to this many characters.
 _MAX_BYTES = 512 * 1024
 _ROOM = 2_000
 _UNREADABLE = "The files of this version cannot be read right now, so no lines are shown."
@@ -45,7 +45,7 @@ class Capability(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     meaning: str
     values: tuple[ShownValue, ...]
-    #: How many more there are.
+    #: How many more values there are.
     more: int = 0
     #: Why there are no lines; empty if the files were searched.
     note: str = ""
@@ -75,7 +75,7 @@ async def capabilities_of(
     try:
         files = await _read(version)
     except (NotFound, BlobsUnavailable, BlobMissing):
-        # The values are in the record and still true; the chip says that there are no lines.
+        # The values are in the record and still valid; the chip says that there are no lines.
         return group_capabilities(found, note=_UNREADABLE)
     shown = await in_few_threads(find_places, found, files)
     _recent.keep(key, shown)
@@ -83,7 +83,7 @@ async def capabilities_of(
 
 
 def group_capabilities(found: Capabilities, *, note: str = "") -> tuple[Capability, ...]:
-    """Return the same without evidence, for lists and differences; *note* says why."""
+    """Group capabilities without evidence, for lists and diffs; *note* says why there is none."""
     return tuple(msgspec.structs.replace(one, note=note) for one in find_places(found, {}))
 
 
@@ -122,7 +122,7 @@ def _grouped(found: Capabilities, lines: Mapping[str, list[str]]) -> Iterator[Ca
 
 def _places(value: str, lines: Mapping[str, list[str]]) -> Iterator[CapabilityLine]:
     left = _MAX_PLACES
-    # "npm: playwright@1.49.0" names the installer first; "git" is not in "github".
+    # Whole words only: "npm: playwright@1.49.0" starts with the installer; "github" is not "git".
     words = re.compile(rf"(?<!\w){re.escape(value.rpartition(': ')[2])}(?!\w)")
     for path, texts in lines.items():
         for number, text in enumerate(texts, 1):

@@ -1,4 +1,4 @@
-"""JSON of requests that change a skill, and of their answers."""
+"""JSON of requests that change a skill, and of their responses."""
 
 from datetime import datetime
 from typing import Annotated
@@ -51,7 +51,7 @@ class UndeprecateRequest(Shape, frozen=True, kw_only=True):
 class MoveRequest(Shape, frozen=True, kw_only=True):
     #: The last part of the new slug.
     name: Text = ""
-    #: The namespace that gets the skill.
+    #: The namespace that receives the skill.
     namespace: Text = ""
     reason: Text = ""
 
@@ -63,13 +63,13 @@ class NamespaceTransferRequest(Shape, frozen=True, kw_only=True):
 
 
 class TransferItem(Shape, frozen=True, kw_only=True):
-    """A transfer that its receiver has not accepted yet."""
+    """A transfer that the receiver has not accepted yet."""
 
     id: str
     #: The slug of a skill, or a namespace.
     subject: str
     is_namespace: bool
-    #: The namespace that gets the skill, or the user who gets the namespace.
+    #: The namespace that receives the skill, or the user who receives the namespace.
     to: str
     by: str
     at: datetime
@@ -81,7 +81,7 @@ class TransferItem(Shape, frozen=True, kw_only=True):
 class Moved(Shape, frozen=True, kw_only=True):
     """The result of a rename or a transfer."""
 
-    #: Its slug now, or the namespace.
+    #: The current slug, or the namespace.
     subject: str
     #: False if the receiver has to accept it first.
     is_done: bool

@@ -1,6 +1,6 @@
 """Describe a version in words: its verdict, and a list of checks.
 
-There is one scale, from bad to good. The trust score is a number for the details and for programs.
+There is one scale, from bad to good. The trust score appears only in the details and for programs.
 """
 
 import msgspec
@@ -55,7 +55,7 @@ def checklist(
 ) -> tuple[Check, ...]:
     """Return each check and its result; without a judge, the judge is not mentioned.
 
-    *health* is of the source repository; None for uploads and mirrored skills.
+    *health* is that of the source repository; None for uploads and mirrored skills.
     """
     return (
         _scanned(evidence),

@@ -2,8 +2,8 @@
 
 `@acme/demo` has the owner `acme`, and `ada/notes/tidy` has the owner `ada.notes`: a slash becomes a
 dot. Other characters are written as `_` and a letter, so that two slugs never have the same owner
-and name. Owners of uploads have no dot. The form of client_names.py, `ada,notes`, is understood,
-too, but openclaw refuses commas.
+and name. Owners of uploads contain no dot. The form of client_names.py, `ada,notes`, is also
+accepted, but openclaw refuses commas.
 """
 
 import re
@@ -11,7 +11,7 @@ import re
 from vskill_platform.web.skills import client_names
 from vskill_platform.web.skills.client_names import OwnedName
 
-#: What clients do not allow in an owner, and what they do but means something else here.
+#: Characters that clients do not allow in an owner, and allowed ones with another meaning here.
 _ESCAPES = {"_": "__", ".": "_d", ",": "_c", "~": "_t", "+": "_p", ":": "_o", "/": "."}
 _PLAIN = {escape: plain for plain, escape in _ESCAPES.items()}
 _ESCAPE = re.compile(r"\.|_.?")

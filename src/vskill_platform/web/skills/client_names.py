@@ -3,7 +3,7 @@
 A slug has two to four segments: `@acme/demo`, `ada/notes/tidy`, `git.example/ada/notes/tidy`. The
 last one is the name. The others become the owner, joined by a comma: `acme`, `ada,notes`,
 `git.example,ada,notes`. A comma in a slug is doubled, so that two slugs never have the same owner
-and name, and no publisher can take the name of another one's skill.
+and name, and no publisher can take the name of another publisher's skill.
 
 APM accepts no commas, but an owner of several segments. Its ids are the slug without the @, with
 nested groups as segments: `acme/demo`, `ada/notes/tidy`, `git.example/ada/group/notes/tidy`. Two
@@ -26,13 +26,13 @@ import msgspec
 MARKETPLACE = ".claude-plugin/marketplace.json"
 _JOINT = re.compile(r",,|,")
 _PLUGIN_JOINT = "__"
-#: Ends the name of a namespace that is not one of uploads, so that `acme` is not `@acme`.
+#: Ends the name of a namespace that is not for uploads, to distinguish `acme` from `@acme`.
 _OF_REPOS = "repos"
 _NOT_IN_PLUGINS = re.compile(r"[^a-z0-9-]")
-#: Names in the discovery of agent skills.
+#: Valid names in agent-skills discovery.
 _DISCOVERABLE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MAX_DISCOVERABLE = 64
-#: What APM accepts as a segment of an id.
+#: A valid segment of an id in APM.
 _APM_SEGMENT = re.compile(r"[A-Za-z0-9._-]+")
 _SCHEME = "skill"
 _UPLOAD_SEGMENTS, _MOST_SEGMENTS = 2, 4
@@ -44,7 +44,7 @@ class OwnedName(msgspec.Struct, frozen=True):
 
 
 def split_slug(slug: str) -> OwnedName:
-    """Return owner and name of a slug."""
+    """Split a slug into owner and name."""
     namespace, _, name = slug.rpartition("/")
     if namespace.startswith("@"):
         return OwnedName(namespace.removeprefix("@"), name)
@@ -52,7 +52,7 @@ def split_slug(slug: str) -> OwnedName:
 
 
 def join_slug(owner: str, name: str) -> str:
-    """Return the slug of an owner and a name; owners may also be given with an @."""
+    """Return the slug of an owner and a name; owners may also start with an @."""
     owner = owner.removeprefix("@")
     if "," not in owner:
         return f"@{owner}/{name}"
@@ -82,7 +82,7 @@ def slug_of_apm_id(name: str) -> str:
 
 
 def skill_uri(slug: str, path: str = "SKILL.md") -> str:
-    """Return the URI of a file of a skill; of its folder if the path is empty."""
+    """Return the URI of a file of a skill, or of its folder if the path is empty."""
     return f"{_SCHEME}://" + quote(f"{slug}/{path}" if path else slug, safe="/,")
 
 

@@ -1,4 +1,4 @@
-"""The page of the differences between two versions: numbered, colored, and page by page."""
+"""The page of the diff between two versions: numbered, colored, and page by page."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from vskill_platform.web.skills.capabilities import group_capabilities
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 from vskill_platform.web.skills.slugs import requested_version
 
-#: Lines of a diff on one page, and their characters.
+#: How many lines of a diff one page shows, and how many characters.
 MAX_ROWS = 1_000
 MAX_CHARACTERS = 200_000
 _MAX_LINE = 500
@@ -49,7 +49,7 @@ class DiffPage(msgspec.Struct, frozen=True):
     changes: tuple[ShownChange, ...]
     number: int
     count: int
-    #: How many lines and files all pages have.
+    #: The number of lines and files on all pages.
     lines: int
     files: int
 
@@ -103,7 +103,7 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 def split_pages(files: tuple[FileChange, ...]) -> list[list[_Part]]:
-    """Split the lines of all files into pages; a long file continues on the next one."""
+    """Split the lines of all files into pages; a long file continues on the next page."""
     pages: list[list[_Part]] = [[]]
     rows_left, characters_left = MAX_ROWS, MAX_CHARACTERS
     for change in files:
@@ -128,7 +128,7 @@ def _rows(lines: tuple[str, ...]) -> Iterator[_Row]:
         found = _HUNK.match(line)
         if found:
             old, new = int(found[1]), int(found[2])
-            if max(old, new) > 1:  # nothing is left out before the first line
+            if max(old, new) > 1:  # no gap before the first line
                 yield _Row(None, None, "⋯", "gap")
             continue
         if line == NO_NEWLINE:
@@ -141,7 +141,7 @@ def _rows(lines: tuple[str, ...]) -> Iterator[_Row]:
 
 
 def _sides(part: _Part) -> list[Code]:
-    """Return the lines before and after as two texts: each side is code, the mix is not."""
+    """Return the lines before and after as two texts: each is valid code, the mix is not."""
     lexer = lexer_of_path(part.change.path)
     return [
         Code("\n".join(row.text for row in _side(part, without)), lexer)

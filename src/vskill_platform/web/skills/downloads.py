@@ -40,8 +40,8 @@ from vskill_platform.web.skills.open_skill import OpenSkill
 log = get_logger(__name__)
 
 PIECE_BYTES = 64 * 1024
-#: Downloads wait for their turn: clients fetch all skills of an index at once, and treat a refusal
-#: as a skill that does not exist.
+#: Downloads wait for a slot, because clients fetch all skills of an index at once, and treat a
+#: refusal as a missing skill.
 DOWNLOADS = ConcurrencyQuota(
     in_all=100,
     each=10,
@@ -49,19 +49,19 @@ DOWNLOADS = ConcurrencyQuota(
     retry_after=timedelta(seconds=5),
     patience=timedelta(seconds=30),
 )
-#: A client must read a download at this average rate, with some seconds to spare, so that slow
-#: readers do not hold their slots for hours.
+#: A client must read a download at this average rate, plus some seconds, so that slow readers do
+#: not hold their slots for hours.
 MIN_BYTES_PER_SECOND = 16 * 1024
 SPARE_SECONDS = 60.0
-#: Archives loaded at a time: each is in memory until it is written to disk.
+#: How many archives are loaded at once; each is in memory until it is written to disk.
 _LOADS = anyio.CapacityLimiter(4)
 #: A version never changes, but it may be blocked, so shared caches must not keep it.
 _IMMUTABLE = "private, max-age=31536000, immutable"
 #: The latest version changes.
 _REVALIDATE = "private, no-cache"
-#: A signed URL is for one visitor and for minutes.
+#: A signed URL is for one visitor and valid for minutes.
 _NO_STORE = "private, no-store"
-#: A file must not run as a page of this site.
+#: Keeps a file from running as a page of this site.
 _SANDBOX = "default-src 'none'; sandbox"
 
 
@@ -75,9 +75,9 @@ class Pieces(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    #: A file is closed after it was sent. A stream is written to one before anything is sent, so
-    #: that content which is damaged, or breaks off, is an error and not half a download. Pieces are
-    #: for clients that notice this themselves.
+    #: A file, which is closed after it was sent, or a stream. A stream is written to a file before
+    #: anything is sent, so that damaged or incomplete content is an error and not half a download.
+    #: Pieces are for clients that notice this themselves.
     content: bytes | IO[bytes] | AsyncIterator[bytes] | Pieces
     media_type: str
 
@@ -128,8 +128,8 @@ class _StreamedFile(ASGIResponse):
         self._holder = holder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
-        # Not earlier: from here on the slot is always released, and an error before the headers
-        # still gets an error response.
+        # Loaded only here, where the slot is always released, and an error before the headers still
+        # becomes an error response.
         async with DOWNLOADS.held_in_turn(self._holder):
             async with _LOADS:
                 loaded = await self._load()
@@ -141,7 +141,7 @@ class _StreamedFile(ASGIResponse):
                 del loaded
                 await self.start_response(send)
                 is_sent = await self._send_pieces(content.pieces, send)
-        if not is_sent:  # the server closes the connection: the response is incomplete
+        if not is_sent:  # the response is incomplete, so the server closes the connection
             log.info("slow download ended", size=content.size)
             return
         if not (self.is_head_response or IS_HEAD in scope):
@@ -214,7 +214,7 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
     async def count() -> None:
         await count_download(request, opened.skill.slug)
 
-    # Range requests are not counted: one download may need many.
+    # Range requests are not counted, because one download may need many.
     is_whole = "range" not in request.headers
     if signed := await _sign_url(request, opened.skill.slug, version.version):
         if is_whole:
@@ -227,9 +227,9 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
 
 
 async def _sign_url(request: WebRequest, slug: str, version: str) -> str | None:
-    """Return the address of the archive in its bucket, if the operator allows it.
+    """Return the URL of the archive in its bucket, if the operator allows that.
 
-    The visitor's rights were checked. A URL is signed for reading, so it does not answer HEAD.
+    The visitor's rights were checked. The URL is signed for GET, so it does not work for HEAD.
     """
     lifetime = get_settings().blobs_signed_url_lifetime
     if not lifetime or IS_HEAD in request.scope:
@@ -267,5 +267,5 @@ def archive_name(skill: PublishedSkill, version: SkillVersion) -> str:
 
 
 def plain_name(skill: PublishedSkill) -> str:
-    """Return a name that is safe in headers, shells and file systems."""
+    """Return a file name that is safe in headers, shells and file systems."""
     return re.sub(r"[^a-z0-9-]+", "-", skill.name.lower()).strip("-") or "skill"

@@ -26,9 +26,9 @@ from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
 
 _S = SubmissionState
-#: Most submissions of the same name that are considered; the queue page has all.
+#: How many submissions with the same name are considered; the queue page shows all.
 _MAX_NAMESAKES = 50
-#: Findings that are shown here at most; the submission page has all.
+#: How many findings are shown here; the submission page shows all.
 _MAX_FINDINGS = 50
 #: Why a submission ended without a publication.
 _STAGES: dict[SubmissionState, str] = {
@@ -51,7 +51,7 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
     """Why a skill cannot be installed."""
 
     slug: str
-    #: Follows the name of the skill in the heading.
+    #: The heading after the name of the skill.
     title: str
     reason: str
     #: When it happened; None if unknown.
@@ -98,7 +98,7 @@ async def deleted(slug: str) -> Response[Any] | None:
 
 
 async def never_published(request: WebRequest, slug: str) -> Response[Any]:
-    """Return the page of a skill that was submitted but not published; NotFound if it never was."""
+    """Return the page of a submitted but unpublished skill; raise NotFound for others."""
     submission = await find_submission(request, slug)
     if submission is None:
         named = parse_mirrored(slug)

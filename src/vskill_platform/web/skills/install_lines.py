@@ -1,6 +1,6 @@
-"""The command that installs a skill with each tool, as the skill's page shows it.
+"""The commands that install a skill with different tools, as shown on the skill's page.
 
-`make test-clients` runs these very lines. None of them replaces a skill of another publisher.
+`make test-clients` runs exactly these lines. None of them replaces a skill of another publisher.
 """
 
 import shlex
@@ -21,15 +21,15 @@ from vskill_platform.web.skills.client_names import (
 )
 from vskill_platform.web.skills.downloads import archive_name, plain_name
 
-#: What users set to a token of their own.
+#: The variable that users set to their token.
 _VARIABLE = "$VSKILL_TOKEN"
-#: Agents with a line of their own: their name for tools, and for people.
+#: Agents with a line of their own: their name for tools, and their name for people.
 _AGENTS = (("codex", "Codex"), ("cursor", "Cursor"))
 _READ_ONLY = "Set VSKILL_TOKEN to a token with the scope read and no other."
 
 
 class InstallLine(msgspec.Struct, frozen=True, kw_only=True):
-    #: Stable, for tests and links.
+    #: A stable id, for tests and links.
     tool: str
     title: str
     line: str
@@ -40,12 +40,12 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     base: str
     skill: PublishedSkill
     version: SkillVersion
-    #: Whether exactly this version is meant, and not the latest.
+    #: Whether the line installs exactly this version and not the latest.
     is_named: bool
 
     @property
     def secret_base(self) -> str:
-        """The URL for clients that cannot send a header."""
+        """The URL for clients that cannot send headers."""
         return f"{self.base}/t/{_VARIABLE}" if self.skill.is_private else self.base
 
     def at(self, separator: str) -> str:
@@ -87,7 +87,7 @@ def _skills(asked: _Asked) -> InstallLine | None:
 
 
 def _agent(asked: _Asked, agent: str, title: str) -> InstallLine:
-    """Return the line for users of one agent: with npx, which needs no installation, if it can."""
+    """Return the line for users of one agent; if possible with npx, which needs no installation."""
     if is_discoverable(asked.skill.name):
         note = _READ_ONLY if asked.skill.is_private else "Needs Node.js and nothing else."
         return InstallLine(tool=agent, title=title, line=_add(asked, agent), note=note)
@@ -141,7 +141,7 @@ def _openskills(asked: _Asked) -> InstallLine | None:
 
 
 def _apm(asked: _Asked) -> InstallLine | None:
-    """Return the line for uploads: on its command line, APM takes a third segment for a folder."""
+    """Return the line for uploads; on its command line, APM treats a third segment as a folder."""
     name = apm_id(asked.skill.slug)
     if name is None or not asked.skill.slug.startswith("@"):
         return None
@@ -173,7 +173,7 @@ def _mcp(asked: _Asked) -> InstallLine | None:
 
 
 def _download(asked: _Asked) -> InstallLine:
-    """Return the download, checked and unpacked to a new folder: an existing one is not touched."""
+    """Return the line that downloads, checks and unpacks to a new folder, never an existing one."""
     skill, version = asked.skill, asked.version
     file = archive_name(skill, version)
     url = asked.base + skill_url(skill.slug, "download", version=version.version)
@@ -194,5 +194,5 @@ def _path(text: str) -> str:
 
 
 def _quoted(url: str) -> str:
-    """Quote a URL for a shell; the token in it must be expanded."""
+    """Quote a URL for a shell, which must expand the token in it."""
     return f'"{url}"' if _VARIABLE in url else shlex.quote(url)

@@ -42,7 +42,7 @@ class InstallCounter:
         self._batches: Batcher[tuple[str, str], None] | None = None
 
     async def count(self, who: str, slugs: Iterable[str]) -> None:
-        # Not before there is an event loop.
+        # Created later, because it needs an event loop.
         self._batches = self._batches or Batcher(_count_batch, max_batch=_A_BATCH, at_once=1)
         await asyncio.gather(*[self._batches.submit((slug, who)) for slug in dict.fromkeys(slugs)])
 
@@ -62,7 +62,7 @@ async def count_installs(connection: WebConnection, slugs: Iterable[str]) -> Non
 
 
 async def count_download(connection: WebConnection, slug: str) -> None:
-    """Count a completed download; failing to count it is not an error of the download."""
+    """Count a completed download; a failure to count it does not affect the download."""
     try:
         await count_installs(connection, [slug])
     except VskillError as error:

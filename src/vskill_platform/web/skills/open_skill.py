@@ -26,9 +26,9 @@ from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.capabilities import capabilities_of
 from vskill_platform.web.skills.checklist import checklist, verdict_in_words
 
-#: Versions in the picker; the page of all versions has the others.
+#: How many versions the picker shows; the page of versions shows all.
 _MAX_PICKED = 50
-#: Versions that cannot be opened.
+#: The standing of versions that cannot be opened.
 _CLOSED = frozenset({VersionStatus.BLOCKED, VersionStatus.TAKEN_DOWN})
 _NOTES = {VersionStatus.LATEST: " (latest)", VersionStatus.YANKED: " (yanked)"}
 
@@ -65,14 +65,14 @@ class OpenSkill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_offered(self) -> bool:
-        """Return whether to show the download: yanked versions only if named exactly."""
+        """Return whether to show the download; for a yanked version only if named exactly."""
         return self.is_named or self.yank is None
 
 
 async def skill_page(
     request: WebRequest, opened: OpenSkill, template: str, tab: str, **context: Any
 ) -> Template:
-    """Render a page of a skill: its head is the same on every tab, and about this version."""
+    """Render a page of a skill; the head is the same on every tab, and about this version."""
     skill, version = opened.skill, opened.version
     report = await get_report_on(version.submission_id, version.digest)
     evidence = await evidence_of_version(skill, version, report)
@@ -107,7 +107,7 @@ async def skill_page(
 
 
 def _picked(opened: OpenSkill, rows: list[VersionRow]) -> list[tuple[str, str, bool]]:
-    """Return the versions to choose from: the query of each, its label, and whether it is open."""
+    """Return the versions to choose from: the query of each, its label, and whether it is shown."""
     newest = rows[:_MAX_PICKED]
     if opened.version.number not in {row.version.number for row in newest}:
         newest += [row for row in rows if row.version.number == opened.version.number]

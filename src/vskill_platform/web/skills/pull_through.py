@@ -1,7 +1,7 @@
-"""Find a skill; one of a mirror that is not here yet is fetched and checked first.
+"""Find a skill; if it belongs to a mirror and is not here yet, fetch and check it first.
 
-A client that asks for `@hub_acme/demo` waits a few seconds for its check. If that takes longer, the
-answer is 503 with Retry-After; if the skill is refused, it says why.
+A client that requests `@hub_acme/demo` waits a few seconds for its check. If that takes longer, the
+response is 503 with Retry-After; if the skill is refused, it says why.
 """
 
 from collections.abc import Awaitable, Callable
@@ -37,7 +37,7 @@ from vskill_platform.web.http.visitor import visitor_of
 
 #: Some clients allow ten seconds for everything.
 _SECONDS_TO_WAIT = 6.0
-#: Questions to other registries at a time. A registry may be slow, so they are bounded.
+#: The maximum number of concurrent requests to other registries, which may be slow.
 _looks = ConcurrencyQuota(
     in_all=8, each=2, what="asking other registries", retry_after=timedelta(seconds=5)
 )
@@ -48,9 +48,9 @@ WaitForEnd = Callable[[str, float], Awaitable[Submission]]
 async def find_or_mirror(
     connection: WebConnection, slug: str, version: str | None = None
 ) -> Stored[PublishedSkill]:
-    """Return a skill that this visitor may see; one of a mirror is fetched if it is not here.
+    """Return a skill that this visitor may see; fetch it if it belongs to a mirror and is missing.
 
-    So is a *version* that is not here; whether there is one then is for the caller to find out.
+    A missing *version* is also fetched; the caller has to check whether it exists then.
     """
     visitor = visitor_of(connection)
     pinned = version if version and is_version(version) else None
@@ -61,7 +61,7 @@ async def find_or_mirror(
             raise
         if isinstance(error, SkillDeleted):
             await check_not_deleted(find_mirror_target(slug))
-        elif await get_deleted_skill(slug):  # a private one: nobody else learns that it was here
+        elif await get_deleted_skill(slug):  # do not reveal a private skill
             raise
     else:
         if pinned is None or not await _lacks(stored.record, slug, pinned):
@@ -71,7 +71,7 @@ async def find_or_mirror(
 
 
 async def _lacks(skill: PublishedSkill, slug: str, version: str) -> bool:
-    """Return whether a version of a mirrored skill may be in the other registry only."""
+    """Return whether a version of a mirrored skill may exist only in the other registry."""
     named = parse_mirrored(slug)
     if skill.slug != slug or skill.down or named is None or get_mirror(named.mirror) is None:
         return False
@@ -80,7 +80,7 @@ async def _lacks(skill: PublishedSkill, slug: str, version: str) -> bool:
 
 
 async def _is_to_be_mirrored(slug: str) -> bool:
-    """Return whether a slug is one of a mirror, and not that of a private skill."""
+    """Return whether a slug belongs to a mirror, and not to a private skill."""
     named = parse_mirrored(slug)
     if named is None or get_mirror(named.mirror) is None:
         return False
@@ -90,7 +90,7 @@ async def _is_to_be_mirrored(slug: str) -> bool:
 async def _mirror(
     connection: WebConnection, visitor: Visitor, slug: str, version: str | None
 ) -> None:
-    wanted = find_mirror_target(slug)  # refuses before anyone is asked to sign in
+    wanted = find_mirror_target(slug)  # refuses before it asks anyone to sign in
     if visitor.user is None and get_settings().mirror_by != "anyone":
         raise NotSignedIn(
             f"{_name(slug, version)} is not here yet; sign in to have it fetched from "
@@ -117,7 +117,7 @@ def _name(slug: str, version: str | None) -> str:
 
 
 def check_taken(slug: str, submission: Submission) -> None:
-    """Raise unless the check of a mirrored skill has ended with its publication."""
+    """Raise unless the check of a mirrored skill ended with its publication."""
     if submission.state in STUCK_STATES:
         raise MirrorPending(f"{slug} was found and is being checked: submission {submission.id}")
     if submission.state is SubmissionState.NEEDS_REVIEW:

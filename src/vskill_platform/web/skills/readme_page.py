@@ -53,7 +53,7 @@ def badge_markdown(request: WebRequest, skill: PublishedSkill) -> str:
 
 
 def public_address(request: WebRequest) -> str:
-    """Return the base URL: the public URL, else the host of the request."""
+    """Return the base URL: the public URL, or else the host of the request."""
     settings = get_settings()
     if settings.public_url:
         return settings.public_url.rstrip("/")
@@ -94,7 +94,7 @@ async def skill_readme(request: WebRequest, opened: OpenSkill) -> Template:
 
 
 def plot_installs(installs: InstallCounts, today: date) -> Plot:
-    """Draw the installs of each week, the last of which ends today."""
+    """Draw the installs of each week; the last week ends today."""
     weeks = -(-KEPT_DAYS // _WEEK)
     starts = [today - timedelta(days=_WEEK * (weeks - at) - 1) for at in range(weeks)]
     counts = [
@@ -142,7 +142,7 @@ def parse_readme(raw: bytes) -> tuple[tuple[tuple[str, str], ...], Parsed]:
         return (), Parsed([], _NO_TEXT)
     try:
         head = read_frontmatter(text)
-    except FrontmatterError:  # accepted by an older release; render everything as text
+    except FrontmatterError:  # an older release accepted it; render it all as text
         return (), parse_markdown(text)
     facts = [
         fact

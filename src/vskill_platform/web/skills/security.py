@@ -62,7 +62,7 @@ async def show_security(
     try:
         opened = await open_version(skill, version)
     except NotAllowed as error:
-        # Not an error: a client that gets no result might install a copy from elsewhere.
+        # Not an error, because without a result a client might install a copy from elsewhere.
         return _blocked(skill, version or skill.version, str(error))
     found = await security_report(opened.version)
     providers = [_own_provider(found), *map(_provider, found.scans)]

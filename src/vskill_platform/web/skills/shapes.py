@@ -25,7 +25,7 @@ def cert_tier(tier: TrustTier) -> str:
 
 
 def cert_method(tier: TrustTier, *, is_reviewed: bool) -> str:
-    """Return how the tier was reached; empty for the lowest ones."""
+    """Return how the tier was reached; empty for the lowest tiers."""
     if tier in {TrustTier.BLOCKED, TrustTier.UNVERIFIED}:
         return ""
     if is_reviewed:
@@ -145,7 +145,7 @@ class SkillDetail(Shape, frozen=True, kw_only=True):
     deprecated: Deprecated | None = None
     #: The scan's verdict on this version: pass, review or block; null if its report is gone.
     verdict: str | None
-    #: What this version can do, by kind; null if an older release published it.
+    #: The capabilities of this version by kind; null if an older release published it.
     capabilities: dict[str, tuple[str, ...]] | None
     file_count: int
 
@@ -163,16 +163,16 @@ class VersionItem(Shape, frozen=True, kw_only=True):
     git_sha: str | None
     created_at: datetime
     cert_tier: str
-    #: For the latest version only.
+    #: Only for the latest version.
     cert_score: int | None
     cert_method: str
-    #: The reviewer who approved this version; null if none did.
+    #: The reviewer who approved this version, if any.
     approved_by: str | None
     #: Changes since the previous version.
     diff_summary: str
     #: The scan's verdict: pass, review or block; null if the report is gone.
     verdict: str | None
-    #: What the version can do, by kind; null if an older release published it.
+    #: The capabilities of the version by kind; null if an older release published it.
     capabilities: dict[str, tuple[str, ...]] | None
     file_count: int
     #: Null if the version is not deprecated.

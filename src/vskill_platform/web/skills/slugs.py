@@ -2,8 +2,8 @@
 
 `/skills/ada/notes/tidy/files/a.py` and `/api/v1/skills/ada/notes/tidy/versions` are about the skill
 `ada/notes/tidy`. Slugs have up to four segments and a skill may be called `files`, so the path
-alone does not say where the slug ends: the longest slug that exists, and that the visitor may see,
-is meant.
+alone does not show where the slug ends. The slug is the longest one that exists and that the
+visitor may see.
 """
 
 from collections.abc import Container, Iterator
@@ -36,7 +36,7 @@ _PAGE_PARTS = {
     "badge.svg": False,
 }
 _API_PREFIX = "/api/v1/skills/"
-#: Begins the id of a skill in requests of the original client; the slug follows.
+#: The prefix of the id of a skill in requests of the original client, before the slug.
 SKILL_ID = "sk_published_"
 #: What may follow a slug in the API.
 API_PARTS = frozenset(
@@ -64,9 +64,9 @@ _LONGEST, _SHORTEST = 4, 2
 _MAX_SLUG = 400
 #: Three numbers of up to thirty digits.
 _MAX_VERSION = 100
-#: Most skills of the same name that are considered.
+#: How many skills with the same name are considered.
 _MAX_NAMESAKES = 30
-#: How many of them an error names.
+#: How many of these an error names.
 _MAX_NAMED = 10
 
 
@@ -79,7 +79,7 @@ class SkillPath(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SlugPaths:
-    """Middleware that joins the segments of a slug in API paths, so that the router sees one."""
+    """Middleware that joins the segments of a slug in API paths to one, for the router."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -96,12 +96,12 @@ class SlugPaths:
 
 
 def slug_of(segment: str) -> str:
-    """Return the slug from the one path segment that `SlugPaths` made of it."""
+    """Return the slug from the path segment that `SlugPaths` made."""
     return unquote(segment)
 
 
 def possible_paths(address: str) -> list[SkillPath]:
-    """Return what the address of a page can mean, the longest slug first."""
+    """Return the possible meanings of a page's path, longest slug first."""
     words = address.strip("/").split("/")
     return [
         SkillPath(slug="/".join(slug), part=rest[0] if rest else "", path="/".join(rest[1:]))
@@ -111,7 +111,7 @@ def possible_paths(address: str) -> list[SkillPath]:
 
 
 async def find_path(request: WebRequest, address: str) -> tuple[SkillPath, PublishedSkill | None]:
-    """Return what a page's address means, with the skill if this visitor may see one."""
+    """Return the meaning of a page's path, with the skill if this visitor may see one."""
     paths = possible_paths(address)
     for path in paths:
         if skill := await _find_visible(visitor_of(request), path.slug):
@@ -148,7 +148,7 @@ async def find_skill(connection: WebConnection, name: str) -> PublishedSkill:
 async def find_successor(visitor: Visitor, skill: PublishedSkill, slug: str) -> str:
     """Return the current slug of the skill to use instead of *skill*; empty for none.
 
-    A pointer from a public skill to a private one would reveal it.
+    A link from a public skill to a private one would reveal the private one.
     """
     if not slug.strip():
         return ""
@@ -171,7 +171,7 @@ async def find_namesakes(connection: WebConnection, name: str) -> list[SkillHit]
 async def find_listed(
     connection: WebConnection, segment: str, version: str | None = None
 ) -> PublishedSkill:
-    """Return the skill of a path segment; NotFound with the reason if it was taken down.
+    """Return the skill of a path segment; raise NotFound with the reason if it was taken down.
 
     A skill of a mirror, or a *version* of it, is fetched if it is not here.
     """
@@ -201,7 +201,7 @@ async def _find_visible(visitor: Visitor, slug: str) -> PublishedSkill | None:
 
 async def _join(words: list[str], visitor: Visitor) -> str:
     ways = list(_splits(words, API_PARTS, shortest=1))
-    for slug, rest in ways[:-1]:  # the shortest is what remains, so it need not be looked up
+    for slug, rest in ways[:-1]:  # the shortest is the remaining possibility
         if await _find_visible(visitor, "/".join(slug)):
             return _as_path(slug, rest)
     return _as_path(*ways[-1]) if ways else "/".join(words)

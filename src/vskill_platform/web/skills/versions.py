@@ -1,4 +1,4 @@
-"""The versions of a skill and their differences, as pages and over the API."""
+"""The versions of a skill and the diffs between them, as pages and over the API."""
 
 from typing import Annotated
 
@@ -50,12 +50,12 @@ New = Annotated[str, QueryParameter(name="to", max_length=100)]
 
 
 class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What a version changes, compared with the one before it."""
+    """The changes of a version compared with the one before it."""
 
     #: None for the first version.
     since: str | None
     files: str
-    #: None if the capabilities of one of the two were not recorded.
+    #: None if the capabilities of either version were not recorded.
     gained: tuple[Capability, ...] | None
     lost: tuple[Capability, ...] | None
 
@@ -73,7 +73,7 @@ async def skill_versions(request: WebRequest, opened: OpenSkill) -> Template:
 
 
 def _find_changelog(version: SkillVersion) -> str:
-    """Return the path of the publisher's changelog in a version; empty without one."""
+    """Return the path of the publisher's changelog in a version; empty if there is none."""
     return next((file.path for file in version.files if file.path.lower() in _CHANGELOGS), "")
 
 
@@ -163,7 +163,7 @@ async def read_manifest(version: SkillVersion) -> str:
 
 
 def _item(listed: SkillVersions, place: int) -> VersionItem:
-    """Describe a version; trust is for the latest one only."""
+    """Describe a version; only the latest one has a trust score."""
     row = listed.versions[place]
     version = row.version
     before = listed.versions[place + 1].version if place + 1 < len(listed.versions) else None
@@ -223,7 +223,7 @@ async def _diff(request: WebRequest, slug: str, old: str, new: str) -> VersionDi
         raise InvalidInput("set both versions, such as ?from=1.0.0&to=1.0.1")
     try:
         return await diff_of_skill(skill.slug, old, new)
-    except NotFound as error:  # the skill exists, so the version in the query is wrong
+    except NotFound as error:  # the skill exists, so the version is wrong
         raise InvalidInput(str(error)) from error
 
 

@@ -34,7 +34,7 @@ from vskill_platform.web.http.visitor import visitor_of
 _HERE = "/admin/queue"
 _LETTERS = 100
 MAX_LETTERS = 100
-#: Instead of a name that the visitor may not see.
+#: Shown in place of a name that the visitor may not see.
 PRIVATE = "(private)"
 
 
@@ -112,7 +112,7 @@ async def drop_form(request: WebRequest, message_id: FromPath[int]) -> Redirect:
 
 
 class _DeadLetterRow(NamedTuple):
-    """A dead letter, and the page and the name of what it is about."""
+    """A dead letter, with the page and the name of its subject."""
 
     letter: DeadLetter
     href: str
@@ -142,14 +142,14 @@ async def _with_names(visitor: Visitor, letters: list[DeadLetter]) -> list[_Dead
 
 
 async def shown_slug(visitor: Visitor, slug: str) -> str:
-    """Return a slug; not of a private skill that the visitor does not see: a token may not."""
+    """Return a slug, unless it is of a private skill that the visitor (or token) may not see."""
     stored = await get_skill(await resolve_slug(slug))
     is_seen = stored is None or await can_see_skill(visitor, stored.record)
     return slug if is_seen else PRIVATE
 
 
 async def without_private(visitor: Visitor, stuck: list[StuckSubmission]) -> list[StuckSubmission]:
-    """Leave out the names of private submissions that the visitor does not see."""
+    """Leave out the names of private submissions that the visitor may not see."""
     if visitor.can_see_all or not stuck:
         return stuck
     records = await read_submissions([one.id for one in stuck])

@@ -78,7 +78,7 @@ class Requeued(Shape, frozen=True, kw_only=True):
 class DeadLetterItem(Shape, frozen=True, kw_only=True):
     id: int
     submission_id: str | None
-    #: The skill, if it is about a rescan or the similarity index and not about a submission.
+    #: The skill, if the message is about a rescan or the similarity index, not a submission.
     slug: str | None
     attempts: int
     reason: str
@@ -140,7 +140,7 @@ async def list_dead_letters(
 ) -> Response[DeadLetterList]:
     """List failed messages (dead letters). At most 100 at once."""
     size, headers = clamp(limit, MAX_LETTERS)
-    # Read one more, to know whether there is another page.
+    # Read one more, to find out whether there is another page.
     found = await get_queue().dead_letters(after=read_number(cursor), limit=size + 1)
     letters = found[:size]
     answer = DeadLetterList(
@@ -173,7 +173,7 @@ async def requeue_letter_over_api(
 async def drop_over_api(
     request: WebRequest, message_id: Annotated[int, PathParameter(ge=0, le=2**62)]
 ) -> Ok:
-    """Delete a failed message; its submission stays as it is."""
+    """Delete a failed message; its submission does not change."""
     await drop_dead_letter(message_id, actor=visitor_of(request).name)
     return Ok()
 

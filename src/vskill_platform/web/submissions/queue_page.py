@@ -131,7 +131,7 @@ def _cards(asked: QueueQuery, counts: dict[SubmissionState, int]) -> list[dict[s
         figure = sum(counts[state] for state in (states or SubmissionState))
         href = QueueQuery(size=asked.size).url(
             show=name
-        )  # without the search text, so that the list has as many rows as the card says
+        )  # without the search text, so that the list matches the number on the card
         is_shown = name == asked.show
         cards.append(
             {"figure": figure, "words": words, "tone": tone if figure else "", "href": href,

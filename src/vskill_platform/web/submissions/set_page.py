@@ -1,4 +1,4 @@
-"""The page of a set: submissions of one source, and how far their checks are."""
+"""The page of a set: the submissions of one source, and the progress of their checks."""
 
 import asyncio
 from collections import Counter
@@ -20,7 +20,7 @@ from vskill_platform.web.submissions.queue_page import GROUPS
 from vskill_platform.web.submissions.submission_view import of_set, positions_of
 
 SETS = "/sets"
-#: Each position is a question to the queue.
+#: How many positions are shown: each is a query to the queue.
 _MAX_POSITIONS = 100
 
 
@@ -30,7 +30,7 @@ async def set_page(request: WebRequest, set_id: FromPath[str]) -> Template:
     members, known = await asyncio.gather(of_set(set_id), get_submission_set(set_id))
     query = SubmissionQuery(sort=SubmissionSort.NAME, limit=MAX_SKILLS, visible=visible, **members)
     rows = (await catalogue.list_submissions(query)).rows
-    if not rows:  # also if there are others: their number is nobody else's business
+    if not rows:  # even if there are others, because their number is private
         raise NotFound("there is no such set of submissions")
     states = Counter(row.state for row in rows)
     checked = sum(count for state, count in states.items() if state not in STUCK_STATES)

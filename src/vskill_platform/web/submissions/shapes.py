@@ -17,15 +17,15 @@ class ChosenSkill(Shape, frozen=True, kw_only=True):
 
 
 class Privacy(StrEnum):
-    #: Unchanged; public for a new skill.
+    #: The visibility does not change; a new skill is public.
     UNSAID = ""
     PUBLIC = "public"
-    #: Visible to namespace members only.
+    #: Visible only to namespace members.
     PRIVATE = "private"
 
 
 class NewSubmission(Shape, frozen=True, kw_only=True):
-    """A git repository: all of it, one folder or several."""
+    """A git repository: all of it, one folder, or several."""
 
     repo_url: Text
     skill_path: Text = ""
@@ -50,7 +50,7 @@ class UploadForm(Shape, frozen=True, kw_only=True):
 
 
 class SubmissionResponse(Shape, frozen=True, kw_only=True, omit_defaults=True):
-    """The result: created, or the reason in one of the flags."""
+    """The result: created, or one of the other flags as the reason."""
 
     id: str
     submission_id: str

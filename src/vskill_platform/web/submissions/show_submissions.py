@@ -125,8 +125,8 @@ async def show_positions(
 ) -> Positions:
     """Show the queue positions of up to 100 submissions, by ids separated by commas.
 
-    1 is next; 1,001 means more than 1,000. Submissions that are not queued, or not visible to the
-    caller, are left out.
+    1 is next; 1,001 means more than 1,000. The response omits submissions that are not queued or
+    not visible to the caller.
     """
     asked = tuple(dict.fromkeys(one for one in ids.split(",") if one))
     if not 1 <= len(asked) <= _MAX_IDS:

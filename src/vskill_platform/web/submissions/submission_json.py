@@ -1,4 +1,4 @@
-"""Converts submission records to the JSON of the API."""
+"""Convert submission records to the JSON of the API."""
 
 from datetime import datetime
 from itertools import pairwise
@@ -29,7 +29,7 @@ from vskill_platform.web.submissions.shapes import (
 )
 from vskill_platform.web.submissions.submission_view import SubmissionView
 
-#: Durations that existing clients read, and the states that they sum up.
+#: Durations that existing clients read, and the states whose durations they sum.
 _SPANS = {"msInScanning": ("Tier1Scanning", "Tier2Scanning")}
 
 
@@ -54,7 +54,7 @@ def submit_response(result: SubmitResult) -> SubmissionResponse:
 
 
 def set_response(done: SubmittedSet, repo_url: str) -> SubmissionsResponse:
-    """Return what was submitted and what was refused; raise if nothing was submitted."""
+    """Return the submitted and the refused skills; raise if none was submitted."""
     taken = [submit_response(member.result) for member in done.members if member.result]
     skipped = [
         RefusedSkill(path=member.skill.path, error=member.error)
@@ -159,7 +159,7 @@ def stage_timings(history: list[StateEvent]) -> dict[str, Any]:
     for event in history:
         timings[f"{_camel(event.to_state)}At"] = event.at
         if event.to_state is SubmissionState.TIER1_FAILED:
-            timings["rejectedAt"] = event.at  # existing clients know no difference
+            timings["rejectedAt"] = event.at  # existing clients do not distinguish these
     run = _last_run(history)
     spent: dict[str, float] = {}
     for event, following in pairwise(run):
@@ -187,10 +187,10 @@ def _last_run(history: list[StateEvent]) -> list[StateEvent]:
 
 
 def _events(event: StateEvent) -> list[EventItem]:
-    """Return a history event as the API shows it: a reviewer's approval in two steps.
+    """Return a history event in the form of the API: a reviewer's approval becomes two steps.
 
-    An approval is recorded as one event from NEEDS_REVIEW to PUBLISHED. Clients know approvals as
-    a step of their own, AUTO_APPROVED, and keep finding it; `approvedBy` names the reviewer.
+    An approval is recorded as one event from NEEDS_REVIEW to PUBLISHED. Clients expect a separate
+    step, AUTO_APPROVED, so they get one; `approvedBy` names the reviewer.
     """
     item = EventItem(
         from_state=event.from_state,

@@ -1,4 +1,4 @@
-"""Everything about a submission, what a visitor may do with it, and doing it.
+"""All data about a submission, the actions that a visitor may take, and these actions.
 
 The pages and the API share this.
 """
@@ -38,7 +38,7 @@ from vskill_platform.stores.submission_store import get_history, read_submission
 
 _S = SubmissionState
 _SIBLINGS_AT_ONCE = 20
-#: Triggers whose actor is a user, and those whose actor is a part of the platform.
+#: Triggers whose actor is a user, and triggers whose actor is a part of the platform.
 _BY_PEOPLE = frozenset(
     {
         "submit", "withdraw", "requeue", "revive", "review", "unblock", "rescan",
@@ -48,7 +48,7 @@ _BY_PEOPLE = frozenset(
 _BY_PARTS = frozenset({"recover", "external-scan"})
 #: Shown to the public instead of the node name, which may contain a host name.
 _WORKER = "worker"
-#: What the submitter should know and can do.
+#: What the submitter should know and do.
 _NEXT_STEPS: dict[SubmissionState, str] = {
     _S.RECEIVED: "It is in the queue. You can close this page and come back later.",
     _S.TIER1_SCANNING: "It is being scanned, which takes seconds.",
@@ -79,15 +79,15 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     history: list[StateEvent]
     report: Report | None
     external: list[ExternalScan]
-    #: Position in the queue: 1 is next, None if not queued, MAX_POSITION + 1 if it is beyond the
-    #: counted positions.
+    #: The position in the queue: 1 is next, None if it is not queued, MAX_POSITION + 1 if it is
+    #: beyond the counted positions.
     position: int | None
     #: When the paused queue resumes; None if it is not queued or not paused.
     paused_until: datetime | None
     next_step: str
     may_retry: bool
     may_withdraw: bool
-    #: Whether other skills were submitted with it.
+    #: Whether other skills were submitted together with it.
     has_siblings: bool
 
     @property
@@ -101,7 +101,7 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def moves_soon(self) -> bool:
-        """Return whether it changes within seconds: no review, pause or scanner is pending."""
+        """Return whether it changes within seconds: no pending review, pause or scanner."""
         is_on_its_way = self.submission.state in STUCK_STATES
         return is_on_its_way and not self.submission.waiting and self.paused_until is None
 
@@ -120,7 +120,7 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def view_submission(visitor: Visitor, submission: Submission) -> SubmissionView:
-    """Return everything about a submission, and what this visitor may do with it."""
+    """Return all data about a submission, and the actions that this visitor may take."""
     waits = submission.state is SubmissionState.RECEIVED
     may_act = visitor.may(Right.SUBMIT, get_settings()) and await may_act_in(
         visitor, namespace_of(submission.source)
@@ -185,7 +185,7 @@ def _is_by_a_person(event: StateEvent, before: StateEvent | None) -> bool:
     """Return whether the actor of an event is a user."""
     if event.trigger == "retry":  # workers retry submissions in progress
         return event.from_state in TERMINAL_STATES
-    if event.trigger == "publish":  # after a review, or after a check
+    if event.trigger == "publish":  # after a review or a check
         return before is not None and before.trigger == "review"
     return event.trigger in _BY_PEOPLE
 
@@ -215,9 +215,9 @@ async def withdraw_submission(visitor: Visitor, submission_id: str, *, reason: s
 
 
 async def _is_theirs(visitor: Visitor, submission: Submission) -> bool:
-    """Return whether a visitor may withdraw a submission: operator, owner or submitter.
+    """Return whether a visitor may withdraw a submission: operators, owners and the submitter.
 
-    If the namespace has owners, the submitter alone may not. An anonymous submitter cannot be
+    If the namespace has owners, only operators and owners may. An anonymous submitter cannot be
     verified.
     """
     settings = get_settings()

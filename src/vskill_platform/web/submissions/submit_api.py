@@ -44,7 +44,7 @@ from vskill_platform.web.submissions.submit_skills import (
 )
 
 _NOTHING_NEW = "Nothing new: the flags of each submission say why"
-#: The type of a union differs with the packages that are installed.
+#: The type of this union depends on the installed packages.
 _EITHER: Any = SubmissionResponse | SubmissionsResponse
 
 
@@ -133,7 +133,7 @@ def _read_source(url: str, path: str, ref: str) -> Source:
 
 
 async def _only_skill(visitor: Visitor, source: Source, name: str) -> Source:
-    """Return the only skill of a repository, or the one with this name; else raise."""
+    """Return the only skill of a repository, or the one with this name; raise otherwise."""
     async with find_skills_in(visitor, source) as discovery:
         skills = [skill for skill in discovery.skills if not name or skill.name == name]
     if not skills:
@@ -152,7 +152,7 @@ async def _only_skill(visitor: Visitor, source: Source, name: str) -> Source:
 async def external_scan_callback(request: WebRequest) -> Response[dict[str, str]]:
     """Receive the signed result of a third-party scanner, once; see docs/external-scanners.md."""
     body = await request.body()
-    # The policy names the scanners that may send results.
+    # The policy determines which scanners may send results.
     is_taken = await run_with_current_policy(
         lambda: take_callback(
             str(request.path_params["scan_id"]),

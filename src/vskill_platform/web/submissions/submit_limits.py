@@ -27,7 +27,7 @@ _ASK_AGAIN = timedelta(minutes=1)
 
 
 def check_count(visitor: Visitor, count: int) -> None:
-    """Limit anonymous requests: each skill costs a fetch and a scan."""
+    """Limit anonymous requests, because each skill costs a fetch and a scan."""
     if visitor.user is None and count > MAX_ANONYMOUS_SKILLS:
         raise NotAllowed(
             f"submitting {count} skills at once requires signing in; without it, the limit is "
@@ -38,7 +38,7 @@ def check_count(visitor: Visitor, count: int) -> None:
 def group_of(visitor: Visitor) -> str:
     """Return the fair-queueing group: the user, or the address without an account.
 
-    Of an address only a digest is stored, and only as long as the message.
+    Only a digest of an address is stored, and only as long as the message.
     """
     if visitor.user:
         return visitor.user.name
@@ -65,9 +65,9 @@ async def check_pending(visitor: Visitor, count: int) -> None:
 async def check_may_replace(visitor: Visitor, source: Source) -> bool:
     """Refuse an upload that would replace a skill of another submitter.
 
-    If the namespace has owners, their rights decide. In one without owners anyone may start a
-    skill, but only its submitter may update it, and an anonymous submitter cannot be verified.
-    Returns False, because uploads have no ref to replace.
+    If the namespace has owners, their rights decide. In a namespace without owners, anyone may
+    create a skill, but only its submitter may update it, and an anonymous submitter cannot be
+    verified. Returns False, because uploads have no ref to replace.
     """
     known = await _known(source)
     if known is None or visitor.may(Right.OPERATE, get_settings()):

@@ -53,7 +53,7 @@ from vskill_platform.web.submissions.submit_skills import (
 )
 
 _K = SubmitKind
-#: Refused skills that are listed with their reason.
+#: How many refused skills are listed with their reason.
 _MAX_REFUSED = 5
 _TAKEN = frozenset({_K.CREATED, _K.REQUEUED})
 #: Messages for skipped skills: singular and plural.
@@ -62,7 +62,7 @@ _SKIPPED: dict[SubmitKind, tuple[str, str]] = {
     _K.ALREADY_VERIFIED: ("is already published", "are already published"),
     _K.BLOCKED: ("is on the blocklist", "are on the blocklist"),
 }
-#: Errors that the form shows; others get an error page.
+#: Errors that the form shows; others lead to an error page.
 _SHOWN_ERRORS = (InvalidInput, NotAllowed, SourceError, TooMany)
 _STATUSES = {
     TooMany: HTTP_429_TOO_MANY_REQUESTS,
@@ -84,7 +84,7 @@ def refused(submitted: SubmittedSet) -> str:
 
 
 def summarize_set(submitted: SubmittedSet) -> tuple[str, str]:
-    """Summarize a submitted set as the kind and the text of a flash message."""
+    """Summarize a submitted set: return the kind and the text of a flash message."""
     kinds = Counter(member.result.kind for member in submitted.members if member.result)
     taken = sum(kinds[kind] for kind in _TAKEN)
     skipped = [
@@ -170,7 +170,7 @@ async def _skills_of(visitor: Visitor, source: Source) -> tuple[DiscoveredSkill,
 def _choice(
     source: Source, skills: tuple[DiscoveredSkill, ...], *, is_private: bool, is_again: bool = False
 ) -> Template:
-    """Show the skills to choose from; *is_again* if none was selected."""
+    """Show the skills to choose from; with *is_again*, say that none was selected."""
     context = {
         "source": source,
         "skills": skills,
@@ -195,7 +195,7 @@ async def _form_page(
 
 
 async def _upload_namespaces(request: WebRequest) -> list[str]:
-    """Return the namespaces that this visitor may upload to; members may not.
+    """Return the namespaces to which this visitor may upload; members may not.
 
     Empty without an account if `@local` has owners.
     """

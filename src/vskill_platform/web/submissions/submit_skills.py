@@ -1,4 +1,4 @@
-"""Submits repositories and uploads of a visitor after checking rights and quotas.
+"""Submit repositories and uploads of a visitor, after checking rights and quotas.
 
 The pages and the API share this.
 """
@@ -48,27 +48,27 @@ from vskill_platform.web.submissions.submit_limits import (
 #: The largest upload, plus multipart overhead.
 MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
 _LOOK_AGAIN = timedelta(seconds=5)
-#: Looking through a repository or an archive takes a process and a folder each. A Git host may be
-#: slow, so repositories and uploads have separate limits.
+#: Searching a repository or an archive takes a process and a folder each. A Git host may be slow,
+#: so repositories and uploads have separate limits.
 _looks = ConcurrencyQuota(in_all=4, each=1, what="reading repositories", retry_after=_LOOK_AGAIN)
 _uploads = ConcurrencyQuota(in_all=4, each=1, what="uploads", retry_after=_LOOK_AGAIN)
 
 
 class UploadedFile(msgspec.Struct, frozen=True):
-    #: Name given by the sender; a path if it is in a folder.
+    #: The name given by the sender; a path if the file is in a folder.
     name: str
     content: bytes
 
 
 def skill_folder(path: str) -> str:
-    """Return the folder of a skill, also from the path of its SKILL.md."""
+    """Return the folder of a skill, given that folder or the path of its SKILL.md."""
     folder, _, name = path.rpartition("/")
     return folder if name == MANIFEST else path
 
 
 @asynccontextmanager
 async def find_skills_in(visitor: Visitor, source: Source) -> AsyncIterator[Discovery]:
-    """Find the skills of a repository; limited in number at a time.
+    """Find the skills of a repository; the number of concurrent searches is limited.
 
     Visitors who may not submit it do not learn whether it exists.
     """
@@ -150,9 +150,9 @@ async def submit_skill(
     namespace: str = "",
     version: str = "",
 ) -> SubmitResult:
-    """Submit one skill from its files, whose paths begin at its folder.
+    """Submit one skill from its files, whose paths start at its folder.
 
-    A skill that is private stays so; a new one is public.
+    A private skill stays private; a new skill is public.
     """
     namespace = await _upload_namespace(visitor, namespace, is_private=False)
     if "/" in name or "\\" in name:
@@ -171,7 +171,7 @@ async def submit_skill(
 
 
 async def _upload_namespace(visitor: Visitor, namespace: str, *, is_private: bool) -> str:
-    """Return the namespace of an upload, by default the visitor's own; refuse others' ones."""
+    """Return the namespace of an upload, by default the visitor's own; refuse those of others."""
     namespace = checked_namespace(namespace or _own_namespace(visitor))
     if not namespace.startswith("@"):
         raise InvalidInput(f"{namespace!r}: files are uploaded to a namespace such as @ada")
@@ -181,7 +181,7 @@ async def _upload_namespace(visitor: Visitor, namespace: str, *, is_private: boo
 
 @asynccontextmanager
 async def _read(visitor: Visitor, parts: Sequence[UploadFile]) -> AsyncIterator[list[UploadedFile]]:
-    """Read the uploaded files when a slot is free; until then they are on disk."""
+    """Read the uploaded files once a slot is free; until then they are on disk."""
     try:
         with _uploads.held_by(quota_key(visitor)):
             yield [UploadedFile(part.filename, await part.read()) for part in parts]

@@ -1,7 +1,7 @@
 """Build a bare git repository from the stored archives of a skill; its pack can be sent meanwhile.
 
-Nothing is sent before every version was compared with its commit. From then on the number of
-objects is known, with which a pack begins, and git reads some while the others are compressed.
+Nothing is sent before every version was compared with its commit. Then the number of objects is
+known, which is at the start of a pack, and git reads some objects while others are compressed.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _CONFIG = """\
 [gc]
 \tauto = 0
 """
-#: How many versions are in memory at once, and how many bytes of files unless one has more.
+#: The maximum number of versions in memory, and of bytes unless one version has more.
 _AT_ONCE, _AT_ONCE_BYTES = 8, 16 * 1024 * 1024
 #: How many bytes are compressed before they are written and sent.
 _GROUP_BYTES = 64 * 1024
@@ -47,18 +47,18 @@ _GROUP_BYTES = 64 * 1024
 _THREADS = 2
 
 
-#: A version, and the commit before it.
+#: A version and its parent commit.
 _Placed = tuple[SkillVersion, str | None]
 
 
 class RepoBuild:
-    """A repository that is being built, in a task of its own: many may wait for it."""
+    """A repository that is being built in a task of its own, because many may wait for it."""
 
     def __init__(self, state: RepoState, folder: Path) -> None:
         self._state = state
         self._folder = folder
         self._file: IO[bytes] | None = None
-        #: How much of the pack can be sent, and whether that is all of it.
+        #: How much of the pack can be sent, and whether it is complete.
         self._size, self._is_whole = 0, False
         self._grown = asyncio.Event()
         self.task = asyncio.create_task(self._run())
@@ -81,7 +81,7 @@ class RepoBuild:
         """Wait until more than *size* bytes can be sent; return how many, or *size* at the end."""
         while self._size <= size and not self._is_whole:
             if self.task.done():
-                self.task.result()  # raises what went wrong
+                self.task.result()  # raises the error
             await self._grown.wait()
         return self._size
 
@@ -94,7 +94,7 @@ class RepoBuild:
         self._grown = asyncio.Event()
 
     async def _run(self) -> None:
-        """Build it under another name, so that no one sees a part."""
+        """Build it under another name, so that no one sees an incomplete repository."""
         async with AsyncExitStack() as undo:
             # The archives are read while the folder is made.
             first, *more = _batches(zip(self._state.versions, self._state.parents, strict=True))
@@ -134,7 +134,7 @@ class RepoBuild:
 
 
 class PackReader:
-    """A pack to send, also while it is still written."""
+    """A pack to send, even while it is still being written."""
 
     def __init__(self, file: IO[bytes], build: RepoBuild | None = None) -> None:
         self._file = file
@@ -144,7 +144,7 @@ class PackReader:
         self._file.close()
 
     async def read(self, most: int) -> AsyncIterator[bytes]:
-        """Yield it in pieces of at most this size, as soon as they are there."""
+        """Yield it in pieces of at most this size, as soon as they are available."""
         at, size = 0, 0
         descriptor = self._file.fileno()
         if not self._build:
@@ -206,7 +206,7 @@ async def _version_objects(version: SkillVersion, parent: str | None) -> list[Gi
 
 
 def _finish(index: bytes, state: RepoState, made: Path, folder: Path) -> bool:
-    """Complete it and give it its name; return whether no other process was faster."""
+    """Complete it and rename it; return False if another process was faster."""
     (made / INDEX).write_bytes(index)
     (made / "HEAD").write_text(f"ref: {BRANCH}\n")
     (made / "config").write_text(_CONFIG)

@@ -77,7 +77,7 @@ def needs_whole_pack(state: RepoState, command: GitCommand) -> bool:
 
 
 async def send_in_packets(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Answer a fetch with a whole pack, in pieces of at most `MAX_DATA`."""
+    """Respond to a fetch with the whole pack, in pieces of at most `MAX_DATA`."""
     start = packet(b"packfile\n")
     async for piece in pieces:
         yield start + packet(_PACK_BAND + piece)

@@ -42,7 +42,7 @@ class GitRepos:
         self._pruning: asyncio.Task[None] | None = None
 
     def build_ahead(self, skill: PublishedSkill, settings: Settings) -> None:
-        """Start to build a repository that will be requested in a moment, if few others are."""
+        """Start to build a repository that will soon be requested, if few others are."""
         if len(self._ahead) < _MAX_AHEAD:
             task = asyncio.create_task(self._build_ahead(skill, settings))
             self._ahead.add(task)
@@ -55,7 +55,7 @@ class GitRepos:
             log.info("repository not built ahead", slug=skill.slug, error=str(error))
 
     async def find_state(self, skill: PublishedSkill) -> RepoState:
-        """Return the state of a repository; requests at the same moment share the answer."""
+        """Return the state of a repository; concurrent requests share the result."""
         if skill not in self._states:
             task = self._states[skill] = asyncio.create_task(find_state(skill))
             task.add_done_callback(partial(self._forget_state, skill))
@@ -64,7 +64,7 @@ class GitRepos:
     def _forget_state(self, skill: PublishedSkill, found: asyncio.Task[RepoState]) -> None:
         del self._states[skill]
         if not found.cancelled():
-            found.exception()  # it was raised where somebody waited
+            found.exception()  # it was raised for the callers that waited
 
     async def open(self, state: RepoState, settings: Settings) -> Path:
         """Return the folder of a repository; build it if it does not exist."""
@@ -139,7 +139,7 @@ def _prune(newest: Path, max_bytes: int) -> None:
 
 
 def _list_folders(parent: Path) -> list[tuple[float, Path]]:
-    """Return the folders with when they were last used; another process may remove some."""
+    """Return the folders and when they were last used; other processes may remove some."""
     found = []
     for entry in parent.iterdir():
         with suppress(FileNotFoundError):

@@ -111,7 +111,7 @@ class SubmissionStream:
         return [_submission_event(row) for row in rows]
 
     async def _latest(self) -> list[SubmissionRow]:
-        """Return the submissions that changed last; one page, since clients also reload."""
+        """Return one page of the submissions that changed last; clients also reload."""
         catalogue = catalogue_of(self._request)
         await catalogue.wait_until(await bound_env().engine.revision())
         query = SubmissionQuery(

@@ -168,7 +168,7 @@ async def _events(
                 continue
             if not await may_still_listen(request, topics):
                 return
-            now = await read_position()  # before reading: an event may be sent twice, never lost
+            now = await read_position()  # first: an event may be sent twice, never lost
             for source in sources:
                 for event in await source.read():
                     yield event.message(now)
