@@ -9,7 +9,7 @@ from typing import Any
 
 from vskill_platform.base.clock import Clock
 from vskill_platform.engines.blobs.blobs import Blobs
-from vskill_platform.engines.exported import Export, StoredItem
+from vskill_platform.engines.exported import Export, StoredItem, StoredRecord
 from vskill_platform.engines.operations import Acknowledge, Operation
 from vskill_platform.engines.ports import (
     ChangesPage,
@@ -126,8 +126,8 @@ class ProbingEngine:
     async def load(self, items: Sequence[StoredItem]) -> None:
         await self._engine.load(items)
 
-    async def clear(self, *, records: bool = True) -> None:
-        await self._engine.clear(records=records)
+    async def clear(self, *, records: bool = True, then: StoredRecord | None = None) -> None:
+        await self._engine.clear(records=records, then=then)
 
     async def close(self) -> None:
         await self._engine.close()

@@ -155,6 +155,20 @@ async def test_a_cleared_database_is_empty_and_has_another_history(engine: Engin
         await engine.read_changes(after=page.through, checkpoint=page.checkpoint)
 
 
+async def test_a_record_can_be_written_in_the_commit_that_clears_a_database(
+    engine: Engine,
+) -> None:
+    await fill(engine)
+    before = await engine.revision()
+    mark = StoredRecord("mark", b"begins again", marks=("word",), rank=3)
+
+    await engine.clear(then=mark)
+
+    assert await export_all(engine) == [mark]
+    assert await engine.kv.find_marked(["word"]) == [["mark"]]
+    assert await engine.revision() == before + 1
+
+
 async def test_the_queue_can_be_cleared_alone(engine: Engine) -> None:
     await fill(engine)
     history = await engine.history_id()

@@ -78,7 +78,7 @@ async def _prepare_target(export: Export, target: Engine) -> str:
                 )
             if found.history_id == export.history_id:
                 raise ConfigError("the source and the target are the same database")
-        await target.load([_encode(export, after="", revision=export.revision)])
+        await target.load([first_mark(export)])
         return ""
     progress = msgspec.json.decode(entry.value, type=_Progress)
     if (progress.history_id, progress.revision) == (export.history_id, export.revision):
@@ -88,9 +88,18 @@ async def _prepare_target(export: Export, target: Engine) -> str:
         raise ConfigError(
             "the target is an unfinished copy of another database; copy into an empty one"
         )
-    await target.clear()
-    await target.load([_encode(export, after="", revision=export.revision)])
+    await target.clear(then=first_mark(export))
     return ""
+
+
+def first_mark(export: Export) -> StoredRecord:
+    """Return the record that says that nothing is copied yet."""
+    return _encode(export, after="", revision=export.revision)
+
+
+def is_mark_of(export: Export, mark: bytes) -> bool:
+    """Return whether an unfinished copy can be continued with this export."""
+    return msgspec.json.decode(mark, type=_Progress).history_id == export.history_id
 
 
 def _mark(export: Export, page: list[StoredItem]) -> list[StoredItem]:

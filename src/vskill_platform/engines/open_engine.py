@@ -158,7 +158,7 @@ async def _restore_postgres(url: str, source: Path, *, on_progress: OnCopied) ->
 
     export = ExportFile(source)
     inspect_export(source)  # before anything is changed
-    kept = await set_aside(url, export.history_id)
+    kept = await set_aside(url, export)
     engine = await open_engine(url)
     try:
         await copy_export(export, engine, on_progress=on_progress)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from vskill_platform.base.clock import Clock
-from vskill_platform.engines.exported import Export, StoredItem
+from vskill_platform.engines.exported import Export, StoredItem, StoredRecord
 from vskill_platform.engines.operations import Delivery, Operation
 
 if TYPE_CHECKING:  # loads asyncio, which `scan` does not need
@@ -286,10 +286,11 @@ class Engine(Protocol):
         """
         ...
 
-    async def clear(self, *, records: bool = True) -> None:
+    async def clear(self, *, records: bool = True, then: StoredRecord | None = None) -> None:
         """Delete all messages and dead letters, or with *records* everything.
 
-        Everything also changes the history; it is for a copy that starts over.
+        Then the history changes: for a copy that begins again. The record *then* is written in the
+        same commit.
         """
         ...
 

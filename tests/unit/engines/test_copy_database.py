@@ -13,6 +13,7 @@ from tests.contracts.machine import a_database
 from tests.postgres import an_empty_schema, drop_schema
 from tests.probes import ProbingEngine
 from vskill_platform.engines.copy_database import UNFINISHED, Copied, copy_export
+from vskill_platform.engines.export_file import ExportFile
 from vskill_platform.engines.exported import StoredItem, StoredRecord
 from vskill_platform.engines.open_engine import (
     back_up_database,
@@ -23,6 +24,7 @@ from vskill_platform.engines.open_engine import (
 )
 from vskill_platform.engines.operations import Put, Send
 from vskill_platform.engines.ports import Engine
+from vskill_platform.engines.postgres.replace_schema import set_aside
 from vskill_platform.errors import ConfigError, EngineError
 from vskill_platform.runtime.open_env import open_reading_env, open_worker_env
 from vskill_platform.settings import Settings
@@ -227,6 +229,28 @@ async def test_a_backup_of_postgres_is_restored_and_the_old_registry_kept(
     async with an_engine(_with_schema(filled_url, str(kept)), clock) as old:
         assert await old.kv.get("later") is not None
     await drop_schema(str(kept))
+
+
+async def test_after_the_old_registry_is_set_aside_nothing_creates_an_empty_one(
+    filled_url: str, clock: ManualClock, tmp_path: Path
+) -> None:
+    file = tmp_path / "skills.backup"
+    await asyncio.to_thread(back_up_database, filled_url, file, replace=False)
+    async with an_engine(filled_url, clock) as engine:
+        before = await export_all(engine)
+
+    kept = await set_aside(
+        filled_url, await asyncio.to_thread(ExportFile, file)
+    )  # then it is killed
+    with pytest.raises(ConfigError, match="unfinished copy"):
+        await open_worker_env(Settings(database_url=filled_url)).__aenter__()
+    again = await _restore(filled_url, file)
+
+    assert kept
+    assert again is None
+    async with an_engine(filled_url, clock) as engine:
+        assert await export_all(engine) == before
+    await drop_schema(kept)
 
 
 async def test_a_registry_that_runs_is_not_replaced(

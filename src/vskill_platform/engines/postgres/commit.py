@@ -131,18 +131,12 @@ class Writer:
         raise self._database.report(ConnectionError("the connection was lost repeatedly"))
 
     async def _call(self, group_id: UUID, commits: Sequence[Prepared]) -> Sequence[int | None]:
-        arguments = [
-            *_columns([commit.records for commit in commits], 8),
-            *_columns([commit.deliveries for commit in commits], 5),
-            *_columns([commit.letters for commit in commits], 2),
-            *_columns([commit.sends for commit in commits], 5),
-        ]
+        arguments = group_arguments(commits)
         async with self._database.acquired(wait_seconds=RESTART_SECONDS) as connection:
             done: Sequence[int | None] = await connection.fetchval(
                 self._database.sql["commit_group"],
                 group_id,
                 self._database.test_now(),
-                len(commits),
                 *arguments,
             )
         return done
@@ -176,6 +170,17 @@ class Writer:
                 self._database.sql["read_outcome"], group_id
             )
         return done
+
+
+def group_arguments(commits: Sequence[Prepared]) -> list[Any]:
+    """Return the arguments of `commit_group` after the id of the group and the time."""
+    return [
+        len(commits),
+        *_columns([commit.records for commit in commits], 8),
+        *_columns([commit.deliveries for commit in commits], 5),
+        *_columns([commit.letters for commit in commits], 2),
+        *_columns([commit.sends for commit in commits], 5),
+    ]
 
 
 def _columns(rows_of_commits: Sequence[Sequence[tuple[Any, ...]]], width: int) -> list[list[Any]]:
@@ -252,6 +257,10 @@ def prepare(operations: Sequence[Operation], now: datetime) -> Prepared | None:
         [*records, *(("delivery", id_) for id_ in ids), *(("letter", row[1]) for row in letters)]
     )
     return Prepared(rows, deliveries, letters, sends, touched, size)
+
+
+def prepare_put(put: Put) -> Prepared:
+    return Prepared([_record_row(put)], [], [], [], frozenset([put.key]), len(put.value))
 
 
 def _join(first: RecordOperation, second: RecordOperation, now: datetime) -> RecordOperation | None:

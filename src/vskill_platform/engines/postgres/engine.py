@@ -257,8 +257,8 @@ class PostgresEngine:
         if letters := [each for each in items if isinstance(each, StoredDeadLetter)]:
             await load_letters(self._database, letters)
 
-    async def clear(self, *, records: bool = True) -> None:
-        await clear(self._database, records=records)
+    async def clear(self, *, records: bool = True, then: StoredRecord | None = None) -> None:
+        await clear(self._database, records=records, then=then)
         self._notifications.send(records=records, queue=False)
 
     async def close(self) -> None:

@@ -41,14 +41,17 @@ async def prepare_schema(place: DatabaseLocation, *, create: bool, migrate: bool
                 await connection.execute(LIFT_TIMEOUTS)
                 await _check_server(connection, place)
                 if migrate:
-                    await connection.execute(
-                        "SELECT pg_advisory_xact_lock($1, hashtext($2))",
-                        _MIGRATION_LOCK,
-                        place.schema,
-                    )
-                await _migrate(connection, place, create=create, migrate=migrate)
+                    await lock_schema(connection, place)
+                await migrate_schema(connection, place, create=create, migrate=migrate)
         finally:
             await connection.close()
+
+
+async def lock_schema(connection: PostgresConnection, place: DatabaseLocation) -> None:
+    """Let no other process create, upgrade or replace the tables before the transaction ends."""
+    await connection.execute(
+        "SELECT pg_advisory_xact_lock($1, hashtext($2))", _MIGRATION_LOCK, place.schema
+    )
 
 
 async def _check_server(connection: PostgresConnection, place: DatabaseLocation) -> None:
@@ -66,7 +69,7 @@ async def _check_server(connection: PostgresConnection, place: DatabaseLocation)
         )
 
 
-async def _migrate(
+async def migrate_schema(
     connection: PostgresConnection, place: DatabaseLocation, *, create: bool, migrate: bool
 ) -> None:
     schema = place.schema

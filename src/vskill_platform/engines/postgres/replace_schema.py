@@ -2,35 +2,47 @@
 
 from datetime import UTC, datetime
 
-import msgspec
-
-from vskill_platform.engines.copy_database import UNFINISHED
+from vskill_platform.engines.copy_database import UNFINISHED, first_mark, is_mark_of
+from vskill_platform.engines.exported import Export
 from vskill_platform.engines.postgres.connection import (
+    ISOLATION,
+    LIFT_TIMEOUTS,
     DatabaseLocation,
     PostgresConnection,
     connect,
     errors_translated,
     read_url,
 )
+from vskill_platform.engines.postgres.migrate import lock_schema, migrate_schema
+from vskill_platform.engines.postgres.transfer import write_record
 from vskill_platform.errors import EngineError
 
 
-async def set_aside(url: str, history_id: str) -> str | None:
+async def set_aside(url: str, export: Export) -> str | None:
     """Rename the schema; return its new name, or None if there was nothing to keep.
 
-    An unfinished restore of the same backup stays, so that it can be finished.
+    The same transaction creates the new schema as an unfinished copy: if the restore is killed,
+    no process finds the database empty and begins a new registry. An unfinished restore of the
+    same backup stays, so that it can be finished.
     """
     place = read_url(url)
     with errors_translated(place):
         connection = await connect(place)
         try:
-            return await _rename(connection, place, history_id)
+            async with connection.transaction(isolation=ISOLATION):
+                await connection.execute(LIFT_TIMEOUTS)
+                await lock_schema(connection, place)
+                kept = await _rename(connection, place, export)
+                if kept:
+                    await migrate_schema(connection, place, create=True, migrate=True)
+                    await write_record(connection, place, first_mark(export))
+                return kept
         finally:
             await connection.close()
 
 
 async def _rename(
-    connection: PostgresConnection, place: DatabaseLocation, history_id: str
+    connection: PostgresConnection, place: DatabaseLocation, export: Export
 ) -> str | None:
     schema = place.schema
     if await connection.fetchval("SELECT to_regclass($1)", f"{schema}.kv") is None:
@@ -40,7 +52,7 @@ async def _rename(
         f"SELECT value FROM {schema}.kv WHERE key = $1",  # noqa: S608 - a checked name
         UNFINISHED,
     )
-    if unfinished and msgspec.json.decode(unfinished)["history_id"] == history_id:
+    if unfinished and is_mark_of(export, unfinished):
         return None
     kept = f"{schema}_replaced_{datetime.now(UTC):%Y%m%d%H%M%S}"
     await connection.execute(f"ALTER SCHEMA {schema} RENAME TO {kept}")

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 
@@ -16,12 +17,15 @@ from vskill_platform.engines.exported import (
     StoredMessage,
     StoredRecord,
 )
-from vskill_platform.engines.load_items import first_turn
+from vskill_platform.engines.load_items import first_turn, put_of
+from vskill_platform.engines.postgres.commit import group_arguments, prepare_put
 from vskill_platform.engines.postgres.connection import (
     LIFT_TIMEOUTS,
+    DatabaseLocation,
     PostgresConnection,
     connect,
     errors_translated,
+    queries_for,
 )
 from vskill_platform.engines.postgres.database import Database
 from vskill_platform.engines.timestamps import from_micros, to_micros
@@ -133,7 +137,7 @@ def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-async def clear(database: Database, *, records: bool) -> None:
+async def clear(database: Database, *, records: bool, then: StoredRecord | None) -> None:
     with errors_translated(database.place):
         async with database.acquired() as connection, connection.transaction():
             await connection.execute(database.sql["clear_queue"])
@@ -141,3 +145,17 @@ async def clear(database: Database, *, records: bool) -> None:
                 # The change feed does not contain this removal: the history ends, and readers start
                 # over.
                 await connection.execute(database.sql["clear_records"])
+            if then:
+                await write_record(connection, database.place, then, database.test_now())
+
+
+async def write_record(
+    connection: PostgresConnection,
+    place: DatabaseLocation,
+    record: StoredRecord,
+    test_now: int | None = None,
+) -> None:
+    """Write a record in the transaction of a connection, with a revision of its own."""
+    query = queries_for(place.schema)["commit_group"]
+    arguments = group_arguments([prepare_put(put_of(record))])
+    await connection.execute(query, uuid4(), test_now, *arguments)

@@ -16,7 +16,7 @@ from vskill_platform.base.resource_shortage import Space, measure_space
 from vskill_platform.engines.blobs.blobs import Blobs
 from vskill_platform.engines.blobs.database_blobs import DatabaseBlobs
 from vskill_platform.engines.check_operations import check_operations
-from vskill_platform.engines.exported import Export, StoredItem
+from vskill_platform.engines.exported import Export, StoredItem, StoredRecord
 from vskill_platform.engines.operations import Operation, Release, Requeue, Retry, Send
 from vskill_platform.engines.ports import ChangesPage, Compacted, RecordChange
 from vskill_platform.engines.sqlite.checkpoint import LogTrimmer
@@ -189,8 +189,8 @@ class SqliteEngine:
         self._wakeup.wake()
         self._queue_wakeup.wake()
 
-    async def clear(self, *, records: bool = True) -> None:
-        await self._writer.write(partial(clear, records=records))
+    async def clear(self, *, records: bool = True, then: StoredRecord | None = None) -> None:
+        await self._writer.write(partial(clear, records=records, then=then))
         self._wakeup.wake()
 
     async def close(self) -> None:

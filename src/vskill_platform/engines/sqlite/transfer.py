@@ -167,7 +167,7 @@ def _load_letter(letter: StoredDeadLetter, at: Transaction) -> None:
     )  # fmt: skip
 
 
-def clear(at: Transaction, *, records: bool) -> None:
+def clear(at: Transaction, *, records: bool, then: StoredRecord | None) -> None:
     for query in ("clear_messages", "clear_letters", "clear_lanes"):
         at.run(query)
     if records:
@@ -175,3 +175,5 @@ def clear(at: Transaction, *, records: bool) -> None:
         for query in ("clear_records", "clear_tombstones", "begin_new_history"):
             at.run(query)
         at.run("write_trimmed", revision=at.revision)
+    if then:
+        load([then], at)
