@@ -9,22 +9,27 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from vskill_platform.client.addresses import checked_url, is_address
 from vskill_platform.client.registry import Registry
+from vskill_platform.client.system_keyring import (
+    delete_from_keyring,
+    keep_in_keyring,
+    read_from_keyring,
+)
 from vskill_platform.errors import ConfigError, InvalidInput, NotFound
 
 REGISTRY_VARIABLE = "VSKILL_REGISTRY"
 TOKEN_VARIABLE = "VSKILL_TOKEN"  # noqa: S105 - the name of a variable
 FOLDER_VARIABLE = "VSKILL_CONFIG_HOME"
-_SERVICE = "vskill-platform"
+_FOLDER = "vskill-platform"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _REGISTRIES, _TOKENS, _LOCK = "registries.json", "tokens.json", "lock"
 #: The permissions that the file with tokens must not have: any for others.
@@ -32,7 +37,6 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 TokenPlace = Literal["keyring", "file", "none"]
 Kind = TypeVar("Kind")
-Result = TypeVar("Result")
 
 
 class KnownRegistry(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +138,7 @@ def read_token(
         return ""
     if found.token == "file":  # noqa: S105 - where it is
         return _read_tokens(config_folder(environ)).get(found.url, "")
-    return _from_keyring(found.url)
+    return read_from_keyring(found.url)
 
 
 def remember_registry(
@@ -195,7 +199,7 @@ def config_folder(environ: Mapping[str, str] | None = None) -> Path:
     if chosen := environ.get(FOLDER_VARIABLE, ""):
         return Path(chosen)
     base = environ.get("XDG_CONFIG_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".config") / _SERVICE
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".config") / _FOLDER
 
 
 def _known(known: Registries, wanted: str) -> tuple[str, KnownRegistry]:
@@ -224,7 +228,7 @@ def _changing(environ: Mapping[str, str] | None) -> Iterator[Path]:
 
 
 def _keep_token(folder: Path, url: str, token: str) -> TokenPlace:
-    if _into_keyring(url, token):
+    if keep_in_keyring(url, token):
         _write_tokens(folder, url, None)
         return "keyring"
     _write_tokens(folder, url, token)
@@ -233,72 +237,8 @@ def _keep_token(folder: Path, url: str, token: str) -> TokenPlace:
 
 def _drop_token(folder: Path, found: KnownRegistry) -> None:
     if found.token == "keyring":  # noqa: S105 - where it is
-        _delete_from_keyring(found.url)
+        delete_from_keyring(found.url)
     _write_tokens(folder, found.url, None)
-
-
-#: What a backend raises that is misconfigured, or whose own libraries are missing or too new.
-_BACKEND_ERRORS = (
-    AttributeError,
-    ImportError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-
-
-class _KeyringFailed(Exception):
-    pass
-
-
-def _use_keyring(work: Callable[[Any], Result]) -> Result:
-    """Call *work* with the keyring; raise `_KeyringFailed` if it cannot be used."""
-    try:
-        import keyring  # noqa: PLC0415 - it searches for its backends, which takes a while
-
-        return work(keyring)
-    except Exception as error:
-        raise _KeyringFailed(str(error).rstrip(".") or type(error).__name__) from error
-
-
-def _into_keyring(url: str, token: str) -> bool:
-    """Store a token in the system's keyring; return whether it is there."""
-
-    def store(keyring: Any) -> bool:
-        keyring.set_password(_SERVICE, url, token)
-        # Some backends accept everything and store nothing.
-        return bool(keyring.get_password(_SERVICE, url) == token)
-
-    try:
-        return _use_keyring(store)
-    except _KeyringFailed:
-        return False
-
-
-def _from_keyring(url: str) -> str:
-    try:
-        return _use_keyring(lambda keyring: keyring.get_password(_SERVICE, url)) or ""
-    except _KeyringFailed as error:
-        raise ConfigError(
-            f"the keyring with the token for {url} cannot be read: {error}. Unlock it, sign in "
-            f"again, or set {TOKEN_VARIABLE}"
-        ) from error
-
-
-def _delete_from_keyring(url: str) -> None:
-    def delete(keyring: Any) -> None:
-        with suppress(keyring.errors.PasswordDeleteError):  # it is not there
-            keyring.delete_password(_SERVICE, url)
-
-    try:
-        _use_keyring(delete)
-    except _KeyringFailed as error:
-        raise ConfigError(
-            f"the token for {url} cannot be deleted from the keyring: {error}. Unlock it, or sign "
-            "in again first"
-        ) from error
 
 
 def _read_tokens(folder: Path) -> dict[str, str]:

@@ -35,7 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     for name in (REGISTRY_VARIABLE, DATABASE_VARIABLE, "VSKILL_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(credentials, "_into_keyring", lambda *_: False)
+    monkeypatch.setattr(credentials, "keep_in_keyring", lambda *_: False)
     return tmp_path
 
 
