@@ -72,7 +72,7 @@ def test_a_set_can_be_shown(platform: Platform, tmp_path: Path) -> None:
     submissions = msgspec.json.decode(listed.out)["submissions"]
     assert [item["skill_name"] for item in submissions] == ["one", "two"]
     shown = platform.run("status", submissions[0]["id"])
-    assert f"set           {submissions[0]['set_id']}" in shown.out
+    assert f"set\t{submissions[0]['set_id']}" in shown.out
     assert platform.run("list", "--set", "set_0").code == 1
 
 

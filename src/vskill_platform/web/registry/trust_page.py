@@ -37,6 +37,7 @@ FAMILIES = {
     "DEC": "Obfuscated code",
     "SHELL": "Reverse shells",
     "KEEP": "Persistence",
+    "SPREAD": "Self-propagation",
     "HIDE": "Hidden content",
     "HOOK": "Install hooks",
     "DEP": "Suspicious dependencies",
