@@ -40,4 +40,6 @@ def _origin(name: str, environ: Mapping[str, str]) -> str:
 
 
 def _show(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as people write it into the environment
     return format_duration(value) if isinstance(value, timedelta) else str(value)
