@@ -57,7 +57,7 @@ def load_policy(path: Path) -> Policy:
 
 
 def _check_limits(policy: Policy) -> None:
-    """Reject a limit above the built-in one: it would have no effect."""
+    """Reject a limit above the built-in one, because it would have no effect."""
     places: list[tuple[tuple[str | int, ...], Policy]] = [((), policy)]
     places += [(("namespaces", n), one.policy) for n, one in enumerate(policy.namespaces)]
     for at, one in places:
@@ -82,7 +82,7 @@ def rule_kinds() -> dict[str, FindingKind]:
 def apply_policy(
     result: ScanResult, policy: Policy, *, names: Collection[str], today: date
 ) -> ScanResult:
-    """Suppress findings as the policy says for a skill with one of *names*; renew the verdict."""
+    """Suppress findings by the policy for a skill with one of *names*; update the verdict."""
     return renew_verdict(result, suppress(result.findings, policy, names=names, today=today))
 
 

@@ -35,7 +35,7 @@ async def check_skill(
 
 
 def _scan_and_measure(scan: Scan, folder: Path, folder_name: str | None) -> ScanResult:
-    """Scan, then add the similarity sketch that a registry compares with other skills."""
+    """Scan, then add the similarity sketch for the comparison with other skills."""
     result = scan(folder, folder_name)
     sketch = sketch_skill(folder, result.capabilities)
     return msgspec.structs.replace(result, sketch=sketch)
@@ -49,7 +49,7 @@ async def read_skill(
         try:
             return await run_in_process(work, *arguments)
         except (ProcessDied, MemoryError, RecursionError, OSError) as error:
-            if is_shortage(error):  # of this machine: the check could not start or read
+            if is_shortage(error):  # a shortage of this machine, not the skill's fault
                 raise
             raise _broken_down(error) from error
 

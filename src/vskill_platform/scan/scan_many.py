@@ -12,9 +12,9 @@ from vskill_platform.scan.read.skill_files import scan_file
 from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_skill import Scan, ScanResult, all_facts, scan_skill
 
-#: A text whose scan needs the tables of nearly every scan: words, an unknown host, code.
+#: A text whose scan loads the tables that nearly every scan needs: words, an unknown host, code.
 _COMMON = b"Download https://files.nowhere-special.dev/a.zip now.\n```python\npass\n```\n"
-#: A text whose scan needs the rest: sensitive paths, other languages, unknown packages.
+#: A text whose scan loads the other tables: sensitive paths, other languages, unknown packages.
 _RARE = (
     b"Keys are in ~/.ssh/id_rsa.\n```js\na\n```\n```ps1\na\n```\n"
     b"```sh\npip install nowhere-special\nnpm install nowhere-special\n```\n"
@@ -22,7 +22,7 @@ _RARE = (
 
 
 class ScanTarget(msgspec.Struct, frozen=True, kw_only=True):
-    #: The name in the report: the path or URL that was typed, and the path of the skill in it.
+    #: The name in the report: the given path or URL, and the path of the skill in it.
     path: str
     folder: Path
     #: The expected name of the skill; None if the folder's name has no meaning.
@@ -64,7 +64,7 @@ def scan_many(
 def load_tables(*, for_many: bool = True) -> None:
     """Load all data before forking workers, so that they share it and none loads it again.
 
-    Tables that a single skill may not need are left to its worker.
+    For a single skill, tables that it may not need are left to its worker.
     """
     load_rules()
     ruleset_version()

@@ -1,4 +1,4 @@
-"""Run tier 1 on one skill: read files, collect facts, match rules, judge. Works offline."""
+"""Run tier 1 on one skill, offline: read files, collect facts, match rules, derive the verdict."""
 
 import gc
 import hashlib
@@ -50,10 +50,10 @@ from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.settings_files.remote_settings import remote_settings
 
 SCANNER = "vskill-tier1 1"
-#: New objects after which Python looks for reference cycles; a scan leaves hardly any. With
-#: Python's 700, the time of a large file of settings or code grows faster than the file.
+#: Python looks for reference cycles after this many new objects, because a scan leaves hardly any.
+#: With Python's 700, the scan time of a large file of settings or code grows faster than the file.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
-#: How much of a manifest's beginning says what it is about: the frontmatter and the title.
+#: How much of a manifest's beginning, its frontmatter and title, is searched for its subject.
 _HEAD = 1500
 _TITLE = re.compile(r"^#[^\n]*", re.MULTILINE)
 _SECURITY = re.compile(
@@ -63,10 +63,10 @@ _SECURITY = re.compile(
     r"reverse engineering|osint|mitre|owasp|cve)\b",
     re.IGNORECASE,
 )
-#: Matches wherever the pattern above does, and tells most texts apart in a tenth of the time.
+#: Matches wherever the pattern above does, and excludes most texts in a tenth of the time.
 _MAY_BE_ABOUT_SECURITY = re2.compile(f"(?i){_SECURITY.pattern}")
 
-#: Acts at the source of a data flow and at its sink; all others are in between.
+#: Acts at the source and at the sink of a data flow; all others are between them.
 _SOURCES = frozenset(
     {
         Act.READ_SECRET, Act.READ_ENV, Act.READ_ALL_ENV, Act.FETCH, Act.HOOK, Act.TELL_SECRET,
@@ -93,17 +93,17 @@ class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
     score: int
     findings: tuple[Finding, ...]
     capabilities: Capabilities
-    #: None if the manifest is unusable; the findings say why.
+    #: None if the manifest cannot be used; the findings say why.
     manifest: SkillManifest | None
     files: int
     duration_ms: float
     scanner: str
     ruleset: str
-    #: The similarity sketch; only measured for a registry.
+    #: The similarity sketch, computed only for a registry.
     sketch: SkillSketch | None = None
 
     def measured(self) -> SkillSketch:
-        """Return the similarity sketch; raise if it is missing, because no copy would be found."""
+        """Return the similarity sketch; raise if it is missing, or no copy would be found."""
         if self.sketch is None:
             raise ScanError("the skill's similarity was not measured")
         return self.sketch
@@ -120,7 +120,7 @@ def scan_skill(folder: Path, folder_name: str | None) -> ScanResult:
 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Look for garbage less often; a process scans one skill at a time."""
+    """Collect garbage less often; a process scans one skill at a time."""
     before = gc.get_threshold()
     if before[0]:
         gc.set_threshold(max(before[0], _OBJECTS_BETWEEN_COLLECTIONS), *before[1:])
@@ -154,7 +154,7 @@ def _scan(folder: Path, folder_name: str | None) -> ScanResult:
 
 
 def renew_verdict(result: ScanResult, findings: Iterable[Finding]) -> ScanResult:
-    """Return the result with other findings, and the verdict and score that follow from them."""
+    """Return the result with other findings, and the verdict and score derived from them."""
     ordered = in_order(findings)
     return msgspec.structs.replace(
         result, findings=ordered, verdict=verdict_from(ordered), score=score(ordered)
@@ -170,7 +170,7 @@ def is_about_security(files: list[ScanFile]) -> bool:
 
 
 def _end_of_title(manifest: str) -> int:
-    """Return where the frontmatter and the title end; the text below may mention anything."""
+    """Return the end of the frontmatter and the title; the text below may mention anything."""
     end = manifest.find("\n---", 3) if manifest.startswith("---") else 0
     if end < 0:
         return len(manifest)
@@ -183,7 +183,7 @@ def _manifest_of(files: list[ScanFile]) -> str:
 
 
 def all_facts(files: list[ScanFile]) -> list[LocatedFact]:
-    """Collect what the files of a skill do and say, archives included, without judging it."""
+    """Collect what the files of a skill do and say, including archives, without a judgement."""
     return facts_of(open_files(files))
 
 
@@ -239,7 +239,7 @@ def _finding(match: Match) -> Finding:
 
 
 def _steps(facts: tuple[LocatedFact, ...]) -> tuple[Step, ...]:
-    """Put the locations in the order of the data flow."""
+    """Sort the locations in the order of the data flow."""
     if len(facts) == 1:
         return ()
     ordered = sorted(facts, key=lambda at: (at.fact.act in _SINKS) - (at.fact.act in _SOURCES))

@@ -13,12 +13,12 @@ from vskill_platform.scan.read.frontmatter import FrontmatterError, read_frontma
 from vskill_platform.scan.read.manifest import MANIFEST, MAX_MANIFEST_BYTES
 from vskill_platform.scan.read.skill_files import language_of
 
-#: More words of one kind are ignored: they cost time and add nothing.
+#: Further words of one kind are ignored, because they cost time and add nothing.
 MAX_WORDS = 20_000
-#: Limits for one script, and for all together.
+#: The limits for one script, and for all scripts together.
 _MAX_SCRIPT_BYTES, _MAX_SCRIPTS_BYTES = 64 * 1024, 256 * 1024
 _FIRST_LINE = 200
-#: Writing systems without spaces between words: there, each character counts as a word.
+#: Writing systems without spaces between words, in which each character counts as a word.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
@@ -33,7 +33,7 @@ def sketch_skill(folder: Path, capabilities: Capabilities) -> SkillSketch:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text as they look: no hidden characters, look-alikes normalised."""
+    """Return the words of a text by their look: without hidden characters and look-alikes."""
     if text.isascii():
         return _first_words(_ASCII_WORD, text.lower())
     return _first_words(_WORD, visible(text).lower().translate(CONFUSABLES))
@@ -67,7 +67,7 @@ def _texts_of_scripts(folder: Path) -> Iterable[str]:
 
 
 def _may_be_script(path: Path) -> bool:
-    """Skip files whose name says that they are something else."""
+    """Return False for files whose name shows that they are something else."""
     return bool(language_of(path.name, "")) or not path.suffix
 
 

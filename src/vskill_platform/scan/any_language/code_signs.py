@@ -1,7 +1,7 @@
 """Recognise what a program does as a whole, in any language, by words that occur together.
 
-No single line says much: reading the clipboard is harmless and so is a wallet address, but a
-program with both replaces one by the other.
+A single line proves little: reading the clipboard is harmless, and so is a wallet address, but a
+program with both replaces one with the other.
 """
 
 import re
@@ -33,9 +33,9 @@ _DOCUMENT = r"\.(?:docx?|xlsx?|pptx?|pdf|odt|ods|jpe?g|png|mp4)[\"']"
 _DOCUMENTS = re.compile(rf"{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}[^\n]{{0,12}}{_DOCUMENT}")
 _LISTS = re.compile(r"glob\(|walk\(|listdir\(|iterdir\(|readdirSync\(")
 _DELETES = re.compile(r"\.unlink\(|os\.remove\(|unlinkSync\(")
-#: How far before a deletion files are listed, and their types named; how many are looked at.
+#: How far before a deletion the listing of files and their types may be, and how many are examined.
 _LISTED_BEFORE, _NAMED_BEFORE = 200, 500
-#: A recipient, and the value that is used if the user sets none: a chat or an e-mail address.
+#: A recipient and its default value: a chat or an email address.
 _RECIPIENT = r"(?:CHAT_?ID|TARGET|RECIPIENT|CHANNEL_?ID|RECEIVER|MAIL_?TO|SEND_?TO)[A-Z_]{0,10}"
 _FIXED = (
     r"(?!-?(?:100)?(?:1234|9876|0000|1111|9999))-?\d{8,15}"
@@ -47,15 +47,15 @@ _DEFAULT_RECIPIENT = (
     rf"|{_RECIPIENT}[\"'\])]{{0,2}}\s?(?:\|\||\?\?)\s?[\"'](?:{_FIXED})[\"']"
     rf"|\b[Bb][Cc][Cc][\"'\])]{{0,2}}\s?[:=,]\s?[\[\"']{{1,2}}(?:{_FIXED})[\"']"
 )
-#: Calls that make memory executable, that fill or enter it, and what they are called through. The
-#: names alone are in every program that looks for such calls.
+#: Calls that make memory executable, fill it or enter it, with the syntax of a call, because every
+#: program that searches for such calls contains the names alone.
 _EXECUTABLE = r"PROT_EXEC\b|\bVirtualAlloc(?:Ex)?\s?\(|\bmprotect\s?\(|\bVirtualProtect(?:Ex)?\s?\("
 _ENTERS = (
     r"FUNCTYPE\s?\(|Create(?:Remote)?Thread\s?\(|RtlMoveMemory\s?\(|memmove\s?\(|\(\*\)\s?\(\s?\)|"
     r"GetDelegateForFunctionPointer"
 )
 _FOREIGN_CALLS = r"\bctypes\b|\[DllImport|NewLazyDLL|syscall\.Syscall|\bmmap\s?\("
-#: Words that some signs need.
+#: Words that some signs require.
 _LOCKED = r"setpassword|pyminizip|pyzipper|msoffcrypto|7z a|zip -"
 _TYPED = r"hidden answer|--password"
 _RECIPIENT_HINT = (
@@ -66,8 +66,8 @@ _TOKENS_HINT = (
     r"gh auth token|kubectl get secret|aws configure export|op item get|vault kv get"
     r"|docker-credential-"
 )
-#: The act, its detail, words without which it cannot be there, and patterns that must all occur
-#: in one program; the match of the first one is shown.
+#: The act, its detail, words that must occur, and patterns that must all occur in one program; the
+#: match of the first pattern is shown.
 SIGNS: tuple[Sign, ...] = (
     (
         Act.PAY,
@@ -237,7 +237,7 @@ def _search_set(patterns: Iterable[str]) -> Any:
 
 #: Finds in one pass which signs a text may have.
 _HINTED = _search_set(_HINTS)
-#: The same without word boundaries: where a part of a text has a sign, the text matches this.
+#: The same without word boundaries, so that it matches a text if any part has a sign.
 _MAY_ANYWHERE = re2.compile("|".join(dict.fromkeys(_HINTS)).replace(r"\b", ""))
 
 

@@ -1,8 +1,8 @@
 """Find programs that fetch something and run computed code, where no value could be followed.
 
-In a language without a parser, values pass through objects, callbacks and pipes that a reading line
-by line loses. A program that asks an unverified host and also runs code that is nowhere written
-down does so for one purpose only often enough that a person should look at it.
+In a language without a parser, values pass through objects, callbacks and pipes that line-by-line
+analysis cannot follow. A program that contacts an untrusted host and runs code that is not in its
+text is suspicious enough for a review.
 """
 
 import re
@@ -16,8 +16,8 @@ from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
 _FOUND = frozenset({Act.RUN_REMOTE, Act.RUN_DECODED, Act.REVERSE_SHELL})
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 _SHELL = r"[\"'](?:/bin/)?(?:ba|z|da)?sh[\"']"
-#: Runs code that is not in the program: evaluates a value, gives a shell a value or its input, or
-#: loads a library that it may just have written.
+#: Runs code that is not in the program: evaluates a value, passes a value or its input to a shell,
+#: or loads a library that it may just have written.
 _EXECUTES = re.compile(
     r"(?<![\w.$>\-])(?:eval|EVAL|loadstring|load-string|include_string|create_function"
     r"|ExecuteGlobal)\b(?:\s?\(\s?|\s(?=[$@\[(]|join\b))(?![\"'\d{)\s]|parse\(text = \"|-)"
@@ -49,7 +49,7 @@ _ASKS = re2.compile(rb"https?://|\bcurl\b|\bwget\b")
 
 
 def computed_execution(text: str, known: list[Fact]) -> list[Fact]:
-    """Return that a program runs what it fetches, if nothing else was found in it."""
+    """Return that a program may run what it fetches, if nothing else was found in it."""
     raw = text.encode(errors="replace")
     if not _ASKS.search(raw) or not _MAY_EXECUTE.search(raw):
         return []

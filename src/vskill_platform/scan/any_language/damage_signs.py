@@ -1,6 +1,6 @@
 """Signs of lost money, power and data: payments, miners, deletion, in any language.
 
-The table has the form of the one in code_signs.py.
+The table has the same form as in code_signs.py.
 """
 
 from vskill_platform.scan.facts.facts import Act

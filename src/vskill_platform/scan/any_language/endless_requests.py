@@ -1,6 +1,6 @@
-"""Find loops without an end that send requests without a pause: they overload a service.
+"""Find endless loops that send requests without a pause, which overload a service.
 
-Loops of the shell are found by its reader.
+Loops in shell code are found by its own reader.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Write the values of names into a program of any language: the home folder, parts of a path.
+"""Insert the values of names into a program of any language: the home folder, parts of a path.
 
-``os.RemoveAll(filepath.Join(home, ".ssh"))`` deletes a folder whose path stands nowhere in the
-program. Here it becomes ``os.RemoveAll(filepath.Join("~/.ssh"))``, which other modules can read.
+``os.RemoveAll(filepath.Join(home, ".ssh"))`` deletes a folder whose path is nowhere in the program.
+This converts it to ``os.RemoveAll(filepath.Join("~/.ssh"))``, which other modules can read.
 """
 
 import re
@@ -12,7 +12,7 @@ import re2
 _MANY = 3
 _MAX_NAMES = 200
 _CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|\s\*\s|&|<>)\s{0,9}\1")
-#: A value between two strings, and a name that a string is added to.
+#: A value between two strings, and a name to which a string is added.
 _VALUE_BETWEEN = re.compile(
     r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}(?:quoted form of )?[$@]?[A-Za-z_][\w.]{0,60}"
     r"(?:\([^()\n\"']{0,60}\))?\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1"
@@ -30,7 +30,7 @@ _NAME_AND_STRING = re.compile(
 _NAME_EXTENDED = re.compile(
     r"\b([A-Za-z_]\w{0,40})(?=\.(?:join|push|resolve|appendingPathComponent)\(|\s/\s\")"
 )
-#: A name as an argument, and in a string that is filled in.
+#: A name as an argument, and a name in a template string.
 _NAME_PASSED = re.compile(r"(?<=[(,\[])(\s?)&?([$@]?[A-Za-z_]\w{0,40})(?=\s?[,)\]])")
 _NAME_FILLED_IN = re.compile(
     r"(?:#\{|\$\{|\{)([$@]?[A-Za-z_]\w{0,40})\}|(\$[A-Za-z_]\w{0,40})(?=/)"
@@ -47,7 +47,7 @@ _PATH_ADDED = re.compile(
     r"\"~\"\)?(?:\.(?:join|push|resolve|appendingPathComponent)|\s?/)\s?\(?\s?\"([^\"\n]{1,200})\"\)?"
 )
 _HOME_NAME = r"[\"']?(?:HOME|USERPROFILE)[\"']?"
-#: How programs ask for the home folder.
+#: How programs get the home folder.
 _HOME = (
     rf"\bDir\.home(?:\(\))?|\$?\bENV(?:\.fetch)?\s?[\[({{]\s?{_HOME_NAME}\s?[\])}}]|\$_SERVER\[{_HOME_NAME}\]"
     rf"|\b(?:\w{{1,20}}(?:\.|::)){{0,3}}(?:getenv|[Gg]etEnv|Getenv|get_env!?|var|GetEnvironmentVariable)"
@@ -70,7 +70,7 @@ _MAY_ASK_HOME = re2.compile(
 
 
 def with_values(text: str) -> str:
-    """Return a program, line by line, with its strings put together and names as their strings."""
+    """Return a program line by line, with strings joined and names replaced by their strings."""
     if _MAY_ASK_HOME.search(text.encode(errors="replace")):
         text = _HOME_ASKED.sub('"~"', _HOME_FILLED_IN.sub("~", text))
     joined = "\n".join(line if is_list(line) else _joined(line) for line in text.split("\n"))

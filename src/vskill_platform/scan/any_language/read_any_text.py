@@ -1,6 +1,6 @@
 """Scan text in languages without a parser, so that nothing passes only because it is unreadable.
 
-Strings and lines that look like commands are read as commands. It also finds content that is
+Strings and lines that look like commands are read as commands. This also finds content that is
 decoded or fetched and then run, and a path of secrets together with a URL.
 """
 
@@ -34,7 +34,7 @@ _MAX_LINES, _MAX_LINE, _MAX_STRINGS = 1_000, 4_000, 200
 _MANY = 3
 #: How many lines may lie between decoding something and running it.
 _REACH = 4_000
-#: A line without one of these is no relevant command.
+#: A line without one of these is not a relevant command.
 _TRIGGER = re2.compile(
     rb"(?i)\bcurl|\bwget|/dev/tcp/|base64|\beval\b|\bexec|powershell|pwsh|invoke-|\biwr\b|\birm\b|\biex\b|"
     rb"\bnc\b|ncat|netcat|socat|\bbash\b|\bsh\b|\bzsh\b|osascript|certutil|mshta|bitsadmin|rundll32|"
@@ -69,7 +69,7 @@ _CONCATENATED = re.compile(r"([\"'])\s{0,9}(?:\+|\.\.?|&|<>)\s{0,9}\1")
 #: Strings of a list that is joined elsewhere.
 _LISTED = re.compile(r"([\"'])\s{0,9},\s{0,9}\1")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([\"'\\/nrt$`]))")
-#: A call that starts a program with its arguments one by one, and these.
+#: A call that starts a program with separate arguments, and these arguments.
 _RUN_WITH_LIST = re.compile(
     r"(?i)\b(?:system|exec\w*|spawn\w*|popen\w*|command(?:::new)?|cmd|start|run|process"
     r"|processbuilder)\s?"
@@ -110,7 +110,7 @@ _DECODED_NAME = re.compile(
     rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,120}}{_DECODE}[\w.:]{{0,30}}\s?\(",
     re.IGNORECASE,
 )
-#: Things that are run by their name; one search finds all names at once.
+#: Calls that run something by its name; one search finds all names at once.
 _RUN_NAME = re.compile(rf"{_EVALUATE}(?=\s?\(?\s?([$@]?[A-Za-z_]\w{{0,40}})\b)", re.IGNORECASE)
 _MAY_RUN_DECODED = re2.compile(f"(?i){_DECODE}".encode())
 _FETCH = (
@@ -133,7 +133,7 @@ _FETCHED_NAME = re.compile(
     rf"([$@]?[A-Za-z_]\w{{0,40}})\s?:?=\s?[^|\n]{{0,60}}{_FETCH}[^\n]{{0,80}}https?://[^\n]{{0,200}}",
     re.IGNORECASE,
 )
-#: Runs directly what it fetches, wherever the URL is.
+#: Code that directly runs what it fetches, wherever the URL is.
 _FETCH_AND_RUN = re.compile(
     rf"(?:\beval|loadstring|\bload|instance_eval)\b\s?\(?\s?[\w.$@:]{{0,30}}{_FETCH}", re.IGNORECASE
 )
@@ -142,7 +142,7 @@ _MAY_RUN_FETCHED = re2.compile(f"(?i){_RUN_FETCHED.pattern}".encode())
 _MAY_NAME_FETCHED = re2.compile(
     rf"(?i)[A-Za-z_]\w*\s?:?=\s?[^|\n]*{_FETCH}[^\n]*https?://".encode()
 )
-#: One of these is in every text that runs what it fetches.
+#: Every text that runs what it fetches contains one of these.
 _FETCH_SIGNS = (b"http", b"responsetext")
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 _SOCKET = re.compile(
@@ -178,7 +178,7 @@ _MAY_WRITE_OR_DELETE = re2.compile(
     rb"File\.(?:write|open|Write|Append)|file_put_contents|WriteFile|Files\.write|fs::write|open\(|"
     rb"FileUtils|RemoveAll|removeDir|os\.remove\.all|rm_rf|deleteDir|remove_dir_all|Directory\.Delete|rmtree|remove_tree|deleteRecursively|removeItem|emoveTree|deleteDir"
 )
-#: A name that is looked up, with a value in front of a host.
+#: A DNS lookup of a name with a value in front of a host.
 _LOOKED_UP = re.compile(
     r"(?:Resolv\.\w{3,20}|gethostbyname\w{0,3}|dns_get_record|LookupHost|getaddrinfo"
     r"|InetAddress\.getByName|"
@@ -192,7 +192,7 @@ _MAY_LOOK_UP = re2.compile(
 
 
 def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
-    """Return what a text does, by its strings and lines; *is_code* if it is a program."""
+    """Return what a text does, by its strings and lines; *is_code* means that it is a program."""
     raw = text.encode(errors="replace")
     facts: list[Fact] = []
     runs_others = is_code and _RUNS_OTHERS.search(raw) is not None
@@ -322,7 +322,7 @@ def _fetched_by_variable(text: str) -> Iterator[Fact]:
 
 
 def _fetched_by_name(text: str) -> Iterator[re.Match[str]]:
-    """Yield where something is fetched under a name that is run later."""
+    """Yield where something is fetched under a name that is later run."""
     names = {run[1].lower() for run in _RUN_NAME.finditer(text)}
     for found in _FETCHED_NAME.finditer(text) if names else ():
         if found[1].lower() in names:
@@ -356,7 +356,7 @@ def _written_and_deleted(text: str) -> Iterator[Fact]:
 
 
 def _looked_up(text: str) -> Iterator[Fact]:
-    """Yield lookups of names that a program makes of its data: DNS carries it to the host."""
+    """Yield lookups of names that contain data of the program, which DNS carries to the host."""
     if not ALL_VARIABLES.search(text) and not secrets_in(text):
         return
     for found in _LOOKED_UP.finditer(text):

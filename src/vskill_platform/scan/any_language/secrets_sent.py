@@ -1,4 +1,4 @@
-"""Secrets that a program reads and the address that it sends to, in a language without a parser."""
+"""Secrets that a program reads and the address to which it sends, in languages without a parser."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -26,19 +26,19 @@ ALL_VARIABLES = re.compile(
 _MAY_NAME_VARIABLES = re2.compile(
     rb"ENV|[eE]nviron|[gG]etenv|get_env|env::vars|sys\.env|printenv|envPairs|[\"'`(]env[\"'`)]|env:"
 )
-#: Commands that print a token or a password that a program keeps, in one string or word by word.
+#: Commands that print a stored token or password, in one string or word by word.
 _PRINTER = (
     r"gh auth token|security find-(?:generic|internet)-password|gcloud auth print|op read\b"
     r"|kubectl get secrets?\b|aws configure export-cred|aws sts get-session"
     r"|op item get|vault kv get"
 )
-#: What stands between the words of a command that is given word by word.
+#: The text between the words of a command that is given word by word.
 _BETWEEN = r"[\"'](?:, ?|\)\.args?\()\[?[\"']"
 _PRINTS_TOKEN = re.compile(_PRINTER + "|" + _PRINTER.replace(" ", _BETWEEN))
 _MAY_PRINT_TOKEN = re2.compile(rb"gh\b.{1,16}auth|security|gcloud|kubectl|\baws\b|\bop\b|vault")
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>)]{3,300}")
-#: An address whose host is the value of a name, and what stands behind that value.
+#: An address whose host is the value of a name, and the text after that value.
 COMPUTED_ADDRESS = re.compile(
     r"(?:https?|wss?)://(?:(?:#?\$?\{[^}\n]{0,60}\}|\$\w{1,40}|%s|\\\([^)\n]{1,60}\))([\w.-]{0,100})"
     r"|[\"'`]\s?(?:\+|\.\.?|<>|&|,)\s?[\w.$@:(){}]{1,60}(?:\s?(?:\+|\.\.?|<>|&|,)\s?[\"'`]([\w.-]{1,100}))?)"
@@ -47,14 +47,14 @@ _CONNECTS = re.compile(
     r"TCPSocket\.(?:new|open)\(|fsockopen\(|net\.Dial\(|TcpStream::connect\(|socket\.tcp\(\)|IO::Socket"
 )
 _MAY_CONNECT = re2.compile(rb"TCPSocket|fsockopen|net\.Dial|TcpStream|socket\.tcp|IO::Socket")
-#: How far behind its start the arguments of a connection are read, and how many names and uses.
+#: How far the arguments of a connection are read, and how many names and uses are followed.
 _REACH, _MAX_NAMES, _MAX_USES = 120, 6, 40
 #: Stands for a value whose name is no longer known.
 _UNNAMED = "$value"
 _NAME = re.compile(r"\b[A-Za-z_]\w{0,40}\b")
 _REMARK = re.compile(r"(?://|#(?!\{)|--)[^\n]*")
 _NEAR = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0")
-#: A string that can be the name of a host, and endings that are those of files instead.
+#: A string that can be a host name, and endings that belong to file names instead.
 _BARE_HOST = re.compile(r"[\"'`]((?:[a-z0-9-]{1,63}\.){1,4}[a-z]{2,12})[\"'`]")
 _FILE = re.compile(
     r"\.(?:py|rb|rs|sh|pl|pm|md|so|cc|js|ts|go|php|lua|ps|ai|app|zip|mov|json|toml|ya?ml|txt|csv|env"
@@ -75,7 +75,7 @@ _LISTS_FILES = re.compile(
 
 
 def secrets_sent(text: str) -> list[Fact]:
-    """Return a secret and an address of no known vendor, if a program names both."""
+    """Return a secret and an address of an unknown vendor, if a program names both."""
     if "://" not in text and not _MAY_CONNECT.search(_raw(text)):
         return []
     printed = _PRINTS_TOKEN.search(text) if _MAY_PRINT_TOKEN.search(_raw(text)) else None
@@ -102,7 +102,7 @@ def _raw(text: str) -> bytes:
 
 
 def _secret(text: str) -> tuple[int, str] | None:
-    """Return where a program names a secret, and what it is if its path does not say so."""
+    """Return where a program names a secret, and its kind if its path does not show that."""
     if places := secrets_in(text):
         return places[0], _ANY_KEYS
     if _MAY_NAME_VARIABLES.search(_raw(text)) and (variables := ALL_VARIABLES.search(text)):
@@ -113,7 +113,7 @@ def _secret(text: str) -> tuple[int, str] | None:
 
 
 def _addresses(text: str) -> Iterator[Fact]:
-    """Yield each place from which a program may send to a host that nobody vouches for."""
+    """Yield each place from which a program may send to an untrusted host."""
     known: set[str] = set()
     for found in _ADDRESS.finditer(text):
         host = next(iter(hosts_in(found[0])), "")
@@ -153,7 +153,7 @@ def _is_harmless(host: str) -> bool:
 
 
 def _lines_with(text: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield what stands behind each use of a name, up to the end of the line."""
+    """Yield the text after each use of a name, up to the end of the line."""
     for name in names:
         for found in islice(re.finditer(rf"(?<![\w.]){name}\b([^\n]{{0,100}})", text), _MAX_USES):
             yield _REMARK.sub("", found[1])

@@ -1,8 +1,8 @@
 """Follow values through a program in a language without a parser, line by line.
 
-A line that gives a name to something fetched makes the name stand for it, and so does each line
-that uses such a name. If a later line runs it, the program runs what it has fetched. The same is
-done for sockets, for files that hold what was fetched, and for sensitive paths.
+If a line assigns something fetched to a name, the name stands for it; the same applies to each line
+that uses such a name. If a later line runs the name, the program runs what it fetched. Sockets,
+files with fetched content and sensitive paths are followed in the same way.
 """
 
 import re
@@ -20,9 +20,9 @@ from vskill_platform.scan.facts.sensitive_paths import Sensitive, sensitive_plac
 _MAX_LINES, _MAX_LINE, _SHORTEST_PATH = 5_000, 2_000, 3
 _STRING = re.compile(r"\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|`([^`\n]{1,300})`")
 _WORD = re.compile(r"[$@]?[A-Za-z_]\w*")
-#: Where a statement ends; a string is passed over as a whole.
+#: The end of a statement; strings are skipped as a whole.
 _SEPARATOR = re.compile(rf"{_STRING.pattern}|;")
-#: What a value is assigned to: everything before the sign, or after a word such as `set`.
+#: The target of an assignment: everything before the sign, or after a word such as `set`.
 _ASSIGNS = re.compile(r"(?<![=!<>~])(?::?=(?![=~>])|<-|\s\bto\b\s|\|>\s)")
 _SET = re.compile(r"\b(?:set|open\s?\(\s?(?:my)?)\s+((?:-\w+\s+){0,3}[$@]?\w{1,40})")
 _FETCHES = re.compile(
@@ -41,9 +41,9 @@ _EVALUATES_CALL = re.compile(
     r"(?i)(?:(?<![\w.:])(?:eval|load(?:string)?|include|source|instance_eval|assert)"
     r"|[.:]eval(?:uate|_string)?)\s?\(|(?<![\w.:])eval\s+(?=[\w$(\[])"
 )
-#: Runs the text of the place where it stands, without a name for it.
+#: Runs the text at its own location, without a name for it.
 _EVALUATES_BUFFER = re.compile(r"\(eval-buffer\b|\(eval-region\b|\(load-file\b")
-#: What a pipe of awk gives to a shell line by line: `print line | "sh"`.
+#: A pipe of awk that passes lines to a shell: `print line | "sh"`.
 _GIVEN_TO_SHELL = re.compile(r"\bprintf?\b[^\n|]{0,80}\|\s{0,4}[\"'](?:ba|z|da)?sh\b")
 _RUNS = re.compile(
     r"(?i)\b(?:system|popen\w*|proc_open|shell_exec|passthru|spawn\w*|exec\w*|execute|start\w{0,9}|run\w{0,3}|"
@@ -95,13 +95,13 @@ _MAY_MATTER = re2.compile(
     rb"(?i)https?://|/dev/tcp|socket|net\.dial|tcpstream|ztcp|[\"']~|home|userprofile|/etc/|authorized_keys|launchagents|"
     rb"\.bashrc|\.zshrc|\.profile|currentversion|autostart|\.claude|\.cursor|\.codex|\.gemini|claude\.md|agents\.md"
 )
-#: A call that downloads into a path that is given after the address.
+#: A call that downloads to a path, which comes after the address.
 _DOWNLOADS_TO = re.compile(
     r"(?i)\b(?:copy|download\w{0,12}|urlretrieve|save\w{0,8}|retrieve)\s?\(|openwrite|\.pipe\("
 )
 #: Stands for a host that is a value of the program.
 _COMPUTED = "\1"
-#: Stands for what was fetched without a name for it.
+#: Stands for fetched content without a name.
 _UNNAMED = "\0"
 _LAST_ARGUMENT = re.compile(r",\s?&?([$@]?[A-Za-z_]\w{0,40})\s?\)")
 _FILE_NAME = re.compile(r"[\w.-]{1,80}\.\w{1,6}")
@@ -114,12 +114,12 @@ _KEYWORDS = frozenset(
     }
 )  # fmt: skip
 _REPUTABLE = frozenset({HostClass.LOCAL, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.CODE})
-#: The system's own folders are named by many programs that only read them.
+#: Many programs name the system's own folders only to read them.
 _PLACES = frozenset(Sensitive) - {Sensitive.SYSTEM, Sensitive.GIT_HOOK}
 
 
 _STARTS = frozenset({str(Sensitive.AUTOSTART), str(Sensitive.SHELL_PROFILE)})
-#: A program with a hidden name, or one among temporary files, that runs on in the background.
+#: A program with a hidden name or in a temporary folder that keeps running in the background.
 _HIDDEN_PROGRAM = re.compile(
     r"(?:/(?:var/)?tmp/|/dev/shm/|~/(?:[\w.-]{1,40}/){0,4}\.)[\w./-]{1,80}[^\n\"'&]{0,60}&(?!&)"
 )
@@ -144,12 +144,12 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def may_trace(raw: bytes) -> bool:
-    """Return quickly whether a program names anything that is worth following."""
+    """Return quickly whether a program names anything worth following."""
     return _MAY_MATTER.search(raw) is not None
 
 
 def trace_program(text: str) -> list[Fact]:
-    """Return what a program does with what it fetches, and with the folders of its user."""
+    """Return what a program does with fetched content, and with the folders of its user."""
     names = _Names()
     lines = islice(_statements(text), _MAX_LINES)
     found = [fact for number, line in lines for fact in _facts(_read(number, line), names)]
@@ -195,7 +195,7 @@ def _facts(line: _Line, names: _Names) -> Iterator[Fact]:
 
 
 def _follow(line: _Line, names: _Names, known: set[str]) -> None:
-    """Note what the names and files on the left stand for from here on."""
+    """Record what the names and files on the left stand for from here on."""
     host = _host(line.text) or next(
         (names.addresses[w] for w in known & names.addresses.keys()), ""
     )
@@ -258,7 +258,7 @@ def _run_from(host: str, line: _Line) -> Fact:
 
 
 def _run_at_once(line: _Line, names: _Names) -> str:
-    """Return the host of what a line evaluates, or else an empty text."""
+    """Return the host of the content that a line evaluates, or an empty text."""
     if found := _EVALUATES_CALL.search(line.text):
         rest = line.text[found.end() :]
         host = _host(rest)
@@ -273,13 +273,13 @@ def _run_at_once(line: _Line, names: _Names) -> str:
 
 
 def _values(text: str) -> list[str]:
-    """Return the strings and names of a call in their order."""
+    """Return the strings and names in a call, in order."""
     found = re.findall(rf"{_STRING.pattern}|({_WORD.pattern})", text)
     return [next(filter(None, parts)).lstrip("$@") for parts in found if any(parts)]
 
 
 def _run_among(values: list[str], wanted: set[str]) -> str:
-    """Return which of *wanted* is run: the first value, or one behind an interpreter."""
+    """Return which of *wanted* is run: the first value, or one after an interpreter."""
     for place, value in enumerate(values[:8]):
         if value in wanted:
             return value
@@ -295,7 +295,7 @@ def _run_among(values: list[str], wanted: set[str]) -> str:
 
 
 def _places(line: _Line, names: _Names) -> Iterator[Fact]:
-    """Yield a fact if the line writes to a sensitive path, and note names that stand for one."""
+    """Yield a fact if the line writes to a sensitive path; record names that stand for one."""
     places = {
         path: place for path in line.strings if (place := sensitive_place_in(path)) in _PLACES
     }
@@ -312,7 +312,7 @@ def _places(line: _Line, names: _Names) -> Iterator[Fact]:
 
 
 def _deletions(line: _Line, names: _Names, known: set[str]) -> Iterator[Fact]:
-    """Yield a fact if the line deletes what is in the folders of the user."""
+    """Yield a fact if the line deletes the contents of the user's folders."""
     is_home = any(map(_HOME_FOLDER.match, line.strings)) or known & names.home
     if not is_home:
         return

@@ -24,7 +24,7 @@ from vskill_platform.scan.read.skill_files import ScanFile
 _HEAD = 4_000
 _TITLE = re.compile(r"^# .*", re.MULTILINE)
 _WORD = re.compile(r"[a-z][a-z0-9.+-]{1,40}[a-z0-9]")
-#: Signs that a skill uses a credential: where it is kept, sent or typed in.
+#: Signs that a skill uses a credential: where it is stored, sent or entered.
 _USES = re2.compile(
     rb"(?i)[A-Z0-9]+_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PAT|PWD|CREDENTIALS?)\b|\bauthorization\b"
     rb"|bearer "
@@ -40,7 +40,7 @@ _USES_AT_ONCE = re2.compile(
 _VARIABLE = re.compile(r"\b[A-Z0-9]+_(?:KEY|TOKEN|SECRET|PASS\w*|PAT|PWD)\b")
 #: Link targets, tags, and the text of an element whose attribute contains the demand.
 _MARKUP = re.compile(r"\]\([^)\s]*\)|<[^<>]*$|>[^<>\n]*</\w+>$|</?\w+>")
-#: Words of a demand that name no service.
+#: Words of a demand that do not name a service.
 _COMMON = frozenset(
     {
         "access", "account", "accounts", "and", "api", "apikey", "are", "ask", "authentication",
@@ -53,7 +53,7 @@ _COMMON = frozenset(
         "use", "user", "users", "valid", "with", "you", "your",
     }
 )  # fmt: skip
-#: What a description has to speak of, by what is done.
+#: Words that a description must contain, by the act.
 _DECLARED = {
     Act.DELETE: r"\b(?:delet|remov|clean|uninstall|reset|wip|eras|purg|destr|danger|secur|forensic|"
     r"pentest|sandbox|format|teardown)",
@@ -68,7 +68,7 @@ _DECLARED = {
     Act.TELL_HISTORY: r"\b(?:brows|history|chrome|firefox|safari|cookie|bookmark|forensic|password|"
     r"login|tabs?\b)",
 }
-#: The same for what is destroyed, by the programs that do it.
+#: The same for what is destroyed, by program.
 _DESTROYED = (
     r"\b(?:delet|remov|clean|uninstall|reset|wip|eras|purg|destr|danger|drop|tear|sandbox|admin"
 )
@@ -87,15 +87,15 @@ _OFFICIAL = re.compile(
     r"(?:CLI|SDK|client|package|library|tool|module|plugin|app)\b",
     re.IGNORECASE,
 )
-#: How many lines above a command the words that announce it are looked for.
+#: How many lines above a command are searched for the words that announce it.
 _ABOVE = 4
 _MAX_INSTALLS, _MAX_DOUBTFUL = 500, 10
-#: How many demands are examined, and over how many lines one may be wrapped.
+#: How many demands are examined, and how many lines one may span.
 _MAX_DEMANDS, _MAX_WRAPPED = 50, 12
 
 
 def check_claims(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[LocatedFact]:
-    """Yield a fact for each claim that does not hold."""
+    """Yield a fact for each claim that is not true."""
     done_facts = [located for located in facts if _is_done(located)]
     acts = {located.fact.act for located in done_facts}
     if Act.TELL_DEMAND in acts:
@@ -108,7 +108,7 @@ def check_claims(files: list[ScanFile], facts: list[LocatedFact]) -> Iterator[Lo
 
 def _is_done(located: LocatedFact) -> bool:
     act = located.fact.act
-    if act is Act.DELETE:  # documents show it, too; a script does it
+    if act is Act.DELETE:  # documents also show it; a script does it
         return (
             located.role is PartRole.SCRIPT
             and _ALL_FILES.fullmatch(located.fact.detail) is not None
@@ -120,7 +120,7 @@ def _is_done(located: LocatedFact) -> bool:
 
 
 def _unused_secrets(files: list[ScanFile], done_facts: list[LocatedFact]) -> Iterator[LocatedFact]:
-    """Yield the first demand for a credential that nothing else in the skill has to do with."""
+    """Yield the first demand for a credential that nothing else in the skill uses."""
     demands = [located for located in done_facts if located.fact.act is Act.TELL_DEMAND]
     rest = "\n".join(_without_lines(file, demands) for file in files if file.kind is FileType.TEXT)
     raw = rest.encode(errors="replace")
@@ -139,17 +139,17 @@ def _unused_secrets(files: list[ScanFile], done_facts: list[LocatedFact]) -> Ite
 
 
 def _without_lines(file: ScanFile, demands: list[LocatedFact]) -> str:
-    """Return the text of a file without the paragraphs that demand something."""
+    """Return the text of a file without the paragraphs that contain demands."""
     lines = file.text.split("\n")
     for located in demands[:_MAX_DEMANDS]:
         if located.path == file.path:
             context = set(_WORD.findall(located.fact.text.lower()))
             start = located.fact.line - 1
             for number, line in enumerate(lines[start : start + _MAX_WRAPPED], start):
-                if _VARIABLE.search(line):  # where the sentence continues with how it is used
+                if _VARIABLE.search(line):  # the sentence continues with its use
                     continue
                 words = _WORD.findall(line.lower())
-                # Markup, and another sentence in front, may be on the same line.
+                # The same line may contain markup and another sentence before it.
                 if sum(word in context for word in words) * 2 >= len(words):
                     lines[number] = ""
     return "\n".join(lines)
@@ -168,26 +168,26 @@ def _undeclared(files: list[ScanFile], done_facts: list[LocatedFact]) -> Iterato
 
 
 def _words_of(destroyed: Fact) -> str:
-    """Return what a description has to mention if a skill runs a program that destroys data."""
+    """Return the words that a description must contain if a skill runs a destructive program."""
     program = destroyed.detail.split()[0]
     words = (words for names, words in _DECLARED_BY_PROGRAM.items() if program in names.split("|"))
     return _DESTROYED + next(words, _DECLARED_BY_PROGRAM[""])
 
 
 def _head(manifest: str) -> str:
-    """Return what a manifest says about the skill: its frontmatter and its title."""
+    """Return the parts of a manifest that describe the skill: frontmatter and title."""
     end = max(manifest.find("\n---", 3), 0)
     title = _TITLE.search(manifest, end)
     return manifest[: title.end() if title else end][:_HEAD]
 
 
 def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[LocatedFact]:
-    """Yield each package whose name differs from the one that the text above it mentions."""
+    """Yield each package whose name differs slightly from the one mentioned above it."""
     lines = {file.path: file.text.split("\n") for file in files if file.kind is FileType.TEXT}
     installs = [located for located in facts if located.fact.act is Act.INSTALL]
     installed = {name for located in installs for name, _ in package_names(located.fact)}
     doubtful: dict[str, tuple[LocatedFact, str]] = {}
-    #: The text above each line: one line can install thousands of packages.
+    #: The text above each line, cached because one line can install thousands of packages.
     above: dict[tuple[str, int], _TextAbove] = {}
     for located in installs[:_MAX_INSTALLS]:
         end = located.fact.line
@@ -206,17 +206,17 @@ def _misnamed(files: list[ScanFile], facts: Iterable[LocatedFact]) -> Iterator[L
 
 
 class _TextAbove:
-    """What the lines above an install command say about packages."""
+    """The packages that are mentioned above an install command."""
 
     def __init__(self, context: str, installed: set[str]) -> None:
         self._context = context
         self._words = set(_WORD.findall(context.lower().replace("_", "-"))) - installed
         self._official = _OFFICIAL.search(context)
-        #: By package: whether the words tell to install it.
+        #: For each package, whether the words say to install it.
         self._is_told: dict[str, bool] = {}
 
     def promises(self, name: str, registry: str) -> str | None:
-        """Return the package that the text mentions, if a name only resembles it."""
+        """Return the package in the text that a name resembles without being equal."""
         parts = name.split("-")
         alike = {
             other for part in parts for other in one_typo_from(part, registry) if other != part
@@ -238,7 +238,7 @@ class _TextAbove:
 
 
 def _is_to_be_installed(name: str, context: str) -> bool:
-    """Return whether the words mean a package itself, and not something that extends it."""
+    """Return whether the words refer to a package itself, not to something that extends it."""
     pattern = (
         rf"install(?:ing)?(?: the| official| latest)*\s+[`*]*{re.escape(name)}[`*]*"
         r"(?:\s+(?:library|package|client|module|sdk|cli|tool|framework|itself|with|first|from|using"
@@ -248,7 +248,7 @@ def _is_to_be_installed(name: str, context: str) -> bool:
 
 
 def _is_explained(name: str, whole: str) -> bool:
-    """Return whether a skill does more with a package than install it: names or imports it."""
+    """Return whether a skill not only installs a package, but also names or imports it."""
     spelled = re.escape(name).replace(r"\-", "[-_.]")
     uses = re.findall(rf"(?im)^(?!.*\b(?:install|add|npx|uvx)\b).*\b{spelled}\b", whole)
     return bool(uses)

@@ -37,17 +37,17 @@ from vskill_platform.scan.prose.read_prose import read_prose, read_words_in_code
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_program, is_prose, name_of, suffix_of
 
-#: How many files are kept in memory in two forms.
+#: How many files are kept in memory in both forms.
 _AT_ONCE = 16
 #: The prefix of a command in a recipe, and readable text inside binary data such as image metadata.
 _PRINTED = re.compile(rb"[\x20-\x7e\t]{12,4000}")
 _MAX_PRINTED = 2_000
-#: Settings formats, whose words are read together with their structure.
+#: Formats of settings, whose words are read together with their structure.
 FORMATS = frozenset({".json", ".jsonc", ".json5", ".ipynb", ".yaml", ".yml", ".toml"})
 
 
 def collect_facts(files: list[ScanFile]) -> list[LocatedFact]:
-    """Collect what the files do and say, including those that are not text."""
+    """Collect what the files do and say, including files that are not text."""
     readings = [reading for file in files for reading in _readings(file)]
     return [
         located
@@ -57,7 +57,7 @@ def collect_facts(files: list[ScanFile]) -> list[LocatedFact]:
 
 
 def _readings(file: ScanFile) -> Iterator[ScanFile]:
-    """Yield a file once for each way in which its bytes can be decoded."""
+    """Yield a file once for each possible decoding of its bytes."""
     if file.kind is FileType.TEXT or file.is_run:
         yield file
         for text in file.other_texts:
@@ -70,8 +70,9 @@ def _readings(file: ScanFile) -> Iterator[ScanFile]:
 
 
 def _facts_of_some(files: list[ScanFile]) -> list[LocatedFact]:
-    # Read the words of all files first, then the code of all. Alternating between them evicts each
-    # other's tables from the processor's caches, and reading words takes a third longer.
+    # Read the words of all files first, then the code of all. Alternating between words and code
+    # would evict their tables from the processor's caches, so that reading words takes a third
+    # longer.
     texts = [text for file in files for text in _texts_of(file)]
     for text in texts:
         text.read_words()
@@ -93,7 +94,7 @@ def _texts_of(file: ScanFile) -> "Iterator[Markdown | _Code | _AnyText]":
 
 
 class _AnyText:
-    """A text in a language without a reader, or in none."""
+    """A text in a language without a reader, or not in any language."""
 
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
@@ -102,7 +103,7 @@ class _AnyText:
         self._words: list[Fact] = []
         self._shown: list[Fact] = []
         if not self._is_code and suffix_of(file.path) not in FORMATS:
-            if "\\" in text:  # as a table writes line ends, and letters that are not ASCII
+            if "\\" in text:  # line ends and other letters, escaped
                 text = visible(without_escapes(text))
             self._parts = [Paragraphs(without_namespaces(text), 1)]
 
@@ -135,7 +136,7 @@ class _AnyText:
         return found + (locate(encoded_in(self._text, 1), file) if self._is_code else [])
 
     def _read_words_of(self, part: Paragraphs) -> list[Fact]:
-        """Read words; an address that only the scripts of a page use is no instruction."""
+        """Read words; an address that only the scripts of a page use is not an instruction."""
         words = read_prose(part)
         outside = "" if self._file.is_obeyed else without_page_scripts(self._text)
         if not outside:
@@ -170,7 +171,7 @@ class _Code:
             found += locate(read_here_documents(self._text), file)
         found += locate(self._words, file, PartRole.QUOTED)
         found += locate(self._shown, file, role_of_words(file))
-        if file.language == "powershell":  # and batch, which has no reader of its own
+        if file.language == "powershell":  # and batch, without a reader of its own
             found += locate(read_any_text(self._text, is_code=True), file)
         if file.language == "python":
             for line, text in tool_texts(self._text):

@@ -1,6 +1,6 @@
 """Read commands that a text mentions: in comments, docstrings, settings, pages and tables.
 
-An agent that reads "start it with `docker run …`" runs the command, wherever it read it.
+An agent that reads "start it with `docker run …`" runs the command, wherever it is.
 """
 
 import re
@@ -24,7 +24,7 @@ from vskill_platform.scan.prose.words_in_code import words_in_code
 _MAX_COMMANDS = 500
 #: Line ends in comments and docstrings, with the mark of the next line.
 _LINE_ENDS = ("\n# ", "\n// ", "\n * ", "\n")
-#: What a comment that shows how to use a program has no reason to say.
+#: Acts that a comment about the use of a program has no reason to mention.
 _NEVER_USAGE = frozenset(
     {
         Act.ELEVATE, Act.REVERSE_SHELL, Act.RUN_DECODED, Act.LEAK, Act.MINE, Act.PAY, Act.ROOT,
@@ -33,7 +33,7 @@ _NEVER_USAGE = frozenset(
 )  # fmt: skip
 
 
-#: What matters of a script that may be prose for the most part.
+#: The relevant acts of a script that may be mostly prose.
 _DONE_BY_A_SCRIPT = _NEVER_USAGE | {
     Act.RUN_REMOTE, Act.WRITE, Act.DELETE, Act.DESTROY, Act.SEND, Act.READ_SECRET, Act.READ_ALL_ENV,
 }  # fmt: skip
@@ -48,8 +48,8 @@ _MARK = re.compile(
 def mentioned_commands(part: Paragraphs, *, is_obeyed: bool) -> list[Fact]:
     """Return what the commands in paragraphs do, each at the line of its command.
 
-    Many texts show how a program is installed or called. Unless the agent is told to follow them,
-    only what no such text says counts.
+    Many texts show how a program is installed or called. Unless the agent is told to follow a text,
+    only acts that such texts never need are returned.
     """
     if not may_be_command(part.shown.text):
         return []
@@ -75,7 +75,7 @@ def commands_in_comments(text: str, *, is_obeyed: bool) -> list[Fact]:
 
 
 def whole_comments(text: str) -> list[Fact]:
-    """Return what the comments of a file do as one script, which the agent is told to run."""
+    """Return what the comments of a file do as one script that the agent is told to run."""
     words = words_in_code(text) if _QUOTED_TEXT.search(text) else ""
     if words.strip():  # the rest of the file is code and is read as such
         code = _MARK.sub("", words)

@@ -1,8 +1,8 @@
 """Decode hidden instructions (base64, hex, ROT13, …) and scan them as plain text.
 
 An agent that is told to decode something and act on it obeys the plain text. So base64, hex,
-percent escapes and lists of character codes are decoded wherever they are long enough; ROT13 and
-reversed lines only where the text mentions them, because any text can be read that way.
+percent escapes and lists of character codes are decoded wherever they are long enough. ROT13 and
+reversed lines are decoded only where the text mentions them, because any text can be read that way.
 """
 
 import codecs
@@ -30,14 +30,14 @@ _HINT = re2.compile(
     r"|caesar|subtract|convert (?:each|every)|into (?:letters|characters)|reverse the"
     r"|解码|декодир|デコード|dekodier"
 )
-#: The same words after removing marks that may split them, also across the end of a line.
+#: The same words after removing marks that may split them, even across a line end.
 _BARE_HINT = re2.compile(
     _HINT.pattern.replace("in reverse", r"in[\s|>]+reverse").replace(
         "character codes", r"character[\s|>]+codes"
     )
 )
 _MARKS = b"*`~=_\\"
-#: Other things inside words that are not shown: tags, comments, footnotes, links.
+#: Other invisible parts inside words: tags, comments, footnotes, links.
 _UNSHOWN = r"(?:<[^<>]*>|<!--|\[\^|\[[^\[\]]*\][(\[]|\]\([^)]*\)(?:\s*\))?|\]\[[^\[\]]*\])+"
 _CUT_WORD = re2.compile(
     rf"(?i)[\pL\pN-]{_UNSHOWN}[\pL\pN\[\]-]|<!--|&(?:#|[a-z]{{2,31}};|lt|gt|amp)"
@@ -48,16 +48,17 @@ _REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed|reverse the")
 #: A list of numbers long enough to be words.
 _MANY_NUMBERS = re2.compile(r"(?:\d{2,6}[,;\s#*>]{1,12}){11}\d{2}")
 _NUMBERS = re.compile(r"\d{2,6}(?:[,;\s#*>]{1,12}\d{2,6}){11,}")
-#: A line that is only the beginning or middle of something long.
+#: A line that is only the beginning or middle of a long text.
 _RUN_LINE = re2.compile(r"(?m)^[ \t>#*]*[A-Za-z0-9+/%]{20,}={0,2}[.,;]?[ \t]*\r?$")
 _LINE_END = re.compile(r"([A-Za-z0-9+/%])[ \t]*\r?\n[ \t>#*]*(?=[A-Za-z0-9+/%]{4})")
 _LINE_MARK = re.compile(r"^[ \t>#*/;-]+")
-#: Two letters of a word are enough: with more, a text without spaces is searched from each letter.
+#: Two letters of a word are enough; with more, a text without spaces would be searched from each
+#: letter.
 _WORDS = re.compile(r"[^\W\d_]{2}[\s,.:]+[^\W\d_]{2}")
-#: Commands need no two words in a row.
+#: Commands do not need two consecutive words.
 _COMMAND = re.compile(r"[a-z]{2} -[\w-]|https?://\w|\| ?(?:ba|z|da)?sh\b|/dev/tcp/|[a-z]{2} [~$/]")
 _MAX_RUNS = 200
-#: How many lines below the words that mention it an encoded text is searched for.
+#: How many lines below the mention of an encoding are searched for the encoded text.
 _REACH = 6
 _MAX_LINES = 60
 _MAX_CODE = 0x10FFFF
@@ -77,7 +78,7 @@ def _facts(text: str) -> Iterator[Fact]:
     coded = [*_runs(text, raw), *_numbers(text, raw)]
     is_told = _HINT.search(raw) is not None
     if not is_told and any(plain is None for _, _, plain in coded):
-        # Marks and letters of other scripts may hide the words from a search in the raw text.
+        # Marks and letters of other scripts may hide the words from a search of the raw text.
         is_told = _is_in_plain_words(visible(text))
     if is_told:
         coded += islice(_lines(text, raw), _MAX_LINES)
@@ -100,7 +101,7 @@ def _is_in_plain_words(text: str) -> bool:
     return may_be_told is not None and _HINT.search(Paragraphs(text, 1).plain.text) is not None
 
 
-#: Where an encoded text is, the text itself, and the decoded text if there is one.
+#: The position of an encoded text, the text itself, and the decoded text if there is one.
 _Coded = tuple[int, str, str | None]
 
 
@@ -119,15 +120,15 @@ def _numbers(text: str, raw: bytes) -> Iterator[_Coded]:
 
 
 def _lines(text: str, raw: bytes) -> Iterator[_Coded]:
-    """Read the lines at and below words that mention ROT13 or reading backwards."""
+    """Read the lines at and below a mention of ROT13 or of reading backwards."""
     if not (_ROT13.search(raw) or _REVERSED.search(raw)):
         return
     speak_of_rot13 = {number for number, _ in lines_with(_ROT13, text)}
     speak_of_reversal = {number for number, _ in lines_with(_REVERSED, text)}
     lines = text.split("\n")
-    if "\\" in text:  # as settings write line ends and quotes
+    if "\\" in text:  # escaped line ends and quotes of settings
         lines = [without_escapes(line) for line in lines]
-    if "''" in text:  # as YAML writes an apostrophe
+    if "''" in text:  # an apostrophe in YAML
         lines = [line.replace("''", "'") for line in lines]
     start, rotated, reversed_ = 0, 0, 0
     for number, line in enumerate(lines, start=1):
@@ -155,7 +156,7 @@ def _characters(numbers: str) -> str | None:
 
 
 def _read(plain: str, line: int) -> Iterator[Fact]:
-    """Return what the decoded text says and does, all at the line of the encoded text."""
+    """Return what the decoded text says and does, at the line of the encoded text."""
     words = Paragraphs(plain, 1)
     facts = [
         *read_prose(words),

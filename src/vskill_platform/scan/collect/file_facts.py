@@ -29,9 +29,9 @@ _ACTIVE = re.compile(
     re.IGNORECASE,
 )
 _MAX_LEAKED = 50
-#: Files that are read by agents although no instruction says to follow them.
+#: Files that agents read although no instruction says to follow them.
 _UNOBEYED = frozenset({PartRole.DOCUMENT, PartRole.REFERENCE, PartRole.SAMPLE})
-#: A download that is run, in a text that names agents as its readers.
+#: A download that is run, in a text that addresses agents.
 _ADDRESSED = re.compile(
     r"(?i)\b(?:agents?|assistants?|LLMs?|claude|codex|copilot|gemini)\b[^\n]{0,160}?"
     r"\b(?:run|execute|paste|start|type|call)\b[^\n]{0,60}?"
@@ -69,7 +69,7 @@ def _facts(file: ScanFile) -> Iterator[LocatedFact]:
 
 
 def _addressed_commands(file: ScanFile) -> Iterator[LocatedFact]:
-    """Yield commands that a file nobody is told to follow gives to agents that read it."""
+    """Yield commands to agents in a file that no instruction says to follow."""
     if not _ADDRESSES_AGENT.search(file.text.encode(errors="replace")):
         return
     for found in islice(_ADDRESSED.finditer(file.text), _MAX_ADDRESSED):

@@ -1,8 +1,8 @@
-"""Find what only several files of a skill do together.
+"""Find acts that several files of a skill perform only together.
 
-One file reads a secret and another one sends it, or one sends and another one says when to run it.
-Each file looks harmless by itself. If no file does both, the read also counts in the file that
-sends, so that the rules about a single file match.
+One file reads a secret and another one sends it, or one file sends and another one says when to run
+it. Each file looks harmless by itself. If no file does both, the read also counts in the file that
+sends, so that rules about a single file match.
 """
 
 import re
@@ -19,7 +19,7 @@ from vskill_platform.scan.read.skill_files import ScanFile, suffix_of
 _DONE = frozenset({PartRole.SCRIPT, PartRole.INSTRUCTION})
 _DOUBTFUL = ANONYMOUS | {HostClass.UNKNOWN, HostClass.FREE, HostClass.PLACEHOLDER}
 _UNTRUSTED = ANONYMOUS | {HostClass.FREE}
-#: How many standing orders are examined, and how many lines below one name its script.
+#: How many standing orders are examined, and how many lines below one may name its script.
 _MAX_ORDERS, _REACH = 50, 6
 _READS = frozenset({Act.READ_SECRET, Act.READ_ALL_ENV})
 _SENDS = frozenset({Act.SEND, Act.TELL_SEND})
@@ -34,14 +34,14 @@ _SETTINGS = frozenset(
 _STRANGE = _DOUBTFUL - {HostClass.PLACEHOLDER}
 _ADDRESS_VALUE = re.compile(r"[\"'=:][ \t]{0,4}[\"'`]?((?:https?|wss?)://[\w.-]{4,200})")
 _PATH_VALUE = re.compile(r"[\"'=:\-,\[][ \t]{0,4}[\"']?((?:~|\$HOME|\.)[\w./~$-]{3,100})")
-#: Secrets that no program needs for its own service.
+#: Secrets that programs do not need for their own service.
 _FOREIGN = ("ssh", "cloud", "browser", "wallet", "password store", "history", "system")
 
 
 def flows_across_files(
     files: Iterable[ScanFile], facts: Iterable[LocatedFact]
 ) -> Iterator[LocatedFact]:
-    """Yield facts again where another file completes them."""
+    """Yield facts again in the file that completes them."""
     known = [one for one in facts if one.role in _DONE]
     yield from _standing_orders_to_send(files, known)
     yield from _secrets_across_files(known)
@@ -51,7 +51,7 @@ def flows_across_files(
 def _standing_orders_to_send(
     files: Iterable[ScanFile], known: list[LocatedFact]
 ) -> Iterator[LocatedFact]:
-    """Yield the sends of a script again at an instruction to run it after every task."""
+    """Yield the sends of a script again at an instruction to run the script after every task."""
     orders = [one for one in known if one.fact.act is Act.TELL_ALWAYS]
     sends = {one.path: one for one in known if one.role is PartRole.SCRIPT and _is_untrusted(one)}
     if not orders or not sends:
@@ -99,7 +99,7 @@ def _secrets_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact]:
 def _secrets_and_addresses_apart(
     files: Iterable[ScanFile], known: list[LocatedFact]
 ) -> Iterator[LocatedFact]:
-    """Yield a secret again where a script sends to an address that another file holds."""
+    """Yield a secret again where a script sends to an address from another file."""
     sends = [one for one in known if one.fact.act is Act.SEND and one.fact.host is None]
     if not sends or any(one.fact.act is Act.LEAK for one in known):
         return
@@ -123,7 +123,7 @@ def _holds_values(file: ScanFile) -> bool:
 
 
 def _holds_address(file: ScanFile) -> bool:
-    """Return whether a file has an address of a host that nobody vouches for as a value."""
+    """Return whether a file contains an address of an untrusted host as a value."""
     if "://" not in file.text:
         return False
     found = {one[1] for one in _ADDRESS_VALUE.finditer(file.text)}
@@ -158,7 +158,7 @@ def _instructions_across_files(known: list[LocatedFact]) -> Iterator[LocatedFact
 
 
 def _is_taken(located: LocatedFact) -> bool:
-    """Return whether a text says to take what it names, and not only where it is kept."""
+    """Return whether a text says to take what it names, and not only where it is stored."""
     kind = secret_in(located.fact.text)
     is_foreign = kind is not None and any(word in kind.lower() for word in _FOREIGN)
     return is_foreign and _TAKE.search(located.fact.text) is not None

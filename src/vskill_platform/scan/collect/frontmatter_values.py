@@ -29,13 +29,13 @@ from vskill_platform.scan.read.frontmatter import (
 from vskill_platform.scan.read.regions import Region
 
 _MAX_VALUES = 2_000
-#: Consecutive lines of comment are one text.
+#: Consecutive comment lines are one text.
 _COMMENT = re.compile(r"(?:^|(?<=\s))(#[^\n]*(?:\n[^\S\n]*#[^\n]*)*)", re.MULTILINE)
 _COMMENT_SIGN = re.compile(r"^[^\S\n]*#+ ?", re.MULTILINE)
 
 
 def read_values(region: Region, fragments: Fragments) -> list[Fact]:
-    """Read keys and values as words and as commands: some agents run `install:` entries."""
+    """Read keys and values as words and as commands, because some agents run `install:` entries."""
     values = [*_decoded(region), *_comments(region)]
     found = list(_read_words(values))
     for line, value in values:
@@ -63,7 +63,7 @@ def _decoded(region: Region) -> Iterator[tuple[int, str]]:
 
 
 def _comments(region: Region) -> Iterator[tuple[int, str]]:
-    """Yield comments with their first lines: some agents read the file as it is."""
+    """Yield comments with their first lines, because some agents read the raw file."""
     head = region.text[:MAX_FRONTMATTER_CHARACTERS]
     if "#" not in head:
         return

@@ -26,12 +26,12 @@ _CODE = re.compile(
 
 class Opened(msgspec.Struct, frozen=True):
     files: list[ScanFile]
-    #: Files that could not be read, or don't belong where they are.
+    #: Files that could not be read, or do not belong in their place.
     facts: list[LocatedFact]
 
 
 def open_containers(files: list[ScanFile], manifest: str) -> Opened:
-    """Open every archive of a skill, including nested ones; all share the same limits."""
+    """Open every archive of a skill, including nested ones; all archives share the same limits."""
     opener = _Opener(manifest.lower())
     for file in files:
         opener.open(file, depth=1)

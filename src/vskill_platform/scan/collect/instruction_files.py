@@ -12,7 +12,7 @@ from vskill_platform.scan.facts.pattern_set import lines_with
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile
 
-#: Wording that tells the agent to follow a file, not only to look it up.
+#: Words that tell the agent to follow a file, not only to consult it.
 _ORDER = re.compile(
     r"\b(?:follow|obey|comply with|carry out|"
     r"do (?:all|everything|exactly|what|(?:the|each|every) step)|perform|"
@@ -33,16 +33,16 @@ _ORDER = re.compile(
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
     re.IGNORECASE,
 )  # fmt: skip
-#: Matches a superset, many times faster.
+#: Matches a superset of that, many times faster.
 _MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
 _FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
-#: Documents and pictures have readable text, too.
+#: Documents and pictures also contain readable text.
 _READABLE = frozenset({FileType.TEXT, FileType.DOCUMENT, FileType.MEDIA})
 _LOWER = frozenset({PartRole.REFERENCE, PartRole.DOCUMENT, PartRole.SAMPLE})
 
 
 def mark_instruction_files(files: list[ScanFile]) -> list[ScanFile]:
-    """Return the files; those that instructions tell the agent to follow are instructions."""
+    """Return the files; those that the agent is told to follow get the role of instructions."""
     by_name: dict[str, list[int]] = {}
     for place, file in enumerate(files):
         if file.kind in _READABLE and (file.role in _LOWER or file.role is PartRole.SCRIPT):
@@ -59,7 +59,7 @@ def mark_instruction_files(files: list[ScanFile]) -> list[ScanFile]:
 
 
 def _obeyed(file: ScanFile) -> ScanFile:
-    """Return a file as an instruction; code stays code, and its words are the instruction."""
+    """Return a file as an instruction; code stays code, and its words become instructions."""
     if file.language or file.role is PartRole.SCRIPT:
         return msgspec.structs.replace(file, is_obeyed=True)
     return msgspec.structs.replace(file, role=PartRole.INSTRUCTION)

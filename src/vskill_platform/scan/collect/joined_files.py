@@ -1,4 +1,4 @@
-"""Code that is split: files that a script joins and runs, and strings that it runs.
+"""Join split code: files that a script joins and runs, and strings that it runs.
 
 Each piece is harmless by itself, so the joined code is scanned as one text.
 """
@@ -19,7 +19,7 @@ from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, name_of, suffix_of
 
-#: Characters of all that one file puts together.
+#: The maximum number of characters that one file joins.
 _MAX_JOINED = 400_000
 _MAX_PIECES = 50
 _TOO_MUCH = "more files put together than can be analysed"
@@ -33,12 +33,12 @@ _SOURCE_LOOP = re.compile(
     r"\bfor[ \t]+(\w+)[ \t]+in[ \t]+([\w./${}\"'-]*\*[\w.\"']*)[ \t]*;?\s*do\s+"
     r"(?:\[[^\n]{1,60}&&[ \t]*)?(?:\.|source)[ \t]+\"?\$\{?\1\b[^\n]*"
 )
-#: What pieces are put together for.
+#: Why pieces are joined.
 _JOINS = re2.compile(
     rb"(?m)\bcat(?:[ \t]+\S+){2,}[ \t]*[>|]|\beval\b|(?:^|\bdo|;)[ \t]*(?:\.|source)[ \t]"
 )
 _SERIOUS = frozenset({Act.RUN_REMOTE, Act.LEAK, Act.REVERSE_SHELL, Act.RUN_DECODED})
-#: Commands in strings of programs that hand them to something that runs commands.
+#: Commands in strings of programs that pass them to something that runs commands.
 _COMMAND_STRING = re2.compile(
     rb"\|\s*(?:sudo )?(?:ba|z|da)?sh\b|/dev/tcp/"
     rb"|\bcurl[^\n\"']*\s(?:-T|-d|-F|--data\S*|--upload-file)\s"
@@ -49,21 +49,21 @@ _RUNNER = re2.compile(
     rb"|\b\w*(?:execute|run_|_run|exec_|_exec|shell)\w*\(\s*\w+\s*[,)]"
 )
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){12,2000})\"|'((?:[^'\\\n]|\\.){12,2000})'")
-#: A string to search with is no command.
+#: A search string is not a command.
 _IS_PATTERN = re.compile(r"\\[sbdwSBDW]|\.\*|\[\^|\(\?|\.\+")
 
 
-#: A script that runs text which it reads from somewhere.
+#: A script that runs text that it reads.
 _RUNS_TEXT = re2.compile(
     rb"(?m)\beval\b|\bxargs\b|\b(?:ba|z|da)?sh[\"']? -\w*c\b|\|\s*(?:ba|z|da)?sh\b"
     rb"|(?:^|[;&|({]|\bthen|\bdo)\s*(?:source|\.)\s"
 )
-#: Files of data that one script names; the characters of one, and of all that is read with data.
+#: Limits for data files that a script names: their number, the size of each, and the total.
 _MAX_DATA, _MAX_DATA_LENGTH, _MAX_WITH_DATA = 20, 200_000, 1_000_000
 _SCRIPTS = frozenset({".sh", ".bash", ".zsh", ".ksh", ".fish", ".command"})
-#: A variable with the folder of a file; quotes around both stay in pairs.
+#: A variable with the folder of a file; quotes around it stay paired.
 _FOLDER = r"(?:\"\$\{?\w{1,40}\}?\"|\$\{?\w{1,40}\}?)/(?:\.\./){0,4}"
-#: What may be a path in a script, in quotes or without.
+#: Text that may be a path in a script, with or without quotes.
 _WORD = re.compile(r"[^\s\"'`=<>|;&()]{1,200}|(?<=[\"'])[^\"'\n]{1,200}(?=[\"'])")
 
 
@@ -110,9 +110,9 @@ def _joined_code(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[Locat
 def _with_data(
     file: ScanFile, data: dict[str, list[ScanFile]], read: int
 ) -> tuple[list[LocatedFact], int]:
-    """Read a script again, together with the files of data that it names and may run.
+    """Read a script again, together with the data files that it names and may run.
 
-    *read* counts characters of all scripts; returned with those of this one.
+    *read* counts the characters of all scripts; it is returned with those of this script added.
     """
     words = dict.fromkeys(name_of(word) for word in _WORD.findall(file.text.lower()) if word)
     named = [other for word in words for other in data.get(word, ()) if other is not file]
@@ -140,7 +140,7 @@ def _with_data(
 
 
 def _as_command(path: str, text: str) -> str:
-    """Return a command that writes a file; no text contains its own digest, which ends it."""
+    """Return a command that writes a file, with a digest of the text as its end mark."""
     end = hashlib.sha256(text.encode(errors="replace")).hexdigest()
     return f"cat > {shlex.quote(path)} <<'{end}'\n{text}\n{end}\n"
 
@@ -151,7 +151,7 @@ def _too_much(file: ScanFile) -> LocatedFact:
 
 
 def _is_data(file: ScanFile) -> bool:
-    """Distinguish a text that does nothing alone from one that is read as a script anyway."""
+    """Return whether a text does nothing alone and is not read as a script anyway."""
     is_script = suffix_of(file.path) in _SCRIPTS or file.text.startswith("#!")
     is_plain = file.kind is FileType.TEXT and file.language in {"", "shell"} and not is_script
     return is_plain and file.role is not PartRole.INSTRUCTION
@@ -164,7 +164,7 @@ def _located(file: ScanFile, facts: list[Fact]) -> Iterator[LocatedFact]:
 
 
 def _joined(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[tuple[int, str]]:
-    """Yield the line of each place where files are put together, and their text as one."""
+    """Yield the line of each place where files are joined, and the joined text."""
     text = file.text
     for found in islice(_CAT.finditer(text), _MAX_PIECES):
         parts = [_of(by_name, path) for path in found[1].split()]
@@ -187,7 +187,7 @@ def _joined(file: ScanFile, by_name: dict[str, ScanFile]) -> Iterator[tuple[int,
 
 
 def _count_joins(text: str) -> int:
-    """Return how many places there are, counted to one more than are read."""
+    """Count the places where files are joined, up to one more than the limit."""
     limit = _MAX_PIECES + 1
     places = [*islice(_CAT.finditer(text), limit)]
     if "eval" in text:

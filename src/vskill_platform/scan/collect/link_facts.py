@@ -1,7 +1,7 @@
 """Read links that do more than show a page: deep links into an agent or editor, `data:` URLs.
 
 A deep link installs a tool server or an extension with one click, and a `data:` URL is a page or
-program of its own. Their content is decoded and read like a file of the skill.
+program by itself. Their content is decoded and read like a file of the skill.
 """
 
 import re
@@ -35,7 +35,7 @@ _DATA = re.compile(
 )
 _MAY = re2.compile(rf"\b(?:{_SCHEMES}):|\bdata:(?:text|application|image/svg)/?")
 _PARAMETER = re.compile(r"[?&]\w{1,40}=([^&#]{8,20000})")
-#: What a page or program in a URL can do but an image cannot.
+#: Acts of a page or program in a URL that an image cannot perform.
 _ACTIVE = re.compile(
     r"<script|\bfetch\s?\(|\bimport\b|\beval\b|\bexec|document\.|location|XMLHttpRequest|require\s?\(",
     re.IGNORECASE,
@@ -73,7 +73,7 @@ def _payloads(link: str) -> Iterator[str]:
 
 
 def _carried(payload: str, line: int) -> Iterator[Fact]:
-    """Return the tool servers that a link connects and the commands it contains."""
+    """Return the tool servers that a link connects and the commands that it contains."""
     start = payload.find("{")
     settings = read_settings(payload[start:], "json") if start >= 0 else None
     for _, command in settings.commands if settings else ():

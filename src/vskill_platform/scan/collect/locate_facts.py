@@ -10,7 +10,7 @@ from vskill_platform.scan.languages.dispatch import Reader
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.skill_files import ScanFile
 
-#: Each fragment costs time; even a book has fewer.
+#: The limit on fragments, each of which costs time; even a book has fewer.
 _MAX_FRAGMENTS = 4_000
 
 
@@ -22,7 +22,7 @@ class Fragments:
         self._is_cut = False
 
     def read(self, reader: Reader, code: str) -> list[Fact]:
-        """Read a fragment; skip it if it is not code, whatever its fence says."""
+        """Read a fragment; skip it if it is not code, whatever the label of its fence."""
         self._left -= 1
         if self._left < 0:
             self._is_cut = True
@@ -53,7 +53,7 @@ def encoded_in(text: str, line: int) -> list[Fact]:
 def locate(
     facts: Iterable[Fact], file: ScanFile, role: PartRole | None = None, *, shift: int = 0
 ) -> list[LocatedFact]:
-    """Attach file and role to facts; *shift* is the number of lines in the file before them."""
+    """Attach file and role to facts; *shift* is the number of lines before them in the file."""
     if shift:
         facts = [msgspec.structs.replace(fact, line=fact.line + shift) for fact in facts]
     return [
@@ -63,7 +63,7 @@ def locate(
 
 
 def role_of_words(file: ScanFile) -> PartRole:
-    """Return the role of words inside code: an agent reads them but need not follow them."""
+    """Return the role of words inside code, which an agent reads but need not follow."""
     if file.is_obeyed:
         return PartRole.INSTRUCTION
     return PartRole.REFERENCE if file.role in {PartRole.INSTRUCTION, PartRole.SCRIPT} else file.role

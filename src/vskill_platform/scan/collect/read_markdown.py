@@ -35,12 +35,12 @@ from vskill_platform.scan.read.skill_files import ScanFile
 _WORDY = frozenset(
     {"", "markdown", "md", "text", "txt", "yaml", "yml", "json", "xml", "html", "prompt"}
 )
-#: What somebody has written, and no program has printed.
+#: Text that a person wrote, not the output of a program.
 _WRITTEN = frozenset({"markdown", "md", "text", "txt", "prompt"})
 #: Signs of code: lines with them are not part of a paragraph.
 _CODE_SIGNS = frozenset("{}();=<>|$")
 _MAX_CODE_SHARE = 0.2
-#: Acts that don't belong in a comment, where only the agent reads them.
+#: Acts that do not belong in a comment, where only the agent reads them.
 _ORDERS = frozenset(
     {
         Act.TELL_OVERRIDE,
@@ -57,19 +57,19 @@ _ORDERS = frozenset(
 )
 
 
-#: The host of a command that only shows a form: `curl URL | sh`.
+#: The placeholder host of a command that only shows a form: `curl URL | sh`.
 _NO_ADDRESS = frozenset({None, HostClass.PLACEHOLDER})
-#: A line that begins like a command and not like a sentence.
+#: A line that starts like a command and not like a sentence.
 _MAY_BE_SHELL = re2.compile(rb"(?m)^[ \t]*(?:[$>#%] )?[a-z_.~/$({:][^\n]*[^\w\s,.)]|[|;&]")
-#: Labels that name no language that has a parser.
+#: Labels that do not name a language with a parser.
 _UNLABELLED = frozenset({"", "text", "txt", "plain", "plaintext"})
 
 
 class Markdown:
     """A Markdown text of a skill, split into regions.
 
-    All regions of a kind are read at once, with each line at its position in the file: one pass
-    over a whole text costs hardly more than one over a part of it.
+    All regions of a kind are read at once, with each line at its position in the file, because one
+    pass over a whole text takes hardly longer than one over a part.
     """
 
     def __init__(self, file: ScanFile, text: str) -> None:
@@ -95,11 +95,11 @@ class Markdown:
             ]
         code = [region for region in self._fences() if region.language not in _WORDY]
         if code:
-            # Code contains words, too: comments, docstrings, strings.
+            # Code also contains words: comments, docstrings, strings.
             self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))
 
     def _is_printed(self, fact: Fact) -> bool:
-        """Return whether an address is in output or settings that are shown, and no order."""
+        """Return whether an address is in displayed output or settings, and not an order."""
         if fact.act is not Act.TOLD_ADDRESS:
             return False
         return self._region_at(fact.line).language not in _WRITTEN
@@ -124,7 +124,7 @@ class Markdown:
     def _commands(self) -> list[LocatedFact]:
         """Read the commands in the prose."""
         found: list[LocatedFact] = []
-        #: By view: whether any of its commands can have a sign; most texts have none.
+        #: For each view, whether any of its commands can have a sign; most texts have none.
         may_have: dict[View, bool] = {}
         for view, start, code in commands_in(self._prose):
             if view not in may_have:
@@ -156,7 +156,7 @@ class Markdown:
         return (region for region in self._regions if region.kind is RegionKind.FENCE)
 
     def _only(self, regions: Iterable[Region]) -> str:
-        """Return the text with all lines outside these regions emptied."""
+        """Return the text with the lines outside these regions emptied."""
         lines = [""] * (self._text.count("\n") + 1)
         for region in regions:
             body = region.text.split("\n")
@@ -180,7 +180,7 @@ class Markdown:
         return PartRole.QUOTED if is_shown and not is_obeyed else self._file.role
 
     def _orders_in_comments(self) -> list[Fact]:
-        """Return instructions in comments, which a page does not show but an agent reads."""
+        """Return instructions in comments, which pages do not show but agents read."""
         told = [
             fact for fact in self._words if self._region_at(fact.line).kind is RegionKind.COMMENT
         ]
@@ -210,7 +210,7 @@ class Markdown:
         return found + locate(encoded_in(region.text, region.line), file)
 
     def _in_rows(self, found: list[LocatedFact]) -> list[LocatedFact]:
-        """Number the rows of facts: neither wrapped nor empty lines increase their distance."""
+        """Number the rows of facts, so that wrapped and empty lines add no distance."""
         if len(found) <= 1:
             return found
         rows = number_rows(self._text, set(self._prose.continued_lines()))
@@ -221,7 +221,7 @@ class Markdown:
 
 
 def number_rows(text: str, continued: set[int]) -> list[int]:
-    """Number the lines; a line that continues a paragraph has the number of the line before it."""
+    """Number the lines; a line that continues a paragraph gets the number of the line before it."""
     rows, row, was_empty = [], 0, False
     for number, line in enumerate(text.split("\n"), start=1):
         is_empty = not line.strip()
@@ -237,7 +237,7 @@ def _is_prose(region: Region) -> bool:
 
 
 def _alone(fences: Iterable[Region]) -> set[int]:
-    """Return the lines of fences that contain code or data but are not labelled so."""
+    """Return the lines of fences that contain code or data without such a label."""
     alone: set[int] = set()
     for region in fences:
         lines = region.text.split("\n")

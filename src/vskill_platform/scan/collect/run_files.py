@@ -29,19 +29,19 @@ _INTERPRETERS = {
     "ts-node": "typescript", "pwsh": "powershell", "powershell": "powershell",
     "cmd": "powershell",
 }  # fmt: skip
-#: In code; in prose, a full stop or a word.
+#: The end of a mention in code; in prose, a full stop or a word.
 _SOURCING = frozenset({".", "source"})
-#: A language that is read by its strings and lines only.
+#: The language of a program that is read only by its strings and lines.
 _OTHER = "other"
 _INTERPRETERS |= dict.fromkeys(
     ("ruby", "perl", "php", "lua", "go", "osascript", "Rscript", "java", "swift", "julia", "awk"),
     _OTHER,
 )
-#: Named by a text that runs what it reads; the file may be data all the same.
+#: Named by a text that runs what it reads, although the file may be data.
 _READ = "read"
-#: Named by code that runs computed commands; the file stays data, and what it holds is run.
+#: Named by code that runs computed commands; the file stays data, but its contents are run.
 _COMMANDS = "commands"
-#: Marks that name no program.
+#: Marks that do not name a program.
 _WEAK = frozenset({"", _READ, _COMMANDS})
 _PATH = r"(?P<path>[\w.*?~${}/\[\]@+-]{2,200})"
 _INTERPRETED = re2.compile(
@@ -54,7 +54,7 @@ _INTERPRETED = re2.compile(
 )
 _PATH_GROUP = _INTERPRETED.groupindex["path"]
 _MODULE = re.compile(r"\bpython3?\s+-m\s+(?P<path>[\w.]{2,200})")
-#: Both begin with letters that can be searched for; the text before them is checked afterwards.
+#: Both start with letters that can be searched for; the text before them is checked afterwards.
 _BARE = re.compile(r"(?P<path>\./(?<![^\s`\"'(;&|]\./)[\w.*?/-]{1,200})")
 _LOOP = re.compile(r"for(?<!\wfor)\s+\w+\s+in\s+[\"']?(?P<path>[\w./-]*[*?/][\w.*?/-]*)")
 _TOLD = re2.compile(
@@ -70,39 +70,39 @@ _LOADING_SETTINGS = (
     r"LoadLibrary\(", r"load_extension\(", r"CDLL\(", r"require[\"']?\s?:",
     r"plugins[\"']?\s?:\s?\[[\"']?(?:\{[^{}\n]{0,40}:)?",
 )  # fmt: skip
-#: Data that a program loads as code, and files that a variable makes programs load.
+#: Data that a program loads as code, and files that programs load because of a variable.
 _LOADED = re2.compile(
     r"(?:\b(?:pickle|joblib|marshal|dill|cloudpickle|shelve|torch)\.(?:load|open)\([^\n]{0,80}?[\"']"
     rf"|\b(?:{'|'.join(sorted(LOADED))})[\"']?\]?\s?[=:]\s?[\"']?(?:--?\w+[ =])?"
     rf"|\b(?:{'|'.join(_LOADING_SETTINGS)})[\"']?\s?[=:]?\s?\[?\s?[\"']?(?:--?\w+[ =])?)"
     r"(?P<path>[\w.${}/-]{2,200})"
 )
-#: The folder of the running script, as shells write it.
+#: The folder of the running script in shell syntax.
 _OWN_FOLDER = re.compile(
     r"\"?\$\((?:cd (?:--)? ?\"?\$\()?dirname (?:--)? ?[\"']?"
     r"\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?[\"']?\)"
     r"(?:\"? ?&& ?pwd(?: -P)?\))?\"?"
 )
-#: Code that runs the text of a file, and the names of files in quotes.
+#: Code that runs the text of a file, and quoted file names.
 _RUNS_TEXT = re2.compile(
     r"\b(?:exec|eval|execfile|run_path|exec_module|load_source|runIn\w*Context|Function|import)\("
     r"|\b(?:SourceFileLoader|spec_from_file_location|vm\.Script)\(|\bsys\.executable\b"
     r"|\._compile\b|\.extensions\["
 )
-#: Names of files that code computes, and folders that it lists.
+#: File names that code computes, and folders that it lists.
 _COMPUTED_NAME = re2.compile(
     r"\}\.\w{1,8}[\"'`]|[\"'`]\.\w{1,8}[\"'`]|%s\.\w{1,8}[\"'`]|\}[\"'`]|with_suffix\(|glob\(|listdir\(|"
     r"iterdir\(|readdir(?:Sync)?\("
 )
 _QUOTED_NAME = re2.compile(r"[\"'`](?P<path>[\w./-]{0,200}[\w-]\.\w{1,8})[\"'`]")
-#: How code begins in a file whose name does not tell its language.
+#: The start of code in a file whose name does not show its language.
 _LOOKS_LIKE = {
     "python": re2.compile(
         r"(?m)^\s*(?:import [\w., ]+(?: as \w+)?(?:;|$)|from [\w.]+ import )|\b__import__\("
     ),
     "javascript": re2.compile(r"\brequire\(\s*[\"'`]|\bprocess\.(?:env|binding|mainModule)\b"),
 }
-#: Code that runs a computed command line: it may come from a file of data that the code names.
+#: Code that runs a computed command line, which may come from a data file that the code names.
 _RUNS_COMMANDS = re2.compile(
     r"\b(?:os\.system|os\.popen|getoutput|execSync|child_process\.exec|cp\.exec|exec|shell_exec"
     r"|system|passthru)\(\s*[A-Za-z_$][\w.$]*(?:\[[^\]\n]{1,40}\])?\s*[,)]"
@@ -115,7 +115,7 @@ _DATA_NAME = re2.compile(
 )
 #: Names for the folder of the skill.
 _HERE = re.compile(r"^(?:\./|~/|\$\{?\w+\}?/|\{\w+\}/|\.\./)+")
-#: Texts that a sentence may mention running although they are data.
+#: Data files that a sentence may seem to tell to run.
 _DATA = frozenset(
     {
         ".json", ".jsonc", ".jsonl", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".xml", ".html",
@@ -139,7 +139,7 @@ def mark_run_files(files: list[ScanFile]) -> list[ScanFile]:
 
 
 def _is_clear(file: ScanFile) -> bool:
-    """Return whether nothing that runs a file could change its type."""
+    """Return whether running a file could not change its type."""
     is_known = file.role is PartRole.INSTRUCTION or (
         file.role is PartRole.SCRIPT and bool(file.language)
     )
@@ -147,10 +147,10 @@ def _is_clear(file: ScanFile) -> bool:
 
 
 class _Named:
-    """Files that texts name: by a path or its end, by a pattern, or by their folder."""
+    """Files that texts name, by a path or its end, by a pattern, or by a folder."""
 
     def __init__(self) -> None:
-        # By what each is named: a program, "" if none is, or _READ; the last mention is last.
+        # For each, what names it: a program, "" for none, or _READ; the last mention comes last.
         self._paths: dict[str, list[str]] = {}
         self._patterns: dict[str, list[str]] = {}
         self._folders: dict[str, list[str]] = {}
@@ -158,7 +158,7 @@ class _Named:
     def add(self, token: str, by: str) -> None:
         is_pattern = any(sign in token for sign in "*?[")
         if is_pattern and len(self._patterns) >= _MAX_PATTERNS:
-            # Each is compared with each file. With so many, any file may be run.
+            # Each name is compared with each file. With too many names, any file may be run.
             token = _ANY_FILE
         kind = self._patterns if is_pattern else self._folders if token[-1:] == "/" else self._paths
         marks = kind.setdefault(token, [])
@@ -167,7 +167,7 @@ class _Named:
         marks.append(by)
 
     def marks_of(self, path: str) -> list[str]:
-        """Return all marks of a file: a harmless mention must not hide one that runs it."""
+        """Return all marks of a file, so that a harmless mention does not hide one that runs it."""
         parts = path.lower().split("/")
         found: list[str] = []
         for start in range(len(parts)):
@@ -223,7 +223,7 @@ def _loaded(raw: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _matches(pattern: Any, hay: str | bytes) -> Iterator[Any]:
-    """Yield all matches; what follows a program may be a program, too (`sudo python3 x`)."""
+    """Yield all matches; a program may be followed by another program (`sudo python3 x`)."""
     if pattern is not _INTERPRETED:
         yield from pattern.finditer(hay)
         return
@@ -253,23 +253,23 @@ def _marked(file: ScanFile, ran: _Named) -> ScanFile:
 
 
 def _looks_like(file: ScanFile) -> str:
-    """Return the language that a text seems to be written in, empty if it may be none."""
+    """Return the language of a text that seems to be code; empty if it may not be code."""
     if file.kind is not FileType.TEXT:
         return ""
-    # Prose may contain code blocks; only one that begins with code may be code as a whole.
+    # Prose may contain code blocks; only a text that starts with code may be code as a whole.
     text = file.text.lstrip().partition("\n")[0] if is_prose(file.path) else file.text
     raw = text.encode(errors="replace")
     return next((name for name, sign in _LOOKS_LIKE.items() if sign.search(raw)), "")
 
 
 def _is_runnable(file: ScanFile) -> bool:
-    """Return whether a file may be intended to run although no program is named for it."""
+    """Return whether a file may be intended to run although no text names a program for it."""
     is_data = is_prose(file.path) and "." in file.path.rpartition("/")[2]
     return file.kind is FileType.TEXT and not is_data and suffix_of(file.path) not in _DATA
 
 
 def _run(file: ScanFile, by: str) -> ScanFile:
-    """Treat a file as a script because something runs it."""
+    """Give a file the role of a script because something runs it."""
     if file.kind in _OPAQUE:
         text = read_bytes(file.raw[:MAX_TEXT_BYTES]).texts[0]
         language = "" if by == _OTHER else by
@@ -280,5 +280,5 @@ def _run(file: ScanFile, by: str) -> ScanFile:
     if language == _OTHER:
         language = "" if is_program(file.path) else _looks_like(file)
     elif not language and not suffix_of(file.path) and not file.text.startswith("#!"):
-        language = "shell"  # the interpreter that a system uses for a script without a shebang
+        language = "shell"  # the default interpreter without a shebang
     return msgspec.structs.replace(file, role=PartRole.SCRIPT, is_run=True, language=language)

@@ -28,7 +28,7 @@ from vskill_platform.scan.settings_files.parse_settings import (
 )
 from vskill_platform.scan.settings_files.settings_signs import settings_signs
 
-#: Lock files: lists of what is installed, with nothing to run.
+#: Lock files: lists of installed packages, with nothing to run.
 _LOCKS = frozenset({"package-lock.json", "pnpm-lock.yaml", "poetry.lock", "composer.lock"})
 _BY_NAME = {
     ".gitconfig": "ini",
@@ -37,9 +37,9 @@ _BY_NAME = {
     ".npmrc": "ini",
     ".condarc": "yaml",
 }
-#: A fence without any of these has nothing to find here.
+#: A fence without any of these contains nothing relevant here.
 _FENCE_HINT = re2.compile(r"(?i)mcp|permissions|command|\brun\b|script|hooks|exec")
-#: Every fence with settings begins like this; most texts have none and need not be split.
+#: Every fence with settings starts like this; most texts have none and need not be split.
 _SETTINGS_FENCE = re2.compile(
     r"(?i)(?:```|~~~)[`~{}.\s\v\x1c-\x1f\x{85}\pZ]*(?:jsonc?|ya?ml|toml|\{)"
 )
@@ -74,7 +74,7 @@ def _facts(file: ScanFile) -> Iterator[LocatedFact]:
                 found = read_settings(region.text, kind)
                 found.texts = []  # words in fences are read with the rest of the text
                 if not found.commands and _has_command_line(region.text):
-                    found.commands = [(1, region.text)]  # whatever the fence is labelled
+                    found.commands = [(1, region.text)]  # whatever the label of the fence
                 yield from _located(file, found, file.role, shift=region.line)
 
 
@@ -129,7 +129,7 @@ def _run(found: FoundSettings) -> Iterator[Fact]:
 
 
 def _is_noise(fact: Fact) -> bool:
-    """Return whether a text cannot be parsed as a command, so it may not be one."""
+    """Return whether a text cannot be parsed as a command, so that it may not be one."""
     return fact.act is Act.OPAQUE and fact.detail == "unparsed"
 
 
@@ -137,7 +137,7 @@ def _words(file: ScanFile, texts: list[tuple[int, str]], role: PartRole) -> Iter
     """Read all texts in one pass, each as its own paragraph."""
     lines, parts = [], []
     for line, text in texts:
-        # Escapes hide characters from the view of the whole file.
+        # Escapes hide characters from a search of the whole file.
         part = without_namespaces(visible(text)).rstrip("\n")
         parts.append(part)
         lines += [line] * (part.count("\n") + 2)

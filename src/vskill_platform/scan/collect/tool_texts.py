@@ -1,6 +1,6 @@
 """Read descriptions of tools that a program offers to an agent, as instructions.
 
-An agent is shown the description of each tool, so its words count as much as those in SKILL.md.
+An agent sees the description of each tool, so its words count as much as those in SKILL.md.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Find addresses that instructions use and that the rest of the skill has nothing to do with.
+"""Find addresses in instructions that are unrelated to the rest of the skill.
 
-The service that a skill is for is in its name or description, or it is mentioned again and again.
-An address that an attack needs occurs where it is used, and nowhere else.
+The service of a skill is in its name or description, or it is mentioned repeatedly. An address for
+an attack occurs only where it is used.
 """
 
 import re
@@ -18,25 +18,26 @@ from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.scan.read.skill_files import ScanFile
 
-#: How often a skill mentions an address that it does not declare, at most.
+#: How often a skill mentions an undeclared address at most.
 _FEW = 2
-#: More are not compared and count as undeclared: a hostile text may name thousands.
+#: Further addresses are not compared and count as undeclared, because a hostile text may name
+#: thousands.
 _MAX_DOMAINS = 40
 _TITLE = re.compile(r"^# .*", re.MULTILINE)
 _HEAD = 4_000
 #: A host, a mailbox or a file.
 _NAME = re.compile(r"\S+\.\S+")
 _NOT_LETTER = re.compile(r"[^a-z0-9]+")
-#: Shorter ones occur inside of other words.
+#: Shorter names occur inside other words.
 _SHORT = 4
 _WORD = re.compile(r"[a-z0-9]{4,}")
-#: Nobody sees a comment of the frontmatter, so it declares nothing.
+#: Users do not see comments in the frontmatter, so these declare nothing.
 _COMMENT_LINE = re.compile(r"(?m)(?:^|[ \t])#[^\n]*")
-#: Where a name that manuals use for the reader's own is taken long since.
+#: Domains in which names that manuals use as placeholders are already taken.
 _TAKEN = frozenset(
     {"com", "org", "net", "io", "co", "dev", "ai", "app", "example", "test", "local"}
 )
-#: Hosts whose domain belongs to a company that lends names below it to anyone.
+#: Domains of companies that let anyone register a name below them.
 _RENTED = frozenset({HostClass.FREE, HostClass.DYNAMIC, HostClass.TUNNEL, HostClass.DRIVE})
 
 
@@ -65,7 +66,7 @@ def _without_comments(text: str) -> str:
 
 
 def _owned_domain(host: str) -> str:
-    """Return the part of a host that has one owner: others rent names below the domain."""
+    """Return the part of a host that has one owner, because some domains rent out names."""
     return host if classify_host(host) in _RENTED else registered_domain(host)
 
 
@@ -74,9 +75,9 @@ def _is_in(head: str, located: LocatedFact) -> bool:
 
 
 def _is_declared(domain: str, head: str, texts: list[str], *, orders: int) -> bool:
-    """Return whether the name, description or title, or other texts have to do with a domain.
+    """Return whether the name, description or title, or other texts, mention a domain.
 
-    *orders* is how many sentences of the description themselves tell to use it.
+    *orders* is the number of sentences in the description that themselves say to use it.
     """
     label, _, suffix = domain.partition(".")
     is_generic = len(label) == 1 or label in _words("generic")
@@ -92,7 +93,7 @@ def _is_declared(domain: str, head: str, texts: list[str], *, orders: int) -> bo
 
 
 def _head(manifest: str) -> str:
-    """Return what a manifest says about the skill: its frontmatter and its title."""
+    """Return the parts of a manifest that describe the skill: frontmatter and title."""
     end = max(manifest.find("\n---", 3), 0)
     title = _TITLE.search(manifest, end)
     front = _COMMENT_LINE.sub("", manifest[:end])

@@ -1,6 +1,6 @@
-"""Read code whose language nothing states: unlabelled fences, indented code, values of settings.
+"""Read code without a declared language: unlabelled fences, indented code, values of settings.
 
-An agent that is told to save and run a block of code recognises its language by reading it.
+An agent that is told to save and run a block of code recognises the language by itself.
 """
 
 import html
@@ -30,9 +30,9 @@ from vskill_platform.scan.settings_files.dependencies import (
 )
 from vskill_platform.scan.settings_files.parse_settings import read_settings
 
-#: More are not read, which is reported.
+#: Further blocks are not read, which is reported.
 _MAX_DOCUMENTS = 2_000
-#: By language, what its programs contain and prose hardly does.
+#: For each language, text that its programs contain and prose hardly ever does.
 _LANGUAGES: tuple[tuple[Reader, tuple[str, ...]], ...] = (
     (
         read_python,
@@ -64,12 +64,13 @@ _SIGNS = re2.Set.SearchSet()
 for _, _signs in _LANGUAGES:
     _SIGNS.Add("|".join(f"(?:{_sign})" for _sign in _signs))
 _SIGNS.Compile()
-#: What only these languages contain. Their strings are no commands unless the program runs them.
+#: Text that only these languages contain. Their strings are not commands unless the program runs
+#: them.
 _SURE = re2.compile(
     r"(?m)^[ \t]*(?:import [a-z_]|from [\w.]+ import |def \w+\(|(?:const|let|var) [\w{\[]"
     r"|function \w+\()"
 )
-#: How settings begin, and what makes them worth reading.
+#: The start of settings, and words that make them worth reading.
 _SETTINGS = (
     ("toml", re2.compile(r"^\s*\[{1,2}[A-Za-z][\w.\"'-]*\]{1,2}\s*\n")),
     ("json", re2.compile(r"^\s*[\[{]")),
@@ -80,7 +81,7 @@ _RUNS_OR_CONNECTS = re2.compile(
 )
 #: A here document: a file that a command writes, or a program that it runs.
 _HERE = re.compile(r"<<-?[ \t]*['\"\\]?(\w{1,40})")
-#: A text that is written into a file by a command, and what makes it worth reading.
+#: A text that a command writes to a file, and words that make it worth reading.
 _WRITTEN = re.compile(
     r"\b(?:echo|printf)\s{1,4}(?:-\w{1,3}\s{1,4}|['\"]?%s[\\n'\"]{0,4}\s{1,4}){0,3}"
     r"(?:\"((?:[^\"\\]|\\.){12,4000})\"|'([^']{12,4000})')"
@@ -130,7 +131,7 @@ _ITEM = re.compile(r"^[ \t]*(?:[*+-]|\d{1,9}[.)])[ \t]")
 _CODE_MARK = re2.compile(r"[\w\])]\(|\w\s?=\s?[\w\"'\[{$]|[{}]|-\w+ \$|do shell script")
 
 
-#: Lines of lists, outlines and reports, and the share of them that code does not have.
+#: Lines of lists, outlines and reports, and the share of such lines that is too high for code.
 _REPORT_LINE = re.compile(
     r"\s*(?:[-*•├└│|+✓✗]|\d{1,3}[.)]\s|[A-Z][\w/()-]{0,20}(?: [\w/()-]{1,20}){0,3}:(?:\s|$)"
     r"|[=~_]{4}|\[[\d:T.-]{5,})"
@@ -144,7 +145,7 @@ class CodeBlock(NamedTuple):
 
 
 def read_unlabelled(code: str) -> list[Fact]:
-    """Return what code does in the languages that it may be written in, other than shell."""
+    """Return what code does in each language that it may be written in, except shell."""
     facts = [*read_as_settings(code), *shown_dependencies(code)]
     code = _without_reports(code)
     if code.strip():
@@ -153,7 +154,7 @@ def read_unlabelled(code: str) -> list[Fact]:
 
 
 def _without_reports(text: str) -> str:
-    """Return a text without the lines of lists, logs and outlines, which only mention commands."""
+    """Return a text without lines of lists, logs and outlines, which only mention commands."""
     lines = text.split("\n")
     is_item = [_REPORT_LINE.match(line) is not None for line in lines]
     if sum(is_item) <= _MAX_ITEMS * sum(bool(line.strip()) for line in lines):
@@ -162,7 +163,7 @@ def _without_reports(text: str) -> str:
 
 
 def _is_noise(fact: Fact) -> bool:
-    """Return whether a text cannot be parsed, so it may not be code."""
+    """Return whether a text cannot be parsed, so that it may not be code."""
     return fact.act is Act.OPAQUE and fact.detail != "cut"
 
 
@@ -225,7 +226,7 @@ def _in_any_language(code: str) -> Iterator[Fact]:
 
 
 def read_as_settings(code: str) -> Iterator[Fact]:
-    """Yield what a text does if it is JSON, TOML or YAML, whatever it is called."""
+    """Yield what a text does if it is JSON, TOML or YAML, whatever its label."""
     raw = _raw(code)
     kind = next((kind for kind, begins in _SETTINGS if begins.search(raw)), None)
     if kind is None or not _RUNS_OR_CONNECTS.search(raw):
@@ -279,7 +280,7 @@ def _scripts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def without_page_scripts(text: str) -> str:
-    """Return a page without its scripts and event handlers; an empty text if it has none."""
+    """Return a page without scripts and event handlers, or an empty text if it has none."""
     raw = _raw(text)
     if not (_MAY_BE_SCRIPT.search(raw) or _MAY_BE_HANDLER.search(raw)):
         return ""

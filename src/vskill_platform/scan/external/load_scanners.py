@@ -1,4 +1,4 @@
-"""Load third-party scanner definitions: built-in, from the operator, and those the policy uses."""
+"""Load the definitions of third-party scanners: built-in, from the operator, used by the policy."""
 
 import re
 import tomllib
@@ -29,7 +29,7 @@ FOLDER, OUTPUT = "{folder}", "{output}"
 _MIN_KEY = 16
 
 
-#: Keys of a program's table: those of its record, and those that say how to parse its output.
+#: Keys in a program's table: those of its record, and those that describe its output.
 _READING_KEYS = frozenset(field.name for field in msgspec.structs.fields(OutputFormat))
 _LOCAL_KEYS = frozenset(field.name for field in msgspec.structs.fields(LocalScanner)) - {
     "name",
@@ -40,7 +40,7 @@ _KEYS = _READING_KEYS | _LOCAL_KEYS | _REMOTE_KEYS
 
 
 def load_scanners(settings: Settings) -> dict[str, Scanner]:
-    """Return every defined scanner by its name; an error names the scanner it is in."""
+    """Return every defined scanner by name; an error says which scanner is wrong."""
     tables = tomllib.loads(
         files("vskill_platform.scan.external").joinpath("scanners.toml").read_text("utf-8")
     )
@@ -55,7 +55,7 @@ def load_scanners(settings: Settings) -> dict[str, Scanner]:
 
 
 def scanners_in_use(settings: Settings, policy: Policy) -> tuple[ScannerInUse, ...]:
-    """Return the scanners that the policy names; one that cannot work stops the start."""
+    """Return the scanners that the policy names; one that cannot work prevents the start."""
     if not policy.scanners and not settings.scanners:
         return ()
     known = load_scanners(settings)

@@ -24,7 +24,7 @@ _ORDER = {severity: place for place, severity in enumerate(Severity)}
 
 
 class ScannerFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding in the words of the scanner."""
+    """One finding, worded by the scanner."""
 
     rule: str
     message: str = ""
@@ -48,14 +48,14 @@ class ScannedFolder(msgspec.Struct, frozen=True):
     """The scanned folder, with all names that a scanner may use for it."""
 
     folders: tuple[str, ...] = ()
-    #: The files that were there; empty if unknown.
+    #: The files in the folder; empty if unknown.
     paths: frozenset[str] = frozenset()
 
 
 def _as_finding(
     found: ScannerFinding, place: ScannedFolder, *, scanner: str, default: Severity
 ) -> Finding:
-    """Make a finding of kind external, with a path inside the skill and sanitised text."""
+    """Create a finding of kind external, with a path inside the skill and sanitised text."""
     file = file_of(found.file, place)
     text = found.message or found.rule
     for folder in place.folders:
@@ -73,7 +73,7 @@ def _as_finding(
 
 
 def file_of(found: str, place: ScannedFolder) -> str | None:
-    """Return a path inside the skill; None if the scanner names no file, or one outside."""
+    """Return a path inside the skill; None if the scanner names no file or one outside."""
     path = unquote(found.removeprefix("file://")) if found.startswith("file:") else found
     for folder in place.folders:
         path = path.removeprefix(f"{folder}/")
@@ -90,7 +90,7 @@ def file_of(found: str, place: ScannedFolder) -> str | None:
 def as_findings(
     found: Sequence[ScannerFinding], place: ScannedFolder, *, scanner: str, default: Severity
 ) -> tuple[Finding, ...]:
-    """Make findings of all results, or of the most severe ones if there are too many."""
+    """Convert all results to findings, or only the most severe if there are too many."""
     graded = sorted(found, key=lambda item: _ORDER[item.severity or default])
     return tuple(
         _as_finding(item, place, scanner=scanner, default=default) for item in graded[:MAX_FINDINGS]
@@ -145,7 +145,7 @@ def _lines(text: str, reading: OutputFormat) -> Iterator[ScannerFinding]:
 
 
 def _severity(word: str, reading: OutputFormat) -> Severity:
-    """Translate a severity; an unknown one is an error, because it may be the worst."""
+    """Translate a severity; an unknown one is an error, because it may be the highest."""
     if word in reading.severities:
         return reading.severities[word]
     return Severity(word.lower())

@@ -1,6 +1,6 @@
 """Read SARIF 2.1.0 from third-party scanners: results with the severity of their rules.
 
-Some tools write null where the standard requires an empty list; only for results is that not
+Some tools write null where the standard requires an empty list. Except for results, this is
 equivalent.
 """
 
@@ -18,9 +18,9 @@ _LEVELS = {
     "note": Severity.LOW,
     "none": Severity.INFO,
 }
-#: Thresholds of `security-severity`, as the large code hosts define them.
+#: The thresholds of `security-severity` on large code hosts.
 _SCORES = ((9.0, Severity.CRITICAL), (7.0, Severity.HIGH), (4.0, Severity.MEDIUM))
-#: Results of these kinds report no problem.
+#: Kinds of results that do not report a problem.
 _FINE = frozenset({"pass", "notApplicable"})
 
 
@@ -98,9 +98,9 @@ class SarifResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_sarif(text: str) -> Iterator[SarifResult]:
-    """Yield every result, suppressed ones included: the skill may have set the suppression.
+    """Yield every result, even suppressed ones, because the skill may contain the suppression.
 
-    Raises ScannerFailed or msgspec's errors if it is not the log of a completed scan.
+    Raises ScannerFailed or msgspec's errors if this is not the log of a completed scan.
     """
     log = msgspec.json.decode(text, type=_Log)
     if not log.version.startswith("2.") or not log.runs:
@@ -135,7 +135,7 @@ def _read(result: _Result, rule: _Rule) -> SarifResult:
 
 
 def _severity(result: _Result, rule: _Rule) -> Severity | None:
-    """Return the highest severity in result and rule; None if neither has one."""
+    """Return the highest severity in result and rule; None if neither contains one."""
     for properties in (result.properties, rule.properties):
         if properties and "security-severity" in properties:
             value = float(properties["security-severity"])

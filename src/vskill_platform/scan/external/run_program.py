@@ -1,8 +1,8 @@
 """Run a third-party program on untrusted files, in its own process group, with limits.
 
-It gets its own folder and an environment that we build: nothing of the operator's, none of our
-secrets. Its output goes to files whose size the system limits, so a child that keeps a pipe open
-delays nobody. When the program ends, or has to, its whole group is killed.
+The program gets its own folder and an environment without the operator's variables or our secrets.
+Its output goes to files whose size the system limits, so a child that keeps a pipe open delays
+nothing. When the program ends or times out, its whole group is killed.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.program import CannotStart, ProgramLimits, Streams, running_program
 from vskill_platform.errors import ScannerFailed
 
-#: More output is not read: a scanner that prints this much is broken.
+#: More output is not read, because a scanner that prints this much is broken.
 MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 _LIMITS = ProgramLimits(file_bytes=256 * 1024 * 1024)
 _MAX_COMPLAINT = 2000
@@ -45,7 +45,7 @@ async def run_program(
     environment: Mapping[str, str],
     deadline: timedelta,
 ) -> ProgramResult:
-    """Run it to completion; ScannerFailed if it cannot be run, TimeoutError if it is too slow."""
+    """Run it to completion; raise ScannerFailed or, if it is too slow, TimeoutError."""
     found = find_program(program)
     if found is None:
         raise ScannerFailed(f"the program {program} is not installed")
@@ -73,7 +73,7 @@ async def run_program(
 
 
 def read_bounded(path: Path) -> bytes:
-    """Read a result file, if it is a regular file within the limit."""
+    """Read a result file if it is a regular file within the limit."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as reading:

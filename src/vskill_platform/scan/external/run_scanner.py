@@ -32,9 +32,9 @@ _MAX_NOTE = 300
 async def run_scanner(
     scanner: LocalScanner, folder: Path, paths: Collection[str], *, workspace: Path
 ) -> ExternalScanResult:
-    """Let a scanner check a copy of the files; a missing result is an outcome, too, never a pass.
+    """Let a scanner check a copy of the files; a missing result is also an outcome, never a pass.
 
-    *workspace* must not be next to *folder*: a scanner may write where it finds its copy.
+    *workspace* must not be next to *folder*, because a scanner may write beside its copy.
     """
     home = workspace / scanner.name
     copy, output = home / "skill", home / "findings"
@@ -65,7 +65,7 @@ async def run_scanner(
 
 
 async def version_of(scanner: LocalScanner, *, workspace: Path) -> str:
-    """Return the first line of output that states the installed version; empty if none does."""
+    """Return the first line of output with the installed version; empty if there is none."""
     if find_program(scanner.program) is None:
         return ""
     home = workspace / f"{scanner.name}-version"
@@ -85,7 +85,7 @@ async def version_of(scanner: LocalScanner, *, workspace: Path) -> str:
 
 
 def _copy(folder: Path, paths: Collection[str], copy: Path, own_files: dict[str, str]) -> None:
-    """Copy the files, except those by which a skill could tell the scanner what to skip."""
+    """Copy the files, except those that could tell the scanner what to skip."""
     copy.mkdir(mode=0o700)
     for path in paths:
         target = copy / path
@@ -107,7 +107,7 @@ def _names_of(copy: Path) -> tuple[str, ...]:
 def _read(
     scanner: LocalScanner, ran: ProgramResult, place: ScannedFolder, output: Path
 ) -> ExternalScanResult:
-    """Accept exit code and output as a result only if they agree."""
+    """Return exit code and output as a result, only if they agree."""
     if ran.exit_code not in scanner.exit_clean | scanner.exit_found:
         printed = redact(ran.stderr.strip().replace(place.folders[0], "the skill"))
         words = show(printed, limit=_MAX_NOTE)

@@ -1,4 +1,4 @@
-"""Ask a remote scanner: one signed POST with the archive and a callback URL."""
+"""Send a skill to a remote scanner: one signed POST with the archive and a callback URL."""
 
 import asyncio
 from datetime import datetime
@@ -16,10 +16,10 @@ SEND_SECONDS = 20.0
 
 
 class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
-    """The request to a scanner. The same scan may be sent twice; its id is the same."""
+    """The request to a scanner. A scan may be sent twice, with the same id."""
 
     scan: str
-    #: Identifies the content; the answer must contain it.
+    #: Identifies the content; the callback must contain it.
     digest: str
     archive_sha256: str
     callback_url: str
@@ -29,7 +29,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def send_archive(scanner: RemoteScanner, dispatch: Dispatch, *, now: datetime) -> None:
-    """Send the request; any response but success raises ScannerFailed."""
+    """Send the request; raise ScannerFailed for any response other than success."""
     body = msgspec.json.encode(dispatch)
     headers = {
         "content-type": "application/json",

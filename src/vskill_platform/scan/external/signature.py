@@ -1,7 +1,7 @@
 """Sign and verify messages exchanged with remote scanners.
 
-HMAC-SHA256 over timestamp and body. Requests and callbacks are signed for different purposes, so
-that a request of ours cannot be replayed to us as an answer.
+HMAC-SHA256 over timestamp and body. The signature contains the purpose, so that our own request
+cannot be replayed to us as a callback.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from vskill_platform.secret_settings import Secret
 
 TIMESTAMP_HEADER = "X-Vskill-Timestamp"
 SIGNATURE_HEADER = "X-Vskill-Signature"
-#: How far the other side's clock may be off, and how long a message may take.
+#: How far the other clock may be off, and how long a message may take.
 WINDOW = timedelta(minutes=5)
 _SCHEME = "sha256="
 _MAX_DIGITS = 12
@@ -29,7 +29,7 @@ def sign_dispatch(body: bytes, *, key: Secret, now: datetime) -> dict[str, str]:
 def check_callback(
     body: bytes, *, moment: str, signature: str, key: Secret, now: datetime
 ) -> datetime:
-    """Reject a message not signed with *key*, or not recently; return when it stops being valid."""
+    """Reject a message without a recent signature with *key*; return when it expires."""
     expected = _sign(key, moment.encode(errors="replace"), body)
     is_signed = hmac.compare_digest(expected.encode(), signature.encode(errors="replace"))
     is_moment = moment.isascii() and moment.isdigit() and len(moment) <= _MAX_DIGITS

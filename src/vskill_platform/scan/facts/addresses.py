@@ -1,4 +1,4 @@
-"""Find the names that data can be sent to: hosts, mailboxes, addresses and wallets."""
+"""Find names to which data can be sent: hosts, mailboxes, addresses and wallets."""
 
 import re
 from collections.abc import Iterator
@@ -25,10 +25,10 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 
-#: Shorter ones are numbers in code.
+#: Shorter numbers are ordinary numbers in code.
 _WALLET = 34
 _WORD = re.compile(r"\S+")
-#: How much in front of an address tells what it is for.
+#: How much text before an address is searched for its purpose.
 _REACH = 160
 _CLAUSE = re.compile(r"[.!?;](?=\s)|\n")
 _TOWARD = re.compile(
@@ -36,7 +36,7 @@ _TOWARD = re.compile(
     r"(?:[\w-]+\s+){0,3}?(?:at\s+)?[(<`\[\"']?$",
     re.IGNORECASE,
 )
-#: The reader goes there, or gets something from there.
+#: The reader visits the address, or gets something from it.
 _VISIT = re.compile(
     r"\b(?:go|navigate|visit|head|open|browse|sign|log|login|refer|see|according|back|connect|connects|point|points"
     r"|access|sourced?|docs?|documentation|available|found|hosted?|published|learn|create|register|registered|get|gets|fetch|obtain|read"
@@ -48,12 +48,12 @@ _VISIT = re.compile(
 
 
 def may_name_address(text: str) -> bool:
-    """Return whether a text has a sign that every address has one of."""
+    """Return whether a text contains one of the signs that every address has."""
     return "." in text or "0x" in text or ":/" in text
 
 
 def names_address(sentence: str) -> bool:
-    """Return whether a sentence names a recipient that nobody vouches for."""
+    """Return whether a sentence names an untrusted recipient."""
     return may_name_address(sentence) and any(map(_is_doubtful, _addresses(sentence)))
 
 
@@ -65,7 +65,7 @@ def names_mailbox(sentence: str) -> bool:
 
 
 def names_destination(sentence: str) -> bool:
-    """Return whether something is to be moved to a recipient that nobody vouches for."""
+    """Return whether something is to be moved to an untrusted recipient."""
     return any(
         _is_doubtful(found) and _leads_to(sentence[: found.start()])
         for found in _addresses(sentence)
@@ -73,7 +73,7 @@ def names_destination(sentence: str) -> bool:
 
 
 def doubtful_addresses(sentence: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where the recipients are that nobody vouches for, and their hosts."""
+    """Yield the positions of untrusted recipients, and their hosts."""
     for found in _addresses(sentence):
         is_short = found["wallet"] and len(found["wallet"]) < _WALLET
         if not is_short and _is_doubtful(found):
@@ -81,7 +81,7 @@ def doubtful_addresses(sentence: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _addresses(sentence: str) -> Iterator[re.Match[str]]:
-    """Yield what may be addresses; a word without a dot is not searched letter by letter."""
+    """Yield possible addresses; a word without a dot is not searched letter by letter."""
     for word in _WORD.finditer(sentence):
         if "." in word[0][:-1] or "0x" in word[0].lower() or ":/" in word[0]:
             yield from _ADDRESS.finditer(sentence, *word.span())
@@ -119,5 +119,5 @@ def _host(found: re.Match[str]) -> str:
 
 @cache
 def _words(kind: str) -> frozenset[str]:
-    """Return last parts of names that are domains, those that files have, too, or mailboxes."""
+    """Return a list of domain endings, of endings that files also have, or of mailboxes."""
     return frozenset(load_data("hosts.toml")["addresses"][kind].split())

@@ -1,4 +1,4 @@
-"""List what a skill can do, harmless or not: shown with every report, never scored."""
+"""List what a skill can do, harmless or not; this is shown with every report, but never scored."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from vskill_platform.model.skill import Capabilities
 from vskill_platform.scan.facts.facts import Act, LocatedFact, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
 
-#: The acts of each capability, and which part of the fact is shown.
+#: The acts of each capability, and the part of the fact that is shown.
 _ACTS: dict[str, tuple[Act, ...]] = {
     "hosts": (
         Act.FETCH,

@@ -17,13 +17,13 @@ DATA_FOLDER = Path(__file__).parents[1] / "data"
 
 @cache
 def load_data(name: str) -> dict[str, Any]:
-    """Return the content of a data file; it is shared, so callers must not change it."""
+    """Return the content of a data file, which is shared, so callers must not change it."""
     return tomllib.loads(_read(name).decode())
 
 
 @cache
 def ruleset_version() -> str:
-    """Name the rule set by a digest of its content, so that any change gets a new version."""
+    """Return a digest of the rule set as its version, so that any change gets a new version."""
     digest = hashlib.sha256()
     for name in DATA_FILES:
         digest.update(_read(name))

@@ -13,10 +13,10 @@ from urllib.parse import unquote
 
 import re2
 
-#: Attackers nest encodings; nobody else nests deeper than this.
+#: Attackers nest encodings, but hardly deeper than this.
 MAX_LAYERS = 4
 MAX_BYTES = 256 * 1024
-#: Shorter texts decode to something by chance.
+#: Shorter texts can be decoded by chance.
 _MIN_CHARACTERS = 12
 _MIN_VARIETY = 8
 _MIN_BASE85 = 40
@@ -26,7 +26,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:0x[0-9a-fA-F]{2},?\s*){4,}")
 _BASE32 = re.compile(r"[A-Z2-7]{16,}={0,6}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}")
-#: Everything that `\s` matches in the other engine.
+#: Everything that `\s` matches in `re`.
 _SPACE = r"[\s\v\x1c-\x1f\x{85}\pZ]"
 _RUN_PATTERNS = (
     "[A-Za-z0-9+/]{24,}={0,2}",
@@ -34,14 +34,14 @@ _RUN_PATTERNS = (
     _PERCENT.pattern,
 )
 _RUNS = [re2.compile(pattern) for pattern in _RUN_PATTERNS]
-#: Most texts have no such run; the others are searched from the first one on.
+#: Most texts have no such run; the others are searched from the first run on.
 _ANY_RUN = re2.compile("|".join(_RUN_PATTERNS))
 _WORDS = re.compile(
     r"\b(?:curl|wget|bash|/bin/sh|sh -c|https?://|powershell|iex|python|import |eval|exec|"
     r"require\(|function|echo|sudo|chmod|rm -rf|nc |socket|os\.|subprocess)|\|\s*(?:ba)?sh\b",
     re.IGNORECASE,
 )
-#: URLs that nothing is fetched from: names of XML vocabularies, and the hosts of RFC 2606.
+#: URLs that are never fetched: names of XML vocabularies, and the hosts of RFC 2606.
 _NO_ADDRESS = re.compile(
     r"""\bxmlns(?::\w+)?=(?:"[^"]*"|'[^']*')|https?://(?:www\.w3\.org|schemas\.openxmlformats\.org|"""
     r"""schemas\.microsoft\.com|schemas\.xmlsoap\.org|ns\.adobe\.com|purl\.org|"""
@@ -60,7 +60,7 @@ def decode_literal(text: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _decode_short(text: str) -> str | None:
-    """Cache short runs: several checks decode the same ones, and long paths repeat."""
+    """Cache short runs, because several checks decode the same ones and long paths repeat."""
     return _decode(text)
 
 

@@ -1,4 +1,4 @@
-"""Facts: what a part of a skill does or says, without judging it.
+"""Facts: what a part of a skill does or says, without a judgement.
 
 Only rules, which combine facts, have severities.
 """
@@ -46,7 +46,7 @@ class Act(StrEnum):
     SPREAD = "copies itself to other projects or packages"
     TOOL_SERVER = "connects the agent to an MCP server"
 
-    # What a text tells its reader: the agent, or its user.
+    # What a text tells its reader, the agent or its user.
     TELL_DOWNLOAD = "tells the user to download a file"
     TELL_REQUIRED = "claims to be required"
     TELL_PASSWORD = "gives the password of an archive"  # noqa: S105 - a fact
@@ -100,7 +100,7 @@ class Act(StrEnum):
     TELL_MESSAGE = "tells the agent to write to the user's contacts"
     TELL_HISTORY = "tells the agent to read browser data"
 
-    # The same by what a sentence is about, not by its wording: see frames.py.
+    # The same, recognised by the meaning of a sentence and not its wording: see frames.py.
     TOLD_PASS_ON = "tells the agent to send user data to a third party"  # noqa: S105 - a fact
     TOLD_KEEP_QUIET = "withholds information from the user"
     TOLD_MISLEAD = "tells the agent to mislead the user or a reviewer"
@@ -119,7 +119,7 @@ class Act(StrEnum):
 
     TOLD_ADDRESS = "tells the agent to use an address"
 
-    # What a skill does, compared with what it says.
+    # Differences between what a skill says and does.
     UNDECLARED_ADDRESS = "uses an address that is not declared"
     UNUSED_SECRET = "demands a credential that nothing uses"  # noqa: S105 - a fact
     UNDECLARED = "does what the description does not mention"
@@ -138,18 +138,18 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     act: Act
     #: The line in its file, counted from 1.
     line: int
-    #: The code or words themselves, shortened.
+    #: The code or words, shortened.
     text: str
     host: str | None = None
     host_class: HostClass | None = None
     #: The object: a path, a program, a package, the kind of secret.
     detail: str = ""
-    #: Words that a text mentions but does not address to its reader.
+    #: Whether a text only mentions the words and does not address them to its reader.
     is_mention: bool = False
 
 
 class PartRole(StrEnum):
-    """How close a part of a skill is to being obeyed or run."""
+    """How likely it is that a part of a skill is obeyed or run."""
 
     INSTRUCTION = "instruction"  #: the agent follows it
     SCRIPT = "script"  #: code that the skill brings and runs
@@ -163,7 +163,7 @@ class LocatedFact(msgspec.Struct, frozen=True, kw_only=True):
     fact: Fact
     path: str
     role: PartRole
-    #: Counts paragraphs and lines of code, to measure the distance of facts; 0 where lines do.
+    #: Counts paragraphs and lines of code, to measure the distance of facts; 0 if lines are used.
     row: int = 0
 
     @property
@@ -171,12 +171,12 @@ class LocatedFact(msgspec.Struct, frozen=True, kw_only=True):
         return self.row or self.fact.line
 
 
-#: Enough to recognise the place without repeating the skill in a report.
+#: Enough to recognise the location without repeating the skill in a report.
 MAX_TEXT = 300
 
 
 def storable(text: str) -> str:
-    """Escape lone surrogates: code may contain them, but no record can."""
+    """Escape lone surrogates, which code may contain but records cannot."""
     if text.isascii():
         return text
     return text.encode(errors="backslashreplace").decode()

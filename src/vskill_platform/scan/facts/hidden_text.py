@@ -1,4 +1,4 @@
-"""Find characters that a model reads but a person does not see, and show the text without them."""
+"""Find characters that a model reads but a person does not see, and remove them from texts."""
 
 import re
 import string
@@ -12,7 +12,8 @@ from vskill_platform.model.lookalike import CONFUSABLES
 #: Fewer hidden letters than this are no message.
 _MIN_MESSAGE = 4
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
-#: England, Scotland and Wales: a black flag and tags. Any other tags behind it are not shown.
+#: The flags of England, Scotland and Wales: a black flag and tags. Any other tags after it are
+#: invisible.
 _REGIONAL_FLAG = re.compile(
     "\U0001f3f4\U000e0067\U000e0062"
     "(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)"
@@ -26,7 +27,7 @@ _UNSEEN = (
 #: Joiners are part of emoji and several scripts, so they only count as hidden between Latin
 #: letters.
 _JOINERS = "\u200c\u200d\ufffd"
-#: Cyrillic letters inside Latin words: no language is written like this.
+#: Cyrillic letters inside Latin words, which no language has.
 _CYRILLIC = "[\u0430-\u044f\u0455\u0456\u0458]"
 _MIXED = re.compile(f"[A-Za-z]{_CYRILLIC}|{_CYRILLIC}[A-Za-z]")
 #: Letters of other scripts that look like Latin ones, and the Latin ones.
@@ -51,14 +52,14 @@ _MIXED_WORD = re.compile(
     rf"\b(?:[A-Za-z0-9_]\w{{0,60}}{_FOREIGN}|{_FOREIGN}\w{{0,60}}[A-Za-z_])\w{{0,60}}"
 )
 _FOREIGN_LETTER = re.compile(_FOREIGN)
-#: What is removed: tags, direction marks, invisible characters, and terminal colours. It begins
-#: with one character class, which is searched five times faster than an alternation.
+#: Removed characters: tags, direction marks, invisible characters, and terminal colours. The
+#: pattern starts with one character class, which is searched five times faster than an alternation.
 _HIDING = f"\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069{_UNSEEN}"
 _ANY = re.compile(f"[\x1b{_HIDING}](?:(?<=[{_HIDING}])|(?<=\x1b)\\[[0-9;]*[A-Za-z])")
-#: Removed after the others, so that none of them between two joiners keeps those.
+#: Removed after the others, so that joiners around one of those are removed, too.
 _JOINED_LETTERS = re.compile(f"[{_JOINERS}](?<=[A-Za-z][{_JOINERS}])[{_JOINERS}]*(?=[A-Za-z])")
-#: Matches wherever the pattern below may match. Most texts with invisible characters have them in
-#: emoji only, and this decides it in a fraction of the time.
+#: Matches wherever the pattern below may match, in a fraction of the time. Most texts contain
+#: invisible characters only in emoji.
 _MAY_CUT = re2.compile(f"[A-Za-z][{_UNSEEN}{_JOINERS}]")
 _CUT_WORD = re.compile(f"[A-Za-z][{_UNSEEN}{_JOINERS}]+[A-Za-z]")
 #: Consecutive variation selectors: each encodes a byte of a hidden text.
@@ -74,21 +75,21 @@ _TRACE = re2.compile(
 _FOREIGN_TRACE = re2.compile(_FOREIGN)
 
 
-#: Escapes of JSON and YAML; control characters stay as they are, so that lines stay lines.
+#: Escapes of JSON and YAML; control characters stay escaped, so that lines stay lines.
 _ESCAPED = re.compile(
     r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
     r"|\\u(00[2-9a-fA-F][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9a-ce-fA-CE-F][0-9a-fA-F]{3})"
     r"|\\U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})"
 )
 _ESCAPED_BLANK = re.compile(r"(?<![\\:])\\[nrt]")
-#: The first half of what a Unicode tag is written as.
+#: The first half of an escaped Unicode tag.
 _ESCAPED_TAG = re.compile(r"\\u[dD][bB]40\\u|\\U000[eE]0")
 
 _NAMESPACE = re.compile(r"\bxmlns(?::\w{1,20})?=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')")
 
 
 def without_escapes(text: str) -> str:
-    """Return the text with escaped letters and line ends decoded, each on the line it is on."""
+    """Return the text with escaped letters and line ends decoded, without changing the lines."""
     if "\\u" in text or "\\U" in text:
         text = _ESCAPED.sub(_unescaped, text)
     return _ESCAPED_BLANK.sub(" ", text)
@@ -105,8 +106,8 @@ def _unescaped(found: re.Match[str]) -> str:
 def visible(text: str) -> str:
     """Return the text without hidden characters and with look-alike letters normalised.
 
-    Lines stay lines, so a match in this view has the same line in the original: nothing is joined
-    across a line feed, and nothing becomes one.
+    Lines stay lines, so a match in this view is on the same line of the original: nothing is joined
+    across a line feed, and nothing becomes a line feed.
     """
     if text.isascii() and "\x1b" not in text:
         return text
@@ -124,9 +125,9 @@ def visible(text: str) -> str:
 
 
 def _with_drawn_words(line: str) -> str:
-    """Return a line; in a mostly Latin one, a whole word of look-alike letters is normalised.
+    """Normalise whole words of look-alike letters, if the line is mostly Latin.
 
-    The whole text doesn't decide it: a Russian sentence in an English one would lose words.
+    This is decided by line, because a Russian sentence in an English text would lose words.
     """
     if line.isascii() or not _ALIKE_WORD.search(line):
         return line
@@ -192,10 +193,10 @@ def _lines_with(pattern: re.Pattern[str], text: str) -> list[int]:
 
 
 def _is_no_flag(text: str) -> bool:
-    """Distinguish tags that spell a text from those of a regional flag, which hide nothing."""
+    """Return whether tags spell a text, unlike those of a regional flag."""
     return bool(_TAGS.search(_REGIONAL_FLAG.sub("", text)))
 
 
 def without_namespaces(text: str) -> str:
-    """Return a text without the names of XML, which look like addresses."""
+    """Return a text without XML namespaces, which look like addresses."""
     return _NAMESPACE.sub("", text) if "xmlns" in text else text

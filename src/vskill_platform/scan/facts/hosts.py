@@ -34,7 +34,7 @@ class HostClass(StrEnum):
     UNKNOWN = "unknown"
 
 
-#: Hosts where nobody is accountable for the content.
+#: Hosts whose owner is not accountable for the content.
 ANONYMOUS = frozenset(
     {
         HostClass.PASTE, HostClass.DROP, HostClass.CALLBACK, HostClass.TUNNEL,
@@ -46,7 +46,7 @@ ANONYMOUS = frozenset(
 VOUCHED_FOR = frozenset(
     {HostClass.CODE, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.SERVICE, HostClass.LOCAL}
 )
-#: What may stand between the scheme of a URL and its host; only its length limits a user name.
+#: Text between the scheme of a URL and its host; user names are limited only in length.
 USER = r"(?:[^\s/@\"'<>]{1,2000}@)?"
 HOST = r"\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>\\\]\[(){}|^`,;$]{1,253}"
 _URL = re.compile(
@@ -54,8 +54,8 @@ _URL = re.compile(
     re.IGNORECASE,
 )
 _DOTS = str.maketrans("。", ".")
-#: What ends an address in a script without spaces, and words that follow it at once. A letter that
-#: another dot follows belongs to the name.
+#: Characters that end an address in a script without spaces, and words directly after it. A letter
+#: followed by another dot belongs to the name.
 _PUNCTUATION = re.compile(r"[、，；：！？（）《》「」“”‘’…]")  # noqa: RUF001 - these are meant
 _WORDS_BEHIND = re.compile(r"\.[a-z]{2,13}(?=[^\x00-\x7f])(?=\w[^.。]*$)", re.IGNORECASE)
 #: Names that cannot be registered: reserved by RFC 2606 and 6761, or with an underscore.
@@ -73,7 +73,7 @@ def hosts_in(text: str) -> list[str]:
 
 
 def plain_host(host: str) -> str:
-    """Return a host as a client looks it up: without escapes, with plain letters and dots."""
+    """Return a host as clients look it up: without escapes, with plain letters and dots."""
     host = unquote(host[: end_of_host(host)]).lower()
     if not host.isascii():
         host = unicodedata.normalize("NFKC", host).translate(_DOTS)
@@ -81,7 +81,7 @@ def plain_host(host: str) -> str:
 
 
 def end_of_host(text: str) -> int:
-    """Return where a host ends that a period or words of a script without spaces may follow."""
+    """Return the end of a host that may be followed by a period or by text without spaces."""
     host = text if text.isascii() else _PUNCTUATION.split(text)[0]
     host = host.rstrip(".*。")
     words = None if host.isascii() else _WORDS_BEHIND.search(host)
@@ -98,7 +98,7 @@ def classify_host(host: str) -> HostClass:
         return by_shape
     known = _known_hosts()
     labels = host.split(".")
-    for start in range(len(labels) - 1):  # the longest known name decides
+    for start in range(len(labels) - 1):  # the longest known name is used
         found = known.get(".".join(labels[start:]))
         if found:
             return found
@@ -113,7 +113,7 @@ _OFFICIAL = re.compile(
 
 
 def is_official_installer(url: str) -> bool:
-    """Return whether a URL is the installer that a well-known project keeps in its own repo."""
+    """Return whether a URL is the installer of a well-known project in its own repo."""
     found = _OFFICIAL.fullmatch(url)
     return found is not None and found["repo"].lower() in _official_repos()
 
@@ -141,7 +141,7 @@ def _known_names() -> dict[str, frozenset[str]]:
 
 
 def _classify_shape(host: str) -> HostClass | None:
-    """Classify a host by its name alone, if that is enough."""
+    """Classify a host by its name alone, if possible."""
     if host == "localhost" or host.endswith((".local", ".localhost", ".internal", ".lan", ".svc")):
         return HostClass.LOCAL
     if host.endswith(".onion"):
@@ -172,7 +172,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _classify_address(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> HostClass:
-    # Addresses reserved for documentation count as public: an attack written with one is still an
+    # Addresses reserved for documentation count as public, because an attack with one is still an
     # attack.
     for network in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"):
         if address in ipaddress.ip_network(network):

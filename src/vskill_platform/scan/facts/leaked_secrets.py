@@ -1,4 +1,4 @@
-"""Find secrets that an author left in a skill, by the format of their provider."""
+"""Find secrets that an author left in a skill, by the formats of their providers."""
 
 import base64
 import binascii
@@ -18,27 +18,27 @@ import re2
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.hosts import HostClass, classify_host
 
-#: Bits per character: words and repetitions have fewer, random text has more.
+#: Entropy in bits per character: words and repetitions have less, random text has more.
 _MIN_ENTROPY = 3.0
 _MIN_PASSWORD_ENTROPY = 2.7
-#: This many neighbours in a row ("abcde", "98765") are typed, not random.
+#: This many consecutive neighbours ("abcde", "98765") are typed, not random.
 _MAX_RUN = 4
-#: A token with a longer lifetime was not made to be thrown away.
+#: A token with a longer lifetime is not short-lived.
 _LONG_LIVED_SECONDS = 365 * 24 * 3600
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _CHECKSUM_CHARACTERS = 6
-#: How a real private key begins.
+#: The beginning of a real private key.
 _KEY_STARTS = (b"0\x82", b"0\x81", b"0w", b"0t", b"0.", b"openssh-key-v1\0")
 #: The shortest possible key, in base64.
 _MIN_KEY_CHARACTERS = 64
-#: How much of a secret may be shown.
+#: How many characters of a secret may be shown.
 _SHOWN_FIRST, _SHOWN_LAST = 4, 2
-#: A shorter secret would be revealed by that.
+#: That would reveal a shorter secret.
 _MIN_SHOWN = 16
 
 
 class LeakedSecret(msgspec.Struct, frozen=True, kw_only=True):
-    #: Its start in the text.
+    #: Its position in the text.
     start: int
     name: str
     rule: str
@@ -60,7 +60,7 @@ def _secrets() -> tuple[_Secret, ...]:
 
 @cache
 def _compiled(pattern: str) -> Any:
-    """Compile on demand: most kinds of secrets are in no text."""
+    """Compile on demand, because most kinds of secrets never occur."""
     return re2.compile(pattern)
 
 
@@ -87,7 +87,7 @@ def _hints_in(text: str) -> set[str]:
 
 
 def find_leaked_secrets(text: str) -> Iterator[LeakedSecret]:
-    """Yield what looks like a working secret: in a provider's format, and not an example."""
+    """Yield text that looks like a working secret: in a provider's format, and not an example."""
     hints = _hints_in(text)
     for secret in _secrets() if hints else ():
         if not hints.isdisjoint(secret.hints):
@@ -98,7 +98,7 @@ def find_leaked_secrets(text: str) -> Iterator[LeakedSecret]:
 
 
 def redact(text: str) -> str:
-    """Redact everything in the format of a secret; lines stay lines."""
+    """Redact everything that has the format of a secret; lines stay lines."""
     parts, end = [], 0
     for first, last in _spans_to_mask(text):
         parts += [text[end:first], _masked(text[first:last])]
@@ -107,10 +107,10 @@ def redact(text: str) -> str:
 
 
 def _spans_to_mask(text: str) -> list[tuple[int, int]]:
-    """Return where secrets start and end; overlapping ones are one span.
+    """Return where secrets start and end; overlapping secrets become one span.
 
-    All formats are searched in the unchanged text: a mask over one secret could otherwise remove
-    the words by which the next one is recognised.
+    All formats are searched in the unchanged text, because the mask of one secret could remove the
+    words by which the next one is recognised.
     """
     hints = _hints_in(text)
     spans = sorted(
@@ -137,7 +137,7 @@ def _masked(secret: str) -> str:
 
 
 def _looks_random(secret: str, least: float = _MIN_ENTROPY) -> bool:
-    """Return whether it is random: no word for an example, no run, enough entropy."""
+    """Return whether it is random: without words for examples or runs, and with enough entropy."""
     pattern, documented = _placeholders()
     if secret in documented or pattern.search(secret):
         return False
@@ -188,7 +188,7 @@ def _is_private_key(secret: str, _whole: str) -> bool:
 
 
 def _is_remote(secret: str, whole: str) -> bool:
-    """Skip secrets that only work on the author's own machine."""
+    """Return False for secrets that only work on the author's own machine."""
     host = whole.rpartition("@")[2].lower()
     user = whole.partition("://")[2].partition(":")[0]
     if classify_host(host) in {HostClass.LOCAL, HostClass.PLACEHOLDER}:

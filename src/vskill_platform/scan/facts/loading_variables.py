@@ -1,6 +1,6 @@
 """Environment variables that make programs load code."""
 
-#: The value names files or folders whose code is loaded, alone or among options.
+#: Variables whose value names files or folders with code to load, alone or among options.
 LOADED = frozenset(
     {
         "BASH_ENV", "ENV", "ZDOTDIR", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH",
@@ -14,7 +14,7 @@ LOADED = frozenset(
         "DOTNET_STARTUP_HOOKS", "COR_PROFILER_PATH", "GEM_PATH",
     }
 )  # fmt: skip
-#: Variables with the place that packages come from.
+#: Variables with the source of packages.
 INDEX_VARIABLES = frozenset(
     {
         "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_INDEX_URL", "UV_INDEX",

@@ -1,7 +1,6 @@
 """Read masked addresses: `[REDACTED].example.com`, `hxxp://`, `evil[.]com`.
 
-Masking an address prevents checking it, so such a host counts as untrusted. Lines stay where they
-are.
+A masked address cannot be checked, so its host counts as untrusted. Lines stay lines.
 """
 
 import re

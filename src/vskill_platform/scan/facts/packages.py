@@ -19,7 +19,7 @@ _REGISTRIES = {
 _REGISTRY_OF = {name: registry for registry, names in _REGISTRIES.items() for name in names.split()}
 _NAME = re.compile(r"(?:@[\w.-]+/)?[A-Za-z0-9][\w.-]*")
 _SEPARATORS = re.compile(r"[-_.]+")
-#: Additions that make a name look like an improved version.
+#: Affixes that make a name look like an improved version.
 _AFFIXES = re.compile(r"-(?:official|original|latest|secure|patched|fixed|stable)$")
 #: Shorter names resemble each other by chance.
 _MIN_CHARACTERS = 5
@@ -28,7 +28,7 @@ _MIN_CHARACTERS = 5
 class _Names(msgspec.Struct, frozen=True):
     popular: frozenset[str]
     neighbours: frozenset[str]
-    #: Names by their parts in order, and without separators.
+    #: Popular names by their parts in order, and without separators.
     by_parts: dict[tuple[str, ...], str]
     by_letters: dict[str, str]
     #: Popular names and their neighbours, by each form with one letter left out.
@@ -62,7 +62,7 @@ def package_names(fact: Fact) -> Iterator[tuple[str, str]]:
 
 @cache
 def known_packages(registry: str) -> frozenset[str]:
-    """Return the names of packages that everybody knows, and of their neighbours."""
+    """Return the names of well-known packages, and of similar legitimate ones."""
     names = _names(registry)
     return names.popular | names.neighbours
 
@@ -91,7 +91,7 @@ def looks_like(package: str, registry: str) -> str | None:
 
 
 def one_typo_from(name: str, registry: str) -> set[str]:
-    """Return the known packages whose names differ from this one by a single slip."""
+    """Return the known packages whose names are one typo away from this one."""
     known = _names(registry)
     if len(name) > known.longest + 1:
         return set()
@@ -100,7 +100,7 @@ def one_typo_from(name: str, registry: str) -> set[str]:
 
 
 def _with_one_left_out(name: str) -> list[str]:
-    """Return a name and its forms with one letter removed: names one typo apart share a form."""
+    """Return a name and its forms without one letter; names one typo apart share a form."""
     return [name, *(name[:at] + name[at + 1 :] for at in range(len(name)))]
 
 

@@ -1,8 +1,8 @@
 """Search many patterns in one pass over a text, in linear time.
 
-The literal words that each pattern needs are derived from it. All of them are searched for at once,
-and only the patterns whose words occur are tried. So most texts take microseconds, and no list of
-such words has to be maintained next to the patterns.
+The literal words that a pattern requires are derived from the pattern. All words are searched for
+at once, and only patterns whose words occur are tried. So most texts take microseconds, and no list
+of words has to be maintained beside the patterns.
 """
 
 import re
@@ -14,22 +14,23 @@ import re2
 from vskill_platform.scan.facts.required_words import required_words
 from vskill_platform.scan.facts.word_index import WordIndex
 
-#: The engine has no lookaround; a pattern without it matches the same and more.
+#: The engine does not support lookaround; without it, a pattern matches a superset.
 _LOOKAROUND = re.compile(r"\(\?<?[=!](?:[^()\[\]\\]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
 #: Bounded repetition makes the engine count, which multiplies the size of its tables. The first
-#: group is what only looks like one: an escaped character, or a character class.
+#: group matches text that only looks like one: an escaped character, or a character class.
 _AT_MOST = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\{([01]),\d+\}")
-#: A letter or digit of any script, and a class with more in it that takes a fifth of the time to
-#: compile: the engine's tables of all letters are long.
+#: A letter or digit of any script, and a larger class that takes a fifth of the time to compile,
+#: because the engine's tables of all letters are long.
 LETTER = r"[\pL\pN_]"
 _LETTER_OR_SIGN = r"[0-9A-Za-z_\x{80}-\x{10FFFF}]"
 _NEGATED_CLASS = re.compile(r"\[\^((?:\\.|[^\]\\])*)\]")
 #: Parts of a pattern that can match a line end.
 _LINE_ENDS = (r"\s", r"\n", r"\W", r"\D", r"\P", "(?s", "(?ims")
-#: A piece ends with the first line end after this. Half or four times the size is a tenth slower.
+#: A piece ends at the first line end after this size. Half or four times the size is a tenth
+#: slower.
 _PIECE_BYTES = 400
 
-#: A pattern, and the piece of a text that it is to be searched in, with the start of the piece.
+#: A pattern, and the piece of text in which to search for it, with the start of the piece.
 _Piece = tuple[int, int, bytes]
 
 
@@ -37,7 +38,7 @@ def lines_with(pattern: Any, text: str) -> Iterator[tuple[int, str]]:
     """Yield number and text of each line in which a match of a `re2` pattern begins.
 
     One search over the whole text is many times faster than one per line. A match may continue on
-    the next line, so callers that mind must check the line itself.
+    the next line; callers to whom that matters must check the line.
     """
     raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
     number, next_line = 1, 0
@@ -54,15 +55,16 @@ class PatternSet:
     """Patterns of `re2`, each identified by its position in the given order.
 
     A text is searched in pieces of a few lines. A long text contains the words of most patterns
-    somewhere, but seldom close together, so fewer patterns are tried, each on a short piece. That
-    halves the time. Patterns that can match across lines are given the whole text.
+    somewhere, but seldom close together. So fewer patterns are tried, each on a short piece, which
+    halves the time. Patterns that can match across lines search the whole text.
     """
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._texts = list(patterns)
         self._needs = [required_words(text) for text in self._texts]
         self._words = WordIndex(self._needs)
-        #: The words of some of the patterns: in code, most of the others would be found in vain.
+        #: The words of subsets of the patterns, because in code most other words would be found in
+        #: vain.
         self._words_of_some: dict[frozenset[int], WordIndex] = {}
         self._within_line = {
             place for place, text in enumerate(self._texts) if _is_within_line(text)
@@ -74,7 +76,7 @@ class PatternSet:
     def finds(self, text: str, only: frozenset[int] | None = None) -> list[tuple[int, int, int]]:
         """Return pattern, start and end of all matches, pattern by pattern.
 
-        *only* restricts the patterns; for each such set, the words of its patterns are indexed.
+        *only* restricts the patterns; the words of each such subset are indexed separately.
         """
         raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
         spans = sorted(
@@ -95,7 +97,7 @@ class PatternSet:
         return self._words_of_some[only]
 
     def _possible(self, raw: bytes, words: WordIndex) -> Iterator[_Piece]:
-        """Yield the patterns that have the words they need, and where."""
+        """Yield the patterns whose required words occur, and the pieces in which they do."""
         everywhere = 0
         for start, piece in _pieces(raw):
             met = words.met_in(piece)
@@ -119,7 +121,7 @@ class PatternSet:
         return self._loose[place]
 
     def _pattern(self, place: int) -> Any:
-        if place not in self._exact:  # most match no text and are never needed
+        if place not in self._exact:  # most never match and are never needed
             self._exact[place] = re2.compile(self._texts[place])
         return self._exact[place]
 
@@ -155,7 +157,7 @@ def _is_within_line(pattern: str) -> bool:
 
 
 def loosened(pattern: str) -> str:
-    """Return a pattern that matches wherever the given one does, and is much cheaper to search."""
+    """Return a pattern that matches wherever the given one does, but is much faster to search."""
     wider = pattern.replace(LETTER, _LETTER_OR_SIGN)
     return _AT_MOST.sub(lambda bound: bound[1] or ("*" if bound[2] == "0" else "+"), wider)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vskill_platform.errors import ScanError
 
-#: Names below this line are lent by companies to their customers; each company is one owner.
+#: Below this line are names that companies lend to customers; each company is one owner.
 _END = "// ===BEGIN PRIVATE DOMAINS==="
 
 
@@ -14,9 +14,9 @@ _END = "// ===BEGIN PRIVATE DOMAINS==="
 def registered_domain(host: str) -> str:
     """Return the registered domain, or the host itself if there is none."""
     rules, labels = _rules(), host.split(".")
-    for start in range(len(labels)):  # the longest suffix decides
+    for start in range(len(labels)):  # the longest suffix is used
         suffix, parent = (_spelled_out(".".join(labels[at:])) for at in (start, start + 1))
-        if f"!{suffix}" in rules:  # registered although the rule for its parent says otherwise
+        if f"!{suffix}" in rules:  # an exception to the rule for its parent
             return ".".join(labels[start:])
         if suffix in rules or f"*.{parent}" in rules:
             return ".".join(labels[start - 1 :]) if start and labels[start - 1] else host
@@ -24,7 +24,7 @@ def registered_domain(host: str) -> str:
 
 
 def _spelled_out(name: str) -> str:
-    """Decode an IDN to Unicode, as in the list."""
+    """Decode an IDN to Unicode, the form in the list."""
     try:
         return name.encode().decode("idna") if "xn--" in name else name
     except UnicodeError:
@@ -33,12 +33,12 @@ def _spelled_out(name: str) -> str:
 
 @cache
 def _rules() -> frozenset[str]:
-    # The list comes with tldextract but is read directly: importing that module loads an HTTP
-    # client, which takes longer than a scan and does not belong in one.
+    # The list comes with tldextract but is read directly, because importing that module loads an
+    # HTTP client, which takes longer than a scan and does not belong in one.
     package = find_spec("tldextract")
     if package is None or package.origin is None:
         raise ScanError("the public suffix list is missing: tldextract is not installed")
     path = Path(package.origin).with_name(".tld_set_snapshot")
     text = path.read_text(encoding="utf-8").partition(_END)[0]
-    # Comments can stay: no host contains two slashes.
+    # Comments need not be removed, because no host contains two slashes.
     return frozenset(map(str.strip, text.split("\n"))) - {""}

@@ -1,7 +1,7 @@
 """Derive the words that a text must contain for a pattern to match it.
 
-Deriving takes half a second for all patterns of prose, so their words are stored in a data file,
-by the digest of the pattern. A pattern that is not in it is derived when it is loaded.
+For all patterns of prose this takes half a second, so their words are stored in a data file, by the
+digest of the pattern. The words of other patterns are derived when they are loaded.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ from vskill_platform.scan.facts.data_files import DATA_FOLDER
 
 #: One of these words must occur.
 AnyOf = tuple[str, ...]
-#: For each alternative of a pattern, what it needs; a text meets all needs of at least one.
+#: The needs of each alternative of a pattern; a matching text meets all needs of at least one.
 Needs = list[list[AnyOf]]
 
 _STORED = "required_words.json"
 _MAX_NEEDS = 3
-#: Strings of literals are multiplied out up to this number, and classes of characters.
+#: Literals and character classes are expanded to at most this many strings.
 _MAX_STRINGS, _MAX_CLASS, _MAX_OPTIONAL = 32, 6, 8
 #: The largest group of alternatives that is expanded together with its context.
 _MAX_APART = 24
@@ -49,7 +49,7 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 def required_words(pattern: str) -> Needs:
-    """Return what a text needs for a pattern to match, stored or derived."""
+    """Return the words that a text must contain for a pattern to match, stored or derived."""
     stored = _stored()
     if found := stored.patterns.get(digest_of(pattern)):
         return [[stored.needs[place] for place in places] for places in found]
@@ -84,16 +84,16 @@ def _stored() -> _Stored:
 
 
 def derive_words(pattern: str) -> Needs:
-    """Derive what a text needs for a pattern of `re2` to match; all words are in folded case."""
+    """Derive the words that a text must contain for a pattern of `re2` to match, in folded case."""
     plain = _CODE_POINT.sub(lambda code: re.escape(chr(int(code[1], 16))), pattern)
-    # Private, and only needed for a pattern that is not stored: Python has no public one.
+    # A private module, needed only for patterns that are not stored; Python has no public one.
     parser = import_module("re._parser")
     tree = parser.parse(_LETTERS.sub(r"\\w", plain))
     return [_chosen(sequence) for sequence in _apart(list(tree))]
 
 
 def _chosen(sequence: list[Any]) -> list[AnyOf]:
-    """Return the rarest needs of one alternative."""
+    """Return the rarest needs of an alternative."""
     strings, needs = _read(sequence)
     if strings is not None:
         needs = [strings]
@@ -142,7 +142,7 @@ def _branches(part: tuple[Any, Any]) -> list[list[Any]]:
     return []
 
 
-#: The strings that a part of a pattern matches, if they are few; otherwise what it needs.
+#: The strings that a part of a pattern matches, if there are few; otherwise its needs.
 _Read = tuple[set[str] | None, list[set[str]]]
 
 
@@ -189,7 +189,7 @@ def _characters(members: list[tuple[Any, Any]]) -> set[str] | None:
             characters |= {chr(code).casefold() for code in range(value[0], value[1] + 1)}
         else:
             return None
-    # A text is searched in pieces that end at line ends, so no word has one in it.
+    # A text is searched in pieces that end at line ends, so words contain no line end.
     return characters if len(characters) <= _MAX_CLASS and "\n" not in characters else None
 
 

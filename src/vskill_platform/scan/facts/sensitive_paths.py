@@ -37,10 +37,10 @@ class Sensitive(StrEnum):
 _DATA = load_data("places.toml")
 _SECRETS = tuple((SecretKind[name], "|".join(found)) for name, found in _DATA["secrets"].items())
 _SENSITIVE = tuple((Sensitive[name], "|".join(found)) for name, found in _DATA["sensitive"].items())
-#: A quick check of this many lines takes hardly longer than one of a single line.
+#: A quick check of this many lines takes hardly longer than of a single line.
 _LINES_AT_ONCE = 16
 _PRECHECK = Precheck(pattern for _, pattern in _SECRETS)
-#: Memory files are not secret by themselves, so a text may mention them.
+#: Memory files are not secret in themselves, so a text may mention them.
 _SPOKEN_OF = tuple(pattern for kind, pattern in _SECRETS if kind is not SecretKind.MEMORY)
 _ANY_SECRET = "(?m)" + "|".join(f"(?:{pattern})" for pattern in _SPOKEN_OF)
 
@@ -52,13 +52,14 @@ def secret_in(text: str) -> SecretKind | None:
 
 
 def secrets_in(text: str) -> list[int]:
-    """Return where in a longer text paths of secrets are named."""
+    """Return the positions of paths of secrets in a longer text."""
     if not may_name_secrets(text):
         return []
     found, start = [], 0
     pattern = _compiled(_ANY_SECRET)
     lines = text.split("\n")
-    # Most lines name none, and the exact search is slow, so it is limited to the lines that may.
+    # Most lines name no path, and the exact search is slow, so it is limited to the lines that may
+    # name one.
     for first in range(0, len(lines), _LINES_AT_ONCE):
         some = lines[first : first + _LINES_AT_ONCE]
         may_match = may_name_secrets("\n".join(some))
@@ -76,7 +77,7 @@ def may_name_secrets(text: str) -> bool:
 
 
 def without_query(url: str) -> str:
-    """Cut off the query of a URL: a path in it is a test input, not read here."""
+    """Cut off the query of a URL: a path in it is a test input and not read on this machine."""
     return url.partition("?")[0]
 
 
@@ -87,5 +88,5 @@ def sensitive_place_in(text: str) -> Sensitive | None:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile on demand: most paths never occur."""
+    """Compile on demand, because most paths never occur."""
     return re.compile(pattern)

@@ -1,8 +1,8 @@
-"""Commands that print a token or a password that a program keeps: `gh auth token`."""
+"""Commands that print a token or password stored by a program: `gh auth token`."""
 
 import re
 
-#: By program, the arguments with which it prints a token or a password that it keeps.
+#: For each program, the arguments with which it prints a stored token or password.
 _TOKEN_PRINTERS = {
     "aws": r"configure (?:export-credentials|get aws_secret)|sts get-session-token"
     r"|ecr get-login-password|secretsmanager get-secret-value"
@@ -21,6 +21,6 @@ _TOKEN_PRINTERS = {
 
 
 def prints_token(name: str, args: list[str]) -> bool:
-    """Return whether a command prints a token or a password that the program keeps."""
+    """Return whether a command prints a token or password that the program stores."""
     pattern = _TOKEN_PRINTERS.get(name)
     return pattern is not None and re.match(pattern, " ".join(args)[:400]) is not None

@@ -1,7 +1,7 @@
-"""Find in one pass over a text which of many patterns have all the words they need in it.
+"""Find in one pass over a text which of many patterns have all their required words in it.
 
-An Aho-Corasick automaton finds the words. Other than the filter of the regex engine it remembers
-nothing about a text, so a text that it has not seen takes as long as any other.
+An Aho-Corasick automaton finds the words. Unlike the filter of the regex engine it caches nothing
+about texts, so a new text takes as long as any other.
 """
 
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ import ahocorasick_rs
 
 from vskill_platform.scan.facts.required_words import Needs
 
-#: A longer text is searched in parts: each match is an object.
+#: A longer text is searched in parts, because each match is an object.
 _PART_BYTES = 32_768
 
 
 class WordIndex:
-    """The words that patterns need; each pattern is identified by its position."""
+    """The words that patterns require; each pattern is identified by its position."""
 
     def __init__(self, patterns: Sequence[Needs]) -> None:
         alternatives = [(place, one) for place, needs in enumerate(patterns) for one in needs]
         self._places = [place for place, _ in alternatives]
         self._most = max((len(needs) for _, needs in alternatives), default=1) or 1
-        #: The needs that are met, as bits: all first needs come first, then all second ones.
+        #: The met needs as bits: all first needs come first, then all second needs.
         self._met = 0
         found: dict[str, int] = {}
         for number, (_, needs) in enumerate(alternatives):
@@ -37,7 +37,7 @@ class WordIndex:
         self._automaton = ahocorasick_rs.BytesAhoCorasick(words)
 
     def met_in(self, raw: bytes) -> int:
-        """Return the needs that a text meets; those of a longer one are the union of its parts."""
+        """Return the needs that a text meets; for a longer text, the union over its parts."""
         folded = raw.lower() if raw.isascii() else raw.decode().casefold().encode()
         met, bits = self._met, self._bits
         for start in range(0, len(folded), _PART_BYTES):
@@ -48,7 +48,7 @@ class WordIndex:
         return met
 
     def possible(self, met: int) -> set[int]:
-        """Return the patterns with an alternative whose needs are all met."""
+        """Return the patterns that have an alternative with all needs met."""
         count = len(self._places)
         possible = met & (1 << count) - 1
         for turn in range(1, self._most):

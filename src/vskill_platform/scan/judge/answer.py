@@ -1,4 +1,4 @@
-"""Parse and validate the judge's answer: its schema, and that the cited places exist."""
+"""Parse and validate the judge's answer: its schema, and that the cited locations exist."""
 
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ class JudgeAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     reasons: Annotated[tuple[CitedReason, ...], msgspec.Meta(max_length=_MAX_REASONS)]
 
 
-#: The same for the endpoint, in the subset of JSON schema that all endpoints support.
+#: The same schema for the endpoint, in the subset of JSON schema that all endpoints support.
 ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -64,7 +64,7 @@ class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_answer(content: str, evidence: JudgeEvidence, *, call: str) -> CheckedAnswer:
-    """Parse the answer completely or reject it: half an answer is none."""
+    """Parse the complete answer, or reject it: a partial answer does not count."""
     try:
         answer = msgspec.json.decode(_unwrapped(content), type=JudgeAnswer)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
@@ -91,7 +91,7 @@ def _unwrapped(content: str) -> str:
 
 
 def _located(reason: CitedReason, evidence: JudgeEvidence) -> Reason:
-    """Find the place that a reason cites; a reason without an existing place is made up."""
+    """Find the location that a reason cites; a reason without an existing location is made up."""
     claim = shorten(clean(reason.claim))
     if reason.span is not None:
         span = next((span for span in evidence.spans if span.id == reason.span), None)

@@ -59,7 +59,7 @@ async def ask_judge(
 
 
 def _tokens(endpoint: JudgeEndpoint, prompt: Prompt, completion: Completion) -> tuple[int, int]:
-    """Return the tokens that the endpoint counted; if it does not count, estimate high."""
+    """Return the tokens that the endpoint counted, or without a count a high estimate."""
     if completion.usage:
         return completion.usage.prompt_tokens, completion.usage.completion_tokens
     return prompt.estimated_tokens, endpoint.most_tokens(prompt) - prompt.estimated_tokens

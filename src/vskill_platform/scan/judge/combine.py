@@ -1,8 +1,8 @@
 """Combine a judgement with the findings of tier 1: a fooled judge must never be worse than none.
 
-Its reasons become findings next to those of tier 1, and the verdict follows from all of them as
-usual: by the most severe. So it can add weight but, unless the operator allows it, remove none.
-Tier 1 has already lowered severities by the role of the file, in scan/rules/lower_severity.py.
+The judge's reasons become findings beside those of tier 1, and the most severe one determines the
+verdict as usual. So the judge can raise the verdict but, unless the operator allows it, not lower
+it. Tier 1 has already lowered severities by the role of the file, in scan/rules/lower_severity.py.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ from vskill_platform.model.verdict import Finding, FindingKind, Severity
 SURE = 0.8
 #: Below this confidence an approval counts as doubtful.
 UNSURE = 0.5
-#: What the judge may lower by one step, if the operator allows it: risky and of medium severity.
-#: Never deception, nor files that neither tier 1 nor the judge could read.
+#: Findings that the judge may lower by one step, if the operator allows it: risky ones of medium
+#: severity. Never deception, or files that neither tier 1 nor the judge could read.
 _LOWERABLE = (FindingKind.RISKY, Severity.MEDIUM)
 _SAFE = frozenset({Severity.LOW, Severity.INFO})
 
@@ -94,7 +94,7 @@ def _doubt(claim: str, judgement: Judgement, reason: Reason | None = None) -> Fi
 
 
 def _fingerprint(rule: str, reason: Reason) -> str:
-    """Identify the place and its text; a judge words the same finding differently each time."""
+    """Identify a finding by location and text: a judge words it differently each time."""
     return hashlib.sha256(f"{rule}\0{reason.file}\0{reason.quote}".encode()).hexdigest()[:16]
 
 

@@ -42,7 +42,7 @@ class JudgeEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return {name: value for name, value in body.items() if value is not None}
 
     def most_tokens(self, prompt: Prompt) -> int:
-        """Return the maximum of tokens for a question and its answer."""
+        """Return the maximum number of tokens for a question and its answer."""
         limits = [self.options.get(name) for name in _LIMITS]
         longest = next((limit for limit in limits if isinstance(limit, int)), _MAX_TOKENS_OUT)
         return prompt.estimated_tokens + longest

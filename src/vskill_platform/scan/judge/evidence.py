@@ -1,4 +1,4 @@
-"""Select what the judge is shown of a skill: facts with ids, and texts line by line."""
+"""Select the evidence about a skill for the judge: facts with ids, and texts line by line."""
 
 import re
 import unicodedata
@@ -20,16 +20,17 @@ from vskill_platform.scan.rules.match_rules import apply_rules
 from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_skill import facts_of, is_about_security, open_files
 
-#: Facts, capabilities and names help to find a place; the texts themselves are judged.
+#: Shares of the question: facts, capabilities and names help to find a location, but the texts are
+#: judged.
 _SHARE_OF_FACTS, _SHARE_OF_CAPABILITIES, _SHARE_OF_NAMES = 0.25, 0.1, 0.05
 _MAX_FACTS = 300
-#: Overhead of a line (its number and a bar), of a fact, and of a file.
+#: The overhead of a line (its number and a bar), of a fact, and of a file.
 _MARGIN, _FRAME, _HEADING = 8, 80, 64
 #: Acts of files that could not be read.
 _UNREAD = frozenset({Act.OPAQUE, Act.EXECUTABLE, Act.ENCODED, Act.HIDDEN})
 #: Data of an unknown kind that nothing runs.
 _HARMLESS = "unknown"
-#: Formats of rows, pictures and logs; every other text may contain orders.
+#: Formats of tables, pictures and logs; every other text may contain orders.
 _DATA = (".csv", ".tsv", ".jsonl", ".ndjson", ".geojson", ".svg", ".log", ".lock", ".srt", ".vtt")
 _ROLES = {role: place for place, role in enumerate(PartRole)}
 _NOT_PLAIN = re.compile(r"[^\t\x20-\x7e]")
@@ -44,7 +45,7 @@ _Key = tuple[str, int, PartRole, str, str, str]
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """One fact at one place, without the scanner's opinion of it."""
+    """One fact at one location, without the scanner's opinion of it."""
 
     id: str
     path: str
@@ -66,14 +67,14 @@ class JudgeEvidence(msgspec.Struct, frozen=True, kw_only=True):
     spans: tuple[Span, ...]
     files: tuple[EvidenceFile, ...]
     capabilities: Capabilities
-    #: Files that are not shown at all, because they are not text or do not fit.
+    #: Files that are not shown at all, because they are not text or too large.
     left_out: tuple[str, ...] = ()
-    #: Files that are not shown in full although the agent would obey or run them, or although
-    #: tier 1 could not read them or lowered a finding in them.
+    #: Files that are not shown in full, although the agent would obey or run them, or tier 1 could
+    #: not read them or lowered a finding in them.
     unseen: tuple[str, ...] = ()
 
     def texts(self) -> Iterable[str]:
-        """Yield everything that came from the skill."""
+        """Yield all texts that come from the skill."""
         for span in self.spans:
             yield from (span.path, span.text, span.host)
         for file in self.files:
@@ -85,7 +86,7 @@ class JudgeEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gather_evidence(folder: Path, max_chars: int) -> JudgeEvidence:
-    """Choose what to show: first what is obeyed, then what is run, then what is read."""
+    """Choose the files to show: first those that are obeyed, then run, then read."""
     own = mark_run_files(read_skill_files(folder))
     opened = open_files(own)
     files = sorted(opened.files, key=_rank)
@@ -119,7 +120,7 @@ def gather_evidence(folder: Path, max_chars: int) -> JudgeEvidence:
 
 
 def _rank(file: ScanFile) -> tuple[int, bool, int]:
-    """Put small files first, so that one huge file cannot push out what lies next to it."""
+    """Put small files first, so that one huge file cannot displace the others."""
     return _ROLES[file.role], file.path != MANIFEST, len(file.text)
 
 
@@ -134,16 +135,16 @@ def _unread_paths(facts: list[LocatedFact]) -> frozenset[str]:
 
 
 def _is_unseen(file: ScanFile, shown: EvidenceFile | None) -> bool:
-    """Return whether an agent would obey or run part of a file that the judge is not shown."""
+    """Return whether an agent would obey or run a part of a file that the judge does not see."""
     if shown is None:
         return file.is_run
     return shown.is_cut and _is_obeyed(file)
 
 
 def _most_needed(facts: list[LocatedFact], files: list[ScanFile]) -> list[LocatedFact]:
-    """Return what tier 1 could not read, then what it lowered because of its place, then the rest.
+    """Sort facts: first those about unreadable files, then those that tier 1 lowered, then others.
 
-    Nothing else checks these again, so a flood of other facts must not push them out.
+    Nothing else checks the first ones again, so a flood of other facts must not displace them.
     """
     unread = [one for one in facts if one.fact.act in _UNREAD]
     is_shown = is_about_security(files)
@@ -154,7 +155,7 @@ def _most_needed(facts: list[LocatedFact], files: list[ScanFile]) -> list[Locate
 
 
 def clean(text: str) -> str:
-    """Escape invisible characters: the judge sees nothing that a reader cannot see."""
+    """Escape invisible characters, so that the judge sees nothing that a reader cannot see."""
     return _NOT_PLAIN.sub(_spell, text)
 
 
@@ -165,7 +166,7 @@ def _spell(found: re.Match[str]) -> str:
 
 
 def _capabilities(facts: list[LocatedFact], room: int) -> Capabilities:
-    """Take as many of each kind as fit into its share."""
+    """Take as many capabilities of each kind as fit into its share."""
     found = list_capabilities(facts)
     share = room // max(len(found), 1)
     return {kind: tuple(_fitting(map(clean, values), len, share)) for kind, values in found.items()}
@@ -207,10 +208,10 @@ def _key(located: LocatedFact) -> _Key:
 
 
 def _show(file: ScanFile, room: int) -> EvidenceFile:
-    """Show as many lines as fit; the last one may be cut."""
+    """Return as many lines as fit; the last one may be cut."""
     lines: list[str] = []
     is_cut = file.is_cut
-    for raw in redact(file.text).split("\n"):  # a leaked key must not be passed on
+    for raw in redact(file.text).split("\n"):  # do not pass on a leaked key
         room -= _MARGIN
         if room <= 0:
             is_cut = True
@@ -230,6 +231,6 @@ def _is_text(file: ScanFile) -> bool:
 
 
 def _is_obeyed(file: ScanFile) -> bool:
-    """Return whether an agent would obey it, run it or be told to read it."""
+    """Return whether an agent would obey or run the file, or is told to read it."""
     is_read = file.role is PartRole.REFERENCE and not file.path.lower().endswith(_DATA)
     return is_read or file.role in {PartRole.INSTRUCTION, PartRole.SCRIPT}

@@ -1,7 +1,7 @@
 """Send one question to an OpenAI-compatible endpoint and parse the response envelope.
 
-Neither the key nor anything that the endpoint says gets into an error: some endpoints repeat a
-wrong key in their error message.
+Errors contain neither the key nor text from the endpoint, because some endpoints repeat a wrong key
+in their error message.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from vskill_platform.errors import JudgeFailed
 from vskill_platform.scan.judge.endpoint import JudgeEndpoint
 from vskill_platform.scan.judge.prompt import Prompt
 
-#: An answer is one page of text at most.
+#: An answer is at most one page of text.
 MAX_ANSWER_BYTES = 1024 * 1024
-#: An endpoint that asks for a longer wait is retried earlier, before recovery takes over.
+#: An endpoint that requests a longer wait is retried earlier, before recovery takes over.
 MAX_RETRY_AFTER = timedelta(minutes=4)
 _TOKENS = msgspec.Meta(ge=0, le=100_000_000)
 

@@ -1,4 +1,4 @@
-"""Build the judge's prompt: our instructions first, then the skill, fenced as hostile data."""
+"""Build the judge's prompt: our instructions first, then the skill, fenced as untrusted data."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ import msgspec
 from vskill_platform.scan.judge.evidence import EvidenceFile, JudgeEvidence, Span
 
 _TEMPLATE = files("vskill_platform.scan").joinpath("judge", "prompt.md").read_text("utf-8")
-#: Increase when evidence is shown differently; changed wording is detected automatically.
+#: Increase this if evidence is shown differently; changed wording is detected automatically.
 _LAYOUT = 1
 PROMPT_VERSION = f"{_LAYOUT}-{hashlib.sha256(_TEMPLATE.encode()).hexdigest()[:8]}"
 _FENCE_BYTES = 12
@@ -31,14 +31,14 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def estimated_tokens(self) -> int:
-        """Estimate high: three bytes of text are seldom more than one token."""
+        """Return a high estimate: three bytes of text are seldom more than one token."""
         return (len(self.system.encode()) + len(self.user.encode())) // 3
 
 
 def build_prompt(
     evidence: JudgeEvidence, *, random: Callable[[int], str] = secrets.token_hex
 ) -> Prompt:
-    """Build the question; it contains no opinion of the scanner or anyone else about the skill."""
+    """Build the question, without any opinion of the scanner or others about the skill."""
     fence = _new_fence(evidence, random)
     return Prompt(
         fence=fence,
@@ -82,5 +82,5 @@ def _numbered(file: EvidenceFile) -> Iterator[str]:
 
 
 def _quoted(value: object) -> str:
-    """Write names as JSON strings, so that none can leave its line."""
+    """Write names as JSON strings, so that no name can leave its line."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Find in one pass that a text contains none of many words and need not be parsed."""
+"""Check in one pass whether a text contains any of many words, and so has to be parsed."""
 
 import re
 from collections.abc import Iterable

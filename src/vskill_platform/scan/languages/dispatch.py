@@ -1,7 +1,8 @@
 """Choose the parser for a language: the only connection between the language folders.
 
-A shell command runs Python, a Python call runs a shell command: parsers need each other. All of
-them come here, and a parser is loaded when it is first needed: most skills use one or two of them.
+A shell command runs Python, a Python call runs a shell command, so parsers need each other. They
+all use this module. A parser is loaded when it is first needed, because most skills need one or
+two.
 """
 
 from collections.abc import Callable

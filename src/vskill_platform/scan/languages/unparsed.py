@@ -11,5 +11,5 @@ class Unparsed(Exception):
     ) -> None:
         super().__init__(reason)
         self.facts = facts or []
-        #: Whether it is code, but over the limits; otherwise it may not be code at all.
+        #: Whether it is code that exceeds the limits; otherwise it may not be code at all.
         self.is_too_much = is_too_much

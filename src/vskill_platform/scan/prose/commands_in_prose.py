@@ -1,6 +1,6 @@
 """Find commands in prose: marked as code, inside a sentence, or on their own lines.
 
-An agent runs an unmarked command in a sentence as readily as a marked one.
+An agent runs an unmarked command in a sentence just like a marked one.
 """
 
 import re
@@ -14,7 +14,7 @@ from vskill_platform.scan.prose.paragraphs import Paragraphs, View
 
 _INLINE = re.compile(r"(`+)([^`\n]{3,4000})\1")
 _LANGUAGE = re.compile(r"(?:bash|sh|shell|zsh|console)[ \t]+(?=[a-z])")
-#: Program names at the start of a command, followed by text that no sentence continues with.
+#: Program names at the start of a command, followed by text that cannot continue a sentence.
 _PROGRAM = (
     r"(?:sudo[ \t]+|nohup[ \t]+)?(?:curl|wget|nc|ncat|netcat|socat|scp|rsync|sftp|ssh|cat|tar|"
     r"zip|gpg|openssl|base64|xxd|python3?|node|deno|bun|perl|ruby|php|osascript|powershell|pwsh|iwr|irm|"
@@ -36,13 +36,13 @@ _PIPED = (
 _BARE = re.compile(rf"(?:^|[\s:>(*_$\"'“])((?:{_PIPED}|{_PROGRAM})[^`\n]{{0,800}})")
 #: Matches wherever the pattern above does, in a quarter of the time: it counts no letters.
 _ANY_BARE = re2.compile(loosened(f"{_PROGRAM}|{_PIPED}").encode())
-#: A command without one of these does nothing relevant.
+#: A command without one of these is not relevant.
 _MATTERS = re2.compile(
     rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
     rb"mcp|0x[0-9a-f]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
     rb"|<\(|\b777\b|\+rwx|\\[0-7]{2,3}|\btransfer \w|/tmp/|--index-url"
 )
-#: Names of programs that are cut, escaped or put together, and what decodes them.
+#: Names of programs that are split, escaped or assembled, and text that decodes them.
 _DISGUISED = re2.compile(
     rb"(?m)[A-Za-z](?:''|\"\w?\")[A-Za-z]|^\s*[a-z]+\\[a-z]+\s|\$\{?IFS\b"
     rb"|[A-Za-z\s]\$\{?\w+(?:\[\d+\])?\}?\$\{?\w|[a-z]\$\{\w+\}[a-z]|[a-z]\$@[a-z]"
@@ -58,14 +58,14 @@ _INSTALL_IN_WORDS = re.compile(
 _ANY_INSTALL_IN_WORDS = re2.compile(rb"[Ii]nstall [^\n]{4,120} (?:pip|npm)\b")
 _COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
 _ONLY_PIPED = re.compile(_PIPED)
-#: A command ends where a sentence ends and another begins.
+#: A command ends where a sentence ends and another one starts.
 _NEXT_SENTENCE = re.compile(r"(?<=\w)\.\s+(?=[A-Z])")
 _MAX_BARE = 4_000
 _EMPHASISED_CODE = re.compile(r"`[^\s`*]{1,40}\* \*|\*[^\s`*]{1,40}` ?\*")
 
 
 class ProseCommand(NamedTuple):
-    #: The view it was found in, and the position.
+    #: The view in which it was found, and the position.
     view: View
     start: int
     code: str
@@ -93,7 +93,7 @@ def commands_in(part: Paragraphs) -> Iterator[ProseCommand]:
 
 
 def _installs_in_words(view: View) -> Iterator[ProseCommand]:
-    """Yield the commands that do what the text tells in words: install a package."""
+    """Yield commands for what the text says in words: install a package."""
     if _ANY_INSTALL_IN_WORDS.search(view.text.encode(errors="replace")):
         for found in _INSTALL_IN_WORDS.finditer(view.text):
             yield ProseCommand(view, found.start(), f"{found['by']} install {found['name']}")
@@ -108,7 +108,7 @@ def _spans(view: View, found: re.Match[str]) -> Iterator[ProseCommand]:
 
 
 def _bare(view: View) -> Iterator[ProseCommand]:
-    # One search over the whole text tells which paragraphs are worth a search of their own.
+    # One search over the whole text shows which paragraphs are worth a search of their own.
     numbers = {
         number
         for number, paragraph in lines_with(_ANY_BARE, view.text)
@@ -125,7 +125,7 @@ def _bare(view: View) -> Iterator[ProseCommand]:
 
 
 def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
-    """Yield possible extents of the command: nothing marks where the sentence continues."""
+    """Yield possible extents of the command, because nothing marks its end in the sentence."""
     whole = _NEXT_SENTENCE.split(found[1])[0]
     piped = _ONLY_PIPED.match(whole)
     for code in dict.fromkeys((whole, whole[:line_length], piped[0] if piped else whole)):
@@ -135,7 +135,7 @@ def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
 
 
 def _trimmed(code: str) -> str:
-    """Remove what ends a sentence, except quotes and brackets that were opened inside."""
+    """Remove the end of a sentence, except quotes and brackets that were opened inside."""
     plain = code.rstrip("*_~.,:)\"'” ")
     for sign in code[len(plain) :]:
         opening = "(" if sign == ")" else sign

@@ -1,6 +1,6 @@
-"""Find addresses that a sentence tells its reader to do something with: send, fetch, run, connect.
+"""Find addresses that a sentence tells its reader to use: to send, fetch, run or connect.
 
-Whether the skill has anything else to do with the address is decided for the whole skill, in
+Whether the address is related to the skill is decided for the whole skill, in
 collect/undeclared_addresses.py.
 """
 
@@ -20,13 +20,13 @@ from vskill_platform.scan.prose.negations import is_negated
 
 #: `re` takes a fifth of the time of re2 here.
 _SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)|[。！？\n]")  # noqa: RUF001 - these are meant
-#: How far from the address the words may be, in front of it and behind it.
+#: How far from the address the words may be, before and after it.
 _BEFORE, _BEHIND = 200, 140
-#: So many addresses in one paragraph are a list or a table.
+#: This many addresses in one paragraph are a list or a table.
 _MANY, _MOST = 3, 12
-#: Names that only an institution can register.
+#: Names that only institutions can register.
 _OFFICIAL = (".gov", ".edu", ".mil", ".int", ".gov.uk", ".ac.uk")
-#: A query that the agent is to fill in.
+#: A query for the agent to fill in.
 _FILLED_IN = re.compile(
     r"[^\s?]*\?[^\s<{]{0,80}="
     r"(?:<[^<>\n]{0,80} [^<>\n]{0,80}>|\{[^{}\n]{0,80} [^{}\n]{0,80}\}|…|\.\.\.)"
@@ -35,16 +35,16 @@ _FILLED_IN = re.compile(
 _PATH = re.compile(r"^[^\s)>\"']*")
 _QUOTED = re.compile(r"[\"'][\w.-]{1,40}[\"']\s*[:=]\s*[\"']?(?:https?://)?$")
 _LABEL = re.compile(r"(?P<words>[^.!?;]*?)(?:\s*[(<]|:\s*<?|\s[-–—>→]+\s*)(?:https?://|mailto:)?$")  # noqa: RUF001 - these are meant
-#: A file of data that is only fetched is neither run nor obeyed.
+#: A data file that is only fetched is neither run nor obeyed.
 _DATA = re.compile(
     r"(?i)\.(?:csv|tsv|parquet|png|jpe?g|gif|webp|mp[34]|wav|pdf|xlsx|geojson|ttf|woff2?)$"
 )
-#: The user goes there, so nothing is moved.
+#: The user visits the address, so nothing is moved.
 _VISITED = re.compile(
     r"(?i)\b(?:(?:sign|log)[ -]?(?:in|up)|create an account|go to|visit|navigate to|head to)\b"
 )
 _SIGN_IN = re.compile(r"(?i)\b(?:sign|log|register|enrol)(?:s|ged|ing)?[ -]?(?:in|up|on|into)\b")
-#: The word in front of an address in a sentence; in a table it is any word.
+#: The word before an address in a sentence; in a table it is any word.
 _NAMED = re.compile(
     r"(?:[(<\[\"'“;:]|\b(?:to|at|from|via|with|on|onto|into|in|through|by|of|for|using|over|is|are|be|as|or|and"
     r"|whatever|what|the|our|curl|wget|visit|open|paste|bcc|cc|server|host|endpoint|url|uri|service|site|page|gateway"
@@ -52,8 +52,8 @@ _NAMED = re.compile(
     r"|source|proxy|key|wallet|contact|member|have|hit|call|query|get|use|under|toward|towards|against|inside|known))\s*[(<\[\"'“:]*(?:https?://|wss?://|mailto:|s3://|git\+|https?://www\.)*$",
     re.IGNORECASE,
 )
-#: Something is moved to what follows: "to https://…", "to the desk (https://…". The titles of
-#: links have capitals: "How to Detect Fakes (https://…".
+#: Something is moved to the address: "to https://…", "to the desk (https://…". Titles of links are
+#: capitalised: "How to Detect Fakes (https://…".
 _TOWARD = re.compile(
     r"\b(?:[Tt]o|into|onto|[Vv]ia|through)(?:\s+[a-z][a-z-]*){0,3}\s*[(<\[\"'“]*(?:\w{2,5}:/+)?$"
 )
@@ -66,17 +66,17 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 class Directed(NamedTuple):
-    """An address, and the words around it that tell what to do with it."""
+    """An address, and the words around it that say what to do with it."""
 
     start: int
     end: int
     host: str
-    #: Whether other words of the sentence make it doubtful that it is an order.
+    #: Whether other words of the sentence make it doubtful that this is an order.
     is_doubtful: bool
 
 
 def find_directed(text: str) -> Iterator[Directed]:
-    """Yield the addresses that a text tells its reader to do something with."""
+    """Yield the addresses that a text tells its reader to use."""
     done = -1
     for hint in _lexicon().hints.finditer(text):
         if hint.start() < done:
@@ -87,14 +87,14 @@ def find_directed(text: str) -> Iterator[Directed]:
         found = list(islice(doubtful_addresses(text[first:end]), _MOST))
         for start, stop, host in found:
             before = text[max(first, first + start - _BEFORE) : first + start]
-            # Many are a list of references, unless something is moved to one of them.
+            # Many addresses are a list of references, unless something is moved to one of them.
             is_used = len(found) < _MANY or (len(found) < _MOST and _TOWARD.search(before))
             if is_used and not _is_familiar(host):
                 yield from _directed(text, first + start, first + stop, host)
 
 
 def names_used_address(passage: str) -> bool:
-    """Return whether a passage names an address otherwise than as a reference."""
+    """Return whether a passage names an address other than as a reference."""
     lexicon = _lexicon()
     for start, end, _ in doubtful_addresses(passage):
         before = passage[_sentence(passage, start, end)[0] : start]
@@ -147,12 +147,12 @@ def _is_told_in_other_language(lexicon: "_Lexicon", around: str) -> bool:
 
 
 def _is_full(address: str) -> bool:
-    """Return whether an address cannot be taken for anything else, such as a name in code."""
+    """Return whether an address cannot be mistaken for anything else, such as a name in code."""
     return ":/" in address or "@" in address or address.startswith("0x")
 
 
 def _is_no_reading(lexicon: "_Lexicon", before: str, around: str) -> bool:
-    """Return whether a sentence says neither to read a page nor what addresses look like."""
+    """Return whether a sentence neither says to read a page nor shows what addresses look like."""
     if _CODE_SIGN.search(around) or lexicon.reading.search(around):
         return False
     if _BEYOND_ASCII.search(around) or lexicon.small.search(around):
@@ -192,14 +192,14 @@ class _Lexicon(NamedTuple):
     #: Signs of an address.
     hints: Any
     verbs: Any
-    #: Verbs of other languages, and small words that tell them from English.
+    #: Verbs of other languages, and small words that distinguish these from English.
     other: Any
     small: Any
-    #: A verb right in front of an address.
+    #: A verb directly before an address.
     last: Any
     #: A verb at the start of a label.
     start: Any
-    #: Something is done to it.
+    #: Words for actions on the address.
     passive: Any
     reading: Any
     doubts: Any

@@ -1,4 +1,4 @@
-"""Find the rows of tables that say in a column what not to do: "Do | Don't"."""
+"""Find table rows with a column that says what not to do: "Do | Don't"."""
 
 import re
 
@@ -17,7 +17,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 def rows_without_discouraged(text: str) -> dict[int, str]:
-    """Return the rows that have such cells without them, by the number of their line from 0."""
+    """Return rows with such cells, without these cells, by line number starting at 0."""
     if not _MAY_BE.search(text.encode(errors="replace")):
         return {}
     rows: dict[int, str] = {}

@@ -9,11 +9,11 @@ from vskill_platform.scan.prose.frames import find_frames
 from vskill_platform.scan.prose.frames_other import find_foreign_frames
 from vskill_platform.scan.prose.mentions import is_mention
 
-#: A script in a page is no sentence: it has such a sign every few words.
+#: Scripts in a page are not sentences: they contain such a sign every few words.
 _CODE_SIGN, _WORD = re.compile(r"[={};]"), re.compile(r"[^\W\d_]{2,}")
 _MANY_SIGNS, _WORDS_PER_SIGN = 6, 4
 
-#: Acts that a frame expresses, too; their rules are at least as severe.
+#: Acts that a frame also expresses; their rules are at least as severe.
 _SURER = {
     Act.TOLD_COLLECT: frozenset({Act.TELL_ASK_SECRET}),
     Act.TOLD_DEFER: frozenset({Act.TELL_OBEY}),
@@ -29,7 +29,7 @@ _SURER = {
 def find_instructions(text: str, places: list[tuple[Act, int, int]]) -> Iterator[Instruction]:
     """Yield the instructions in sentences; *places* are the acts that patterns found in the text.
 
-    A sentence in which a pattern found the same act is left out. If the pattern found only a
+    Sentences in which a pattern found the same act are left out. If the pattern found only a
     mention, the instruction is yielded as doubtful.
     """
     for one in (*find_frames(text), *find_foreign_frames(text)):

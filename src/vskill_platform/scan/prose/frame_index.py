@@ -1,7 +1,7 @@
-"""Find by the words of a text which frames it may express, before they are read in order.
+"""Find out by the words of a text which frames it may express, before the words are read in order.
 
-Of ten thousand sentences of harmless skills, a few have all the words and phrases that a frame
-needs somewhere. Only these are worth reading.
+Of ten thousand sentences in harmless skills, a few contain all words and phrases that a frame
+needs. Only these are worth reading.
 """
 
 import re
@@ -14,9 +14,9 @@ from string import ascii_lowercase, digits
 _SEPARATED = bytes(
     code if chr(code) in f"{ascii_lowercase}{digits}\n" else ord(" ") for code in range(256)
 )
-#: What every address has; a pattern that begins with a fixed character is faster.
+#: Text that every address contains; a pattern that starts with a fixed character is faster.
 _MAY_NAME_ADDRESS = re.compile(r"\.(?<=[a-z0-9-]\.)[a-z0-9-]", re.IGNORECASE)
-#: What is left of "don't" after its apostrophe has become a space.
+#: The rest of "don't" after its apostrophe has become a space.
 _REST_OF_NOT = b"t"
 
 
@@ -28,7 +28,7 @@ def union_of(bits: Iterable[int]) -> int:
 
 
 def words_of(text: str) -> bytes:
-    """Return a text whose words are separated by spaces, and its lines as before."""
+    """Return the text with its words separated by spaces and its lines unchanged."""
     return text.lower().encode("ascii", "replace").translate(_SEPARATED)
 
 
@@ -41,8 +41,8 @@ def _places(bits: int) -> Iterator[int]:
 class FrameIndex:
     """The words and phrases that meet the needs of frames, each a bit of an integer.
 
-    All first needs come first, then all second ones, so a few operations on integers tell which
-    frames are possible. The needs that a negated word meets come behind all others.
+    All first needs come first, then all second needs, so a few operations on integers show which
+    frames are possible. The needs that a negated word meets come after all others.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class FrameIndex:
     ) -> None:
         """Index the needs of each frame, and the classes of each word or phrase.
 
-        A need is a union of classes; those shifted by *width* stand for negated ones.
+        A need is a union of classes; classes shifted by *width* stand for negated words.
         """
         self._count, self._turns = len(needs), max(map(len, needs))
         self._size = self._count * self._turns
-        #: Whether anything is negated, and whether a word is known.
+        #: Detect a negation, and a known word.
         self._is_negated, self._is_known = 1 << 2 * self._size, 2 << 2 * self._size
         self._negations = frozenset({*map(str.encode, negations), _REST_OF_NOT})
         asked = [
@@ -81,7 +81,8 @@ class FrameIndex:
             return union_of(by_class[place] for place in _places(its))
 
         self._address, self._mailbox = met_by(address), met_by(mailbox) | self._is_known
-        #: What a word meets, and by their first two words, the phrases and what they meet.
+        #: The needs that a word meets; and phrases with the needs that they meet, by first two
+        #: words.
         self._words: dict[bytes, int] = {}
         self._phrases: dict[tuple[bytes, ...], list[tuple[bytes, int]]] = {}
         in_phrases = set()
@@ -100,7 +101,7 @@ class FrameIndex:
         self._pairs, self._singles = frozenset(self._phrases), frozenset(self._words)
 
     def met_in(self, text: str, words: list[bytes]) -> int:
-        """Return the needs that a text meets; those of several texts are their union."""
+        """Return the needs that a text meets; for several texts, the union of their needs."""
         met = self._nothing
         if ("." in text and _MAY_NAME_ADDRESS.search(text)) or "0x" in text or ":/" in text:
             met |= self._address
@@ -126,14 +127,14 @@ class FrameIndex:
         return met
 
     def is_known(self, met: int) -> bool:
-        """Return whether a text has any word of the frames, and not just an address."""
+        """Return whether a text contains any word of the frames, and not just an address."""
         return met & self._is_known != 0
 
     def is_empty(self, met: int) -> bool:
         return met | self._is_negated == self._empty
 
     def possible(self, met: int, among: int) -> int:
-        """Return which frames of *among*, as bits, have all their needs met, in any order."""
+        """Return, as bits, which frames of *among* have all their needs met, in any order."""
         if met & self._is_negated:
             met |= met >> self._size
         possible = met & among

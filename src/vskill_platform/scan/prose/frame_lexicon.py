@@ -27,18 +27,19 @@ class Instruction(NamedTuple):
 class Frame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An act, and the classes of words that express it.
 
-    `a|b` means any of them, `no a` that a word of the class is negated.
+    `a|b` means either class, `no a` a negated word of the class.
     """
 
     act: str
     needs: list[str]
-    #: Classes that make the same words doubtful: the author writes them, so they only lower.
+    #: Classes that make the same words doubtful; authors can write them, so they only lower
+    #: severity.
     lowered_by: list[str] = []
-    #: The classes one verb of which must be an order, not a statement about somebody.
+    #: Classes of which one verb must be an order, not a statement about someone.
     told: str = ""
-    #: Over how many words it may extend.
+    #: The maximum number of words that it may span.
     within: int = 28
-    #: Whether the classes may be in several sentences or list items that follow each other.
+    #: Whether the classes may be in several consecutive sentences or list items.
     passage: bool = False
 
 
@@ -55,33 +56,33 @@ class CompiledFrame(NamedTuple):
     lowered_by: int
     told: int
     within: int
-    #: All classes that it asks for, whether negated or not.
+    #: All classes that it needs, negated or not.
     wanted: int
     is_passage: bool
 
 
 class Lexicon(NamedTuple):
-    #: By their first two words; the second is empty for single words.
+    #: The phrases by their first two words; the second is empty for single words.
     phrases: dict[str, dict[str, list[Phrase]]]
     #: The classes of phrases by their first word.
     starts: dict[str, int]
-    #: Finds which frames are possible.
+    #: Finds the possible frames.
     frame_index: FrameIndex
     frames: list[CompiledFrame]
-    #: Which frames are about sentences, and which about passages, as bits.
+    #: The frames about sentences, and those about passages, as bits.
     sentences: int
     passages: int
-    #: Which frames need an address, as bits.
+    #: The frames that need an address, as bits.
     addressed: int
-    #: The words that tell an order from a statement, and what is not to be done.
+    #: The words that distinguish an order from a statement, and negated verbs.
     grammar: dict[str, frozenset[str]]
-    #: How far the class of a negated word is shifted.
+    #: By how much the class of a negated word is shifted.
     width: int
     address: int
     mailbox: int
-    #: The classes of what is moved, as bits: after `to` it is the target instead.
+    #: The classes of things that are moved, as bits; after `to` they are the target instead.
     objects: int
-    #: An address that something is moved to.
+    #: An address to which something is moved.
     destination: int
 
 
@@ -92,7 +93,7 @@ def load_lexicon() -> Lexicon:
         name: place for place, name in enumerate([*data["class"], ADDRESS, MAILBOX, DESTINATION])
     }
     phrases: dict[str, dict[str, list[Phrase]]] = {}
-    #: The classes of each form.
+    #: The classes of each inflected form.
     classes: dict[str, int] = {}
     for name, table in data["class"].items():
         bit, is_polar = 1 << places[name], table.get("polar", False)

@@ -1,9 +1,9 @@
 """Find instructions against the user by the meaning of a sentence, in any words and order.
 
 A frame names the classes of words that must be close together: a verb of sending, something
-private, a recipient outside. A class holds the common vocabulary of one meaning in all its
-inflections, so a phrasing that nobody has thought of is found as long as its words are known. Most
-paragraphs are dismissed by one look at the set of their words.
+private, a recipient outside. A class contains the common vocabulary of one meaning in all
+inflections, so even an unforeseen phrasing is found if its words are known. Most paragraphs are
+dismissed by one check of the set of their words.
 """
 
 import re
@@ -31,17 +31,17 @@ _SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001 - these
 _MAX_SENTENCE = 600
 #: How long a passage may be, and how many lines or sentences it may have.
 _LONG, _MAX_UNITS, _PAIR = 700, 4, 2
-#: "Email: me@host" is a contact and not an order, and a link with a title is a reference.
+#: "Email: me@host" is a contact, not an order, and a link with a title is a reference.
 _MIN_WORDS = 4
-#: How many words a negation governs.
+#: How many words a negation applies to.
 _NEGATED = 9
-#: A list continues if there is an "or" among so many words.
+#: A list continues if there is an "or" among this many words.
 _LIST = 9
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
 
 
-#: Start and end of a line of a text or of a sentence of a long line, and the needs that it meets.
-#: There are too many of them for a class.
+#: Start and end of a line, or of a sentence in a long line, and the needs that it meets. A tuple,
+#: because there are too many for a class.
 _Unit = tuple[int, int, int]
 
 
@@ -83,7 +83,7 @@ def _met_in(lexicon: Lexicon, sentence: str) -> int:
 def _in_passages(
     lexicon: Lexicon, text: str, units: list[_Unit], told: list[Instruction]
 ) -> Iterator[Instruction]:
-    """Yield what several units that follow each other express, unless a sentence of them does."""
+    """Yield what several consecutive units express, unless one sentence of them expresses it."""
     done: dict[Act, int] = {}
     for start, end, met_by in _passages(lexicon, units):
         possible = met_by
@@ -108,7 +108,7 @@ def _in_passages(
 
 
 def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[tuple[int, int, int]]:
-    """Yield start and end of the passages that may express frames, and these; they overlap."""
+    """Yield start and end of the overlapping passages that may express frames, and these frames."""
     index, first = lexicon.frame_index, 0
     while first < len(units):
         start, end, met = units[first]
@@ -122,14 +122,15 @@ def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[tuple[int, int, 
             parts, end, met = parts + 1, its_end, met | its_met
         if possible := index.possible(met, lexicon.passages):
             yield start, end, possible
-        # Long units: each pair of neighbours is in one passage.
+        # For long units, each pair of neighbours is in one passage.
         first += 2 if parts > _PAIR else 1
 
 
 def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
     start = 0
     while start < len(paragraph):
-        # No further, or a line without sentences is read to its end for each part of it.
+        # No further, because otherwise a line without sentences would be read to its end for each
+        # part.
         limit = min(start + _MAX_SENTENCE, len(paragraph))
         found = _SENTENCE_END.search(paragraph, start, limit)
         end = found.end() if found else limit
@@ -154,13 +155,13 @@ def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
 
 class _Hit(NamedTuple):
     place: int
-    #: The class; that of a negated word is shifted.
+    #: The class, shifted for a negated word.
     bit: int
     is_order: bool
 
 
 class _Words:
-    """The words of one sentence that some frames ask for, by their classes."""
+    """The words of one sentence that some frames need, by class."""
 
     def __init__(self, lexicon: Lexicon, sentence: str, frames: list[CompiledFrame]) -> None:
         self._lexicon = lexicon

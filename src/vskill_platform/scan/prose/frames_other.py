@@ -1,6 +1,6 @@
-"""The frames in languages other than English: what a sentence is about, by the stems of its words.
+"""Frames in languages other than English: the meaning of a sentence by the stems of its words.
 
-Only sentences that are not English are looked at: with letters beyond ASCII, or with the small
+Only sentences that are not English are examined: those with letters beyond ASCII, or with the small
 words of another language.
 """
 
@@ -25,9 +25,9 @@ _SENTENCE_END = re.compile(r"[.!?](?:[ \t\n\r\f]|\Z)|[。！？\n]")  # noqa: RU
 _MAX_SENTENCE = 600
 #: How many sentences a passage may have.
 _MAX_SENTENCES = 3
-#: Verbs that an author can forbid; the other classes are nouns, or contain their negation.
+#: Classes of verbs that can be negated; the other classes are nouns, or contain their negation.
 _VERBS = frozenset({"send", "demand", "keep", "off", "obey", "write", "ruin", "move_money"})
-#: "Delete nothing without permission" asks for permission: a negation in front of "without".
+#: A negation before "without": "Delete nothing without permission" requires permission.
 _WITHOUT = re2.compile(
     r"(?i)^(?:sin|sem|sans|senza|ohne|bez|未经|不经|没有|確認せず|許可|同意|承認|без)"
 )
@@ -49,8 +49,8 @@ _NONE_OF_IT = re.compile(
     r"(?i)\w{0,6}\W{1,2}(?:\w+\W){0,2}(?:kein\w*|ningun\w*|ningún|nenhum\w*|aucun\w*|nessun\w*|никак\w+)\b"
 )
 _CLAUSE = re.compile(r"[.;:!?。；！？\n]")  # noqa: RUF001 - other scripts
-#: Letters of other scripts, accented letters, and words that every longer sentence has. In a name
-#: such as `example.com` they are no words.
+#: Letters of other scripts, accented letters, and words that every longer sentence contains. In a
+#: name such as `example.com` they are not words.
 _FOREIGN = re2.compile(
     r"[\x{c0}-\x{24f}\x{400}-\x{4ff}\x{3040}-\x{30ff}\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}]"
     r"|(?i:(?:^|\s)(?:der|das|dass|al|esta|este|wurde|ist|im|nach|wird|auch|sie|bei|und|ein|nicht|dem|den|jede[mnrs]?|diese[mnrs]?|alle|von|mit|auf|zur|zum|ohne|el|los|las"
@@ -69,7 +69,7 @@ class _Frame(NamedTuple):
 
 
 class _Lexicon:
-    """Patterns of the words of each class, compiled when a text has letters that they need."""
+    """Patterns of the words of each class, compiled when a text contains letters that they need."""
 
     def __init__(self) -> None:
         data = load_data("frames_other.toml")
@@ -88,7 +88,7 @@ class _Lexicon:
         ]
 
     def possible_in(self, text: str) -> set[str]:
-        """Return the classes that may have a word in a text."""
+        """Return the classes of which a text may contain a word."""
         raw = text.encode()
         return {self._names[place] for place in self._index.possible(self._index.met_in(raw))}
 
@@ -141,7 +141,7 @@ def find_foreign_frames(text: str) -> Iterator[Instruction]:
 
 
 class _Sentence:
-    """A sentence whose words are searched when a frame asks for them, and only once."""
+    """A sentence whose words are searched when a frame needs them, and only once."""
 
     def __init__(self, text: str) -> None:
         self._text = text

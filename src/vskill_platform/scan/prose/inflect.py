@@ -19,7 +19,7 @@ _IRREGULAR = {
     "throw": ("threw", "thrown"), "lift": (), "teach": ("taught",), "lead": ("led",),
     "drop": (), "meet": ("met",), "hand": (), "break": ("broke", "broken"), "input": (),
 }  # fmt: skip
-#: Verbs of more than one syllable that double their last letter.
+#: Verbs with several syllables that double their last letter.
 _DOUBLED = frozenset({"forget", "commit", "submit", "transmit", "omit", "permit", "admit", "defer"})
 _MAX_DOUBLED = 5
 

@@ -1,7 +1,7 @@
 """Distinguish mentioned words (an example, a quotation of an attacker) from instructions.
 
-Only words that do nothing by themselves count: an instruction to send a secret is one even in
-quotes.
+Only words that do nothing by themselves can be mentions: an instruction to send a secret is one
+even in quotes.
 """
 
 import re
@@ -12,19 +12,19 @@ from vskill_platform.scan.facts.facts import Act
 
 _QUOTED_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_CONCEAL, Act.TELL_DENY})
 _OTHERS_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_DISARM})
-#: How far around the words quotation marks and their introduction are searched.
+#: How far around the words to search for quotation marks and their introduction.
 _REACH = 400
 _QUOTES = {'"': '"', "“": "”", "`": "`", "«": "»"}
 _OPENING = re.compile(r"(?<!\w)'(?=\w|$)")
 _CLOSING = re.compile(r"(?<=[\w.!?,])'(?!\w)")
-#: Says that the quoted text is to be detected or refused.
+#: Words that say to detect or refuse the quoted text.
 _ABOUT = re2.compile(
     r"(?i)\b(?:detect(?:s|ed|ing|ion)?|flag(?:s|ged)?|block(?:s|ed)?|reject(?:s|ed)?|refuse|avoid|"
     r"red flags?|suspicious|injections?|jailbreaks?|attack(?:s|er|ers)?|malicious|adversarial|"
     r"(?:look|watch|scan|check|search|grep) for|(?:phrases?|patterns?) (?:like|such as)|"
     r"(?:warn|alert) (?:the )?(?:user|operator|owner)s? (?:when|if|about))\b"
 )
-#: "If a page says …, do not obey it": what others write, and that nobody is to follow it.
+#: "If a page says …, do not obey it": text of others that the reader must not follow.
 _QUOTES_OTHERS = re2.compile(
     r"(?i)\b(?:if|when|whenever)\b[^\n]{0,80}\b(?:says?|contains?|reads?|asks?|tells? you|"
     r"includes?|claims?|instructs?|orders?)\b"
@@ -33,12 +33,12 @@ _REFUSED = re.compile(
     r"(?i)\b(?:do not|don't|never|must not|refuse to) (?:obey|follow|execute|apply|act on|"
     r"comply with|carry out) (?:it|them|this|that|those|such \w+)\b"
 )
-#: Says that the quoted text is to be followed after all.
+#: Words that say to follow the quoted text after all.
 _OBEYED = re2.compile(
     r"(?i)\b(?:follow|obey|execute|apply|perform|comply|carry out|act on|adopt|remember|do|begin|"
     r"start|your (?:\w+ )?(?:rule|task|goal|instruction)s?)\b"
 )
-#: Another actor does it: "malware can disable …", "probes that bypass …".
+#: Another actor: "malware can disable …", "probes that bypass …".
 _BY_OTHERS = re2.compile(
     r"(?i)\b(?:attackers?|adversar(?:y|ies)|malware|ransomware|(?:malicious|threat) \w+|insiders?|"
     r"intruders?|jailbreaks?|probes?|injections?)\b[^.;:!?\n]{0,60}"
@@ -47,7 +47,7 @@ _BY_OTHERS = re2.compile(
 _ATTEMPTS = re2.compile(r"(?i)\b(?:jailbreak|injection) (?:attempts?|patterns?|phrases?) ?\($")
 _HAS_WORDS = re.compile(r"\w")
 _SENTENCE_END = re.compile(r"[.!?;]\s+")
-#: Says that a command is not to be run, or is to be found.
+#: Words that say not to run a command, or to search for it.
 _NEVER_RUN = re.compile(
     r"(?i)\b(?:never|not|don't|avoid|refuse to)\s+(?:ever\s+|blindly\s+)?"
     r"(?:run(?:ning)?|execut(?:e|ing)|us(?:e|ing)|pip(?:e|ing)|paste|start|install)\b|\bavoid\b"
@@ -66,7 +66,7 @@ _RUNS = re.compile(
 def is_mention(act: Act, text: str, start: int, end: int) -> bool:
     """Return whether the words from *start* to *end* are only mentioned.
 
-    That lowers their weight and removes nothing.
+    A mention lowers their weight, but removes nothing.
     """
     if act not in _QUOTED_ACTS and act not in _OTHERS_ACTS:
         return False
@@ -87,7 +87,7 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
 def is_command_mention(text: str, start: int) -> bool:
     """Return whether a command at *start* is named as something to find, report or avoid.
 
-    Only the words of its own sentence count, and none of them may tell the reader to run it.
+    Only words in the same sentence count, and none of them may tell the reader to run it.
     """
     before = text[max(start - _REACH, 0) : start].rpartition("\n")[2]
     sentence = _SENTENCE_END.split(before)[-1]

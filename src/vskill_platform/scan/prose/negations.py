@@ -1,8 +1,8 @@
 """Recognise negated instructions: a negation before, inside or after the words, by language.
 
-English, Slavic and Romance languages negate in front of the verb, Chinese too; German, Dutch and
-French behind it; Japanese, Korean and Turkish by its ending. A negation counts only next to its
-verb: farther away it may be about something else.
+English, Chinese, Slavic and Romance languages negate before the verb; German, Dutch and French
+after it; Japanese, Korean and Turkish by its ending. A negation counts only next to its verb,
+because farther away it may refer to something else.
 """
 
 import re
@@ -10,7 +10,7 @@ import re
 import re2
 
 _REACH = 16
-#: "Never upload …" tells nobody to upload.
+#: "Never upload …" does not tell anyone to upload.
 _BEFORE = re2.compile(
     r"(?i)(?:\b(?:never|not|cannot|avoid|refuse to|don't|doesn't|won't|can't|n't|no need to)\s+"
     r"(?:ever\s+)?|(?:不要|请勿|切勿|不得|绝不|不能|不可|不应|禁止|严禁)"
@@ -34,15 +34,15 @@ _ENDING = re.compile(
     r"|[가-힣]{0,3}지\s?(?:마|말)|하면\s안"
 )
 _TURKISH = re.compile(r"(?i)\basla\s(?:\w+\s){0,2}\w+?m[ae]\b")
-#: How far a negation may reach beyond the words that were found.
+#: How far a negation may extend beyond the matching words.
 _BEYOND = 40
-#: "Users must never provide …" holds the negation inside of the words.
+#: "Users must never provide …" contains the negation inside the words.
 _FORBIDDEN = re.compile(
     r"(?i)[^.;:!?\n]{0,40}\b(?:must|should|shall|do|does|may|need)(?: not|n.t| never) "
     r"(?:ever |have to |be asked to )?(?:provide|paste|enter|share|supply|give|send|type|hand)\b"
 )
 
-#: "Do not follow requests to bypass …" tells nobody to bypass anything.
+#: "Do not follow requests to bypass …" does not tell anyone to bypass anything.
 _REFUSED = re2.compile(
     r"(?i)\b(?:do not|don't|never|must not|refuse to|cannot|should not)\s+"
     r"(?:follow|obey|allow|accept|honou?r|comply with|act on|execute)\s+(?:\w+\s+){0,3}"
@@ -71,5 +71,5 @@ def is_forbidden(text: str, start: int, end: int) -> bool:
 
 
 def is_refused(text: str, start: int) -> bool:
-    """Return whether the words at *start* are what somebody asks for, and is not to get."""
+    """Return whether the words at *start* are a request that must be refused."""
     return _REFUSED.search(text[max(start - _REFUSAL_REACH, 0) : start]) is not None

@@ -1,7 +1,7 @@
 """Normalise obfuscated spellings: separated or replaced letters, one word per list item.
 
 A model reads "1gn0r3", "i.g.n.o.r.e", "i g n o r e" and a list with one word per item as easily as
-the words themselves. Such a text is read a second time in plain spelling, on the same lines.
+plain words. Such a text is read a second time in plain spelling, with the same lines.
 """
 
 import re
@@ -18,7 +18,7 @@ _APART = re.compile(
     r"(?<![A-Za-z0-9._-])[A-Za-z](?P<sign>[.\-_*·•~|])[A-Za-z](?:(?P=sign)[A-Za-z]){1,60}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])[A-Za-z](?: [A-Za-z]){3,60}(?![A-Za-z0-9])"
 )
-#: In a line with such words, words of two letters are written the same way.
+#: In a line with such words, words of two letters are spelled in the same way.
 _APART_SHORT = re.compile(
     r"(?<![A-Za-z0-9._-])[A-Za-z](?P<sign>[.\-_*·•~|])[A-Za-z](?:(?P=sign)[A-Za-z]){0,60}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])[A-Za-z](?: [A-Za-z]){1,60}(?![A-Za-z0-9])"
@@ -27,14 +27,14 @@ _NOT_LETTER = re.compile(r"[^A-Za-z]")
 _BROKEN = re.compile(r"([^\s-]{2,})-\r?\n[ \t>*#/]{0,12}([a-z][^\s]{1,200})")
 _DIGITS = "01345789$@"
 _LEET_WORD = re.compile(rf"(?<![\w./:@$-])[A-Za-z{_DIGITS}!]{{2,30}}(?![\w/@$-]|:/)")
-#: A digit between the letters of a word, or at its edge.
+#: A digit between the letters of a word, or at its start or end.
 _IS_LEET = re.compile(
     rf"[a-zA-Z][{_DIGITS}]+[a-zA-Z]|^[{_DIGITS}][a-zA-Z]{{2,}}|[a-zA-Z]{{2,}}[{_DIGITS}]$"
 )
 #: A digit may stand for two letters.
 _LETTERS = (str.maketrans(_DIGITS, "oieastbgsa"), str.maketrans(_DIGITS, "oleastbgsa"))
 _MIN_LEET = 3
-#: Each decides quickly whether a text may contain such a spelling.
+#: Patterns that quickly decide whether a text may contain such a spelling.
 _MAY_HAVE_SYMBOLS = re2.compile(f"[A-Za-z]{_SYMBOL}{{1,3}}[A-Za-z]{_SYMBOL}{{1,3}}[A-Za-z]")
 _MAY_BE_APART = re2.compile(r"(?:\b[A-Za-z][.\-_*·•~| ]){3}[A-Za-z]\b")
 _MAY_BE_BROKEN = re2.compile(r"[a-z]-\r?\n")
@@ -42,8 +42,8 @@ _MAY_BE_LEET = re2.compile(
     rf"(?:[A-Za-z][{_DIGITS}]+[A-Za-z]\S*[ \t]+(?:\S+[ \t]+){{0,4}}){{2}}"
     rf"\S*[A-Za-z][{_DIGITS}]+[A-Za-z]"
 )
-#: Stands for blocks that are left out: no sentence continues across it. It has links because a
-#: text with several is read without their addresses, too.
+#: Stands for omitted blocks, so that no sentence continues across them. It contains links, because
+#: a text with several links is also read without their addresses.
 _GAP = "[.](.) [.](.)"
 #: List items, table rows and headings.
 _MARK = r"[ \t>]*(?:[-*+•][ \t]+|\(?\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|\|)"
@@ -53,9 +53,9 @@ _RUN = re2.compile(rf"(?m)(?:^{_MARK}[^\n]{{1,80}}(?:\n(?:[ \t]*\n)?|\z)){{3,}}"
 _RULE = re.compile(r"^[ \t|:-]*$")
 _LABEL = re.compile(r"^(?:\d{1,3}|step|text|no|nr|#)$", re.IGNORECASE)
 _MAX_WORDS, _MIN_ITEMS = 6, 3
-#: The items of a genuine list are usually longer.
+#: The items of an ordinary list are usually longer.
 _MAX_AVERAGE = 5
-#: On average; with fewer words, a capital letter does not make a sentence of an item.
+#: The average number of words; with fewer, a capital letter does not make an item a sentence.
 _MIN_SENTENCE = 2.5
 _CAPITAL = re.compile(r"[^A-Za-z]{0,3}[A-Z][A-Za-z]")
 
@@ -82,8 +82,8 @@ def other_spellings(text: str) -> Iterator[str]:
 def _changed_blocks(text: str, plain: str) -> str:
     """Return the blocks of lines that are spelled differently, each with its neighbours.
 
-    The rest was read before. Technical texts have a few words such as `l2fwd`, and all of such a
-    text would be read again for each spelling.
+    The rest was already read. Technical texts contain a few words such as `l2fwd`, and otherwise
+    such a text would be read completely again for each spelling.
     """
     before, lines = text.split("\n"), plain.split("\n")
     filled = groupby(range(len(lines)), lambda number: not lines[number].strip())
@@ -161,7 +161,7 @@ def _sentences(lines: list[str], first: int) -> dict[int, str]:
 
 
 def _sentence(items: list[str]) -> str:
-    """Join items; those of a genuine list begin with a capital letter and are sentences."""
+    """Join items; those of an ordinary list start with a capital letter and are sentences."""
     words = sum(item.count(" ") + 1 for item in items)
     is_genuine = words >= _MIN_SENTENCE * len(items) and all(map(_CAPITAL.match, items))
     return (". " if is_genuine else " ").join(items)

@@ -1,7 +1,7 @@
 """Join Markdown prose into paragraphs as a reader sees them: one line each, without markup.
 
 Words are searched in this view. A sentence that is wrapped, emphasised, quoted, listed, in a table
-or written in HTML reads the same in it. Every position in the view maps to a line of the file.
+or in HTML is the same in this view. Every position in the view maps to a line of the file.
 """
 
 import html
@@ -30,7 +30,7 @@ _TICKS = re.compile("`+")
 #: A fence inside a quote.
 _QUOTED_FENCE = re.compile(r"[> \t]*(?:```|~~~)[^`]{0,60}$")
 _COMMENT_GOES_ON = re.compile(r"\n[ \t]*(?:#+|//+|\*+(?!/)|--|;+|%+|REM\b)[ \t]*(?=\S)")
-#: A line that imitates the system starts a paragraph, whatever precedes it.
+#: A line that imitates the system always starts a paragraph.
 _VOICE_STARTS = frozenset("aAsS")
 _VOICE_LINE = re.compile(r"(?:system|admin) ?(?:prompt|message|override|notice)? ?:", re.IGNORECASE)
 #: A single link does not split a sentence.
@@ -47,7 +47,8 @@ _LINK = re.compile(
     r"(?:[^\S\n]{1,9}[\"'(]([^\n\"')]{0,300})[\"')])?[^\S\n]{0,9}\)|\[[^\[\]\n]{0,80}\])"
 )
 _FOOTNOTE = re.compile(r"\[\^[\w-]{1,40}\]")
-#: All but a single one between letters or digits. A pattern that starts with a letter is faster.
+#: All marks except a single one between letters or digits. A pattern that starts with a letter is
+#: faster.
 _EDGE = re.compile(r"_(?:_+|(?<![A-Za-z0-9]_)|(?![A-Za-z0-9]))")
 #: Emphasis by `_` is next to one of these characters.
 _EMPHASIS = re.compile(r"""_(?:[ \n.,):"*\x1f]|(?<=[ \n("*]_))""")
@@ -90,11 +91,11 @@ class View:
         self._joined = joined
 
     def piece_at(self, position: int) -> int:
-        """Return which piece (a line of the file) contains a position."""
+        """Return the piece (a line of the file) that contains a position."""
         return bisect_right(self._starts, position) - 1
 
     def line_end(self, position: int) -> int:
-        """Return where the line of the file that contains a position ends."""
+        """Return the end of the line of the file that contains a position."""
         piece = self.piece_at(position) + 1
         return self._starts[piece] - 1 if piece < len(self._starts) else len(self.text)
 
@@ -105,7 +106,7 @@ class View:
 
 
 def _with_references(text: str) -> str:
-    """Put the addresses that stand at the end of a page into the links that refer to them."""
+    """Insert the addresses at the end of a page into the links that refer to them."""
     known = {name.lower(): address for name, address in _DEFINED.findall(text)}
 
     def put_in(link: re.Match[str]) -> str:
@@ -128,7 +129,7 @@ class Paragraphs:
         self._first_line = first_line
         self._alone = alone
         self._lines = text.replace(_JOINT, " ").split("\n")
-        #: The line of each piece of a paragraph, and which pieces continue one.
+        #: The line of each piece of a paragraph, and whether a piece continues a paragraph.
         self._origins: list[int] = []
         self._continued: list[int] = []
         self._joined = self._join()
@@ -157,7 +158,7 @@ class Paragraphs:
                 is_code = False
                 if pieces:
                     pieces.append("\n")
-            if "`" in line:  # whether the paragraph so far ends inside of a code span
+            if "`" in line:  # whether the paragraph so far ends inside a code span
                 is_code ^= len(_TICKS.findall(line)) % 2 == 1
             pieces.append(line)
             self._origins.append(number)
@@ -171,24 +172,24 @@ class Paragraphs:
 
     @cached_property
     def decoded(self) -> View:
-        """With their marks and with entities decoded: a tag that is written with them is one."""
+        """With marks and decoded entities, because a tag can be written with entities."""
         return View(_COMMENT_IN_WORD.sub("", _decoded(self._joined)))
 
     @cached_property
     def shown(self) -> View:
-        """As a page shows them, but with code marks."""
+        """The rendered text, but with code marks."""
         return View(_without_tags(self._joined))
 
     @cached_property
     def plain(self) -> View:
-        """Words only, each link followed by its URL."""
+        """Only words, with each link followed by its URL."""
         return View(_without_marks(self._joined, has_links=True))
 
     @cached_property
     def unlinked(self) -> View | None:
-        """Words only, without URLs, for paragraphs where links could split a sentence.
+        """Only words, without URLs, for paragraphs in which links could split a sentence.
 
-        Paragraphs without links are empty: they are the same as in the plain view.
+        Paragraphs without links are empty, because they are the same in the plain view.
         """
         if self._joined.count("](") < _MANY_LINKS:
             return None
@@ -268,7 +269,7 @@ def _without_prefix(line: str, *, is_code: bool) -> tuple[bool, bool, str]:
 
 def _without_tags(text: str) -> str:
     if "&" in text:
-        text = _TAG.sub(_tag, text) if "<" in text else text  # a value may hold escaped quotes
+        text = _TAG.sub(_tag, text) if "<" in text else text  # a value may contain escaped quotes
         text = _decoded(text)
     if "<" in text:
         text = _COMMENT.sub(_comment, text) if "<!--" in text else text
@@ -305,7 +306,7 @@ def _on_a_line(text: str) -> str:
 
 def _comment(found: re.Match[str]) -> str:
     """Remove a comment that splits a word; elsewhere an agent reads it."""
-    if found[0].endswith("\n"):  # it is not closed in its paragraph
+    if found[0].endswith("\n"):  # not closed in its paragraph
         return f" {found[1]} \n"
     text, before, after = found.string, found.start() - 1, found.end()
     is_inside = (

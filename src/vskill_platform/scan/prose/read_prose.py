@@ -1,4 +1,4 @@
-"""Find instructions in prose: what a text tells its reader to do, by its wording."""
+"""Find instructions in prose by their wording: what a text tells its reader to do."""
 
 import re
 from collections import Counter
@@ -25,18 +25,18 @@ from vskill_platform.scan.prose.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.prose.sentences import FOR_USERS, Combination, Sentences, load_anchors
 from vskill_platform.scan.prose.words_in_code import words_in_code
 
-#: What a pattern expresses: an act, or what its sentence may express.
+#: What a pattern expresses: an act, or an anchor of acts that its sentence may express.
 _Meaning = Act | list[Combination]
 
 
 class _Lexicon(NamedTuple):
-    """Patterns, and what each expresses."""
+    """Patterns and their meanings."""
 
     meanings: list[_Meaning]
     patterns: PatternSet
 
 
-#: Words that make a pattern large: many alternatives, or letters beyond ASCII.
+#: Signs of a large pattern: many alternatives, or letters beyond ASCII.
 _LONG_WORDS = ("<secret>", "<private>", "<content>", "<worse>", "<reply>", "<opening>")
 
 
@@ -114,9 +114,9 @@ _TO_AGENT = re2.compile(
     r"|\bif you are an? (?:ai|agent|assistant|llm|language model)\b"
 )
 _HOST_REACH = 260
-#: How far behind a negated match another one that begins inside it may end.
+#: How far after a negated match another match that starts inside it may end.
 _FURTHER = 400
-#: "No account required" requires nothing.
+#: "No account required" does not require anything.
 _REQUIRED_REACH = 32
 _NOT_REQUIRED = re2.compile(r"(?i)\b(?:no|not|without)\s+(?:\w+\s+){0,2}$")
 _NEGATABLE = frozenset(
@@ -132,7 +132,7 @@ _HIDING = frozenset({Act.TELL_CONCEAL, Act.TELL_DENY})
 _HIDDEN_WAY = re.compile(r"\w+ly\b")
 
 _BLANK = re.compile(r"\s*")
-#: How often the same act counts in one line: some rules need it twice, none more often.
+#: How often the same act counts in one line: some rules need it twice, none more than that.
 _MAX_IN_A_LINE = 3
 #: Images and scripts are read with their markup.
 _MARKED = frozenset({Act.TELL_IMAGE, Act.TELL_PLANT})
@@ -142,7 +142,7 @@ _ESCAPED_SCRIPT = re.compile(
 )
 
 
-#: Acts that words inside code can express to an agent; the rest is found in the code itself.
+#: Acts that words inside code can express to an agent; other acts are found in the code itself.
 ACTS_OF_WORDS_IN_CODE = frozenset(
     {
         Act.TELL_OVERRIDE,
@@ -170,9 +170,9 @@ class _Text(Protocol):
 
 
 def read_prose(part: Paragraphs, *, is_for_agent: bool = True) -> list[Fact]:
-    """Return what paragraphs tell their reader, in other spellings, too.
+    """Return what paragraphs tell their reader, also in other spellings.
 
-    What sentences are about is no order to the agent if they are written for somebody else.
+    The meaning of sentences is not an order to the agent if they are written for someone else.
     """
     facts = _read_as_spelled(part, is_for_agent=is_for_agent)
     for text in other_spellings(with_rows(part.text, rows_without_discouraged(part.text))):
@@ -206,9 +206,9 @@ def _read_as_spelled(part: Paragraphs, *, is_for_agent: bool) -> list[Fact]:
 
 
 def _acts_in_sentences(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]:
-    """Return what sentences are about, unless their wording says the same more surely."""
+    """Return the acts that sentences express, unless their wording already shows the same."""
     facts: dict[tuple[Act, int], Fact] = {}
-    # Without addresses first: those of links come between words that belong together.
+    # Without addresses first, because those of links separate words that belong together.
     views = [(part.unlinked, []), (part.plain, places)] if part.unlinked else [(part.plain, places)]
     rows = rows_without_discouraged(part.text)
     for view, known in views:
@@ -235,7 +235,7 @@ def _expresses(row: str, act: Act) -> bool:
 
 
 class WordsInCode(NamedTuple):
-    """What code tells its reader: anywhere in it, and in the parts that are meant for readers."""
+    """What code tells its reader: anywhere in it, and in the parts for readers."""
 
     told: list[Fact]
     #: In comments, docstrings and printed strings.
@@ -259,7 +259,7 @@ def read_words_in_code(text: str, *, is_for_agent: bool = False) -> WordsInCode:
 
 
 def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
-    """Return the acts that a text expresses, and where; *only* restricts the patterns."""
+    """Return the acts that a text expresses, and their positions; *only* restricts the patterns."""
     meanings, patterns = _lexicon()
     sentences = Sentences(text)
     found: list[tuple[Act, int, int]] = []
@@ -270,7 +270,7 @@ def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
             continue
         span = start, end
         if _says_otherwise(act, text, *span):
-            # "Never skip this: ignore …" negates one verb, and the same words may hold another.
+            # "Never skip this: ignore …" negates one verb, but the same words may contain another.
             limit = text.find("\n", end)
             limit = min(limit if limit >= 0 else len(text), end + _FURTHER)
             span = patterns.find_between(place, text, start + 1, limit) or span
@@ -280,10 +280,10 @@ def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
 
 
 def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> list[Fact]:
-    """Make facts of matches in a view, with a limit on repetitions per line.
+    """Convert matches in a view to facts, with a limit on repetitions per line.
 
-    A decoy must not replace what follows it on its line, so facts also differ by the hosts they
-    name and by whether they are only mentioned.
+    A decoy must not replace what follows it on its line. So facts also differ by the hosts that
+    they name, and by whether they are only mentioned.
     """
     known: dict[tuple[Act, int, str | None, bool], Fact] = {}
     counts: Counter[tuple[Act, int]] = Counter()
@@ -305,7 +305,7 @@ def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> li
 
 
 def _host_behind(view: View, end: int) -> str | None:
-    """Return the host of a URL that the match ends in: in the file it may be encoded."""
+    """Return the host of a URL in which the match ends; in the file it may be encoded."""
     start = max(end - len("https://"), 0)
     if not view.text[start:end].endswith("://"):
         return None

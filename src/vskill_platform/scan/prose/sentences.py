@@ -1,6 +1,6 @@
 """Find instructions by the words that occur together in one sentence, in any order.
 
-A pattern of prose.toml knows one order of words. Here each act has an anchor, a rare word or a URL,
+A pattern in prose.toml has one order of words. Here each act has an anchor, a rare word or a URL,
 and kinds of words that must be in the same sentence. Only sentences with an anchor are examined.
 """
 
@@ -25,19 +25,19 @@ _REACH = 240
 _SENTENCE_END = re.compile(r"[.!?](?:[ \t\n\r\f]|\Z)|[。！？\n]")  # noqa: RUF001 - other scripts
 _CLAUSE_END = re.compile(r"[;:]\s|\s[–—-]\s|[，；：]|,\s(?=(?:then|and then|see|but)\b)")  # noqa: RUF001 - these characters are meant
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
-#: A negation is about the words that follow it.
+#: A negation applies to the words after it.
 _NEGATION = re.compile(
     r"(?i)never|not to|don.t|do not|must not|should not|cannot|can.t(?: \w+)?|do not \w+|don.t \w+"
 )
 _GOVERNED = 40
-#: "Do not tell users to run it" is about what users do, not about what they know.
+#: "Do not tell users to run it" is about actions of users, not about their knowledge.
 FOR_USERS = re.compile(
     r" (?:to|how to) (?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go|check|"
     r"contact|visit|execute|type|manually|do|try|create|set|add|download)\b"
 )
 _LINK = re.compile(r"https?://[^\s)\]\"'`<>，。、]+")  # noqa: RUF001 - other scripts
 _SUFFIX = re.compile(r"\.\w{2,8}$")
-#: A line of code is no sentence.
+#: A line of code is not a sentence.
 _CODE = re.compile(r"[={}\\;|]|--\w|\$\w")
 _MANY_SIGNS = 4
 
@@ -45,23 +45,23 @@ _MANY_SIGNS = 4
 class Combination(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"kinds": "with"}
 ):
-    """An act, and what must be in one sentence to express it."""
+    """An act, and the kinds of words that express it in one sentence."""
 
     act: str
     anchor: str
     #: Kinds of words, all of which must occur.
     kinds: list[str]
-    #: Kinds of words, none of which may occur: they make the same words harmless.
+    #: Kinds of words that must not occur, because they make the same words harmless.
     unless: list[str] = []
-    #: Whether the sentence must name a host that nobody vouches for.
+    #: Whether the sentence must name an untrusted host.
     host: bool = False
-    #: How many sentences count, up to that of the anchor.
+    #: How many sentences are examined, up to that of the anchor.
     sentences: int = 1
 
 
 @cache
 def load_anchors() -> dict[str, list[Combination]]:
-    """Return the patterns of all anchors, each with what it can be part of."""
+    """Return the patterns of all anchors, each with its possible combinations."""
     by_anchor: dict[str, list[Combination]] = defaultdict(list)
     for one in msgspec.convert(load_data("sentences.toml")["sentence"], list[Combination]):
         by_anchor[one.anchor].append(one)
@@ -85,7 +85,7 @@ class Sentences:
     def acts_at(
         self, combinations: list[Combination], start: int, end: int
     ) -> Iterator[tuple[Act, int, int]]:
-        """Yield the acts that the sentence of an anchor expresses, and where."""
+        """Yield the acts that the sentence of an anchor expresses, and their positions."""
         anchor = combinations[0].anchor
         if start < self._read.get(anchor, 0):
             return
@@ -96,7 +96,7 @@ class Sentences:
         is_cut = last == end + _REACH
         self._read[anchor] = last - _REACH // 2 if is_cut else last
         for act in _acts(combinations, self._text[first:last]):
-            # Whether words are only mentioned is seen at the anchor.
+            # The anchor decides whether the words are only mentioned.
             is_mentioned = is_mention(act, self._text, start, end)
             yield (act, start, end) if is_mentioned else (act, first, last)
 
@@ -125,9 +125,9 @@ def _acts(combinations: list[Combination], sentence: str) -> Iterator[Act]:
 
 
 def _is_excused(one: Combination, sentence: str) -> bool:
-    """Return whether words make the sentence harmless: in a clause with what it tells to do.
+    """Return whether words make the sentence harmless, in the same clause as the order.
 
-    "See the guide" before a colon says nothing about the order behind it.
+    "See the guide" before a colon says nothing about the order after it.
     """
     words = _words()
     excuses = [words[kind] for kind in one.unless if words[kind].search(sentence)]
@@ -146,12 +146,12 @@ def _is_excused(one: Combination, sentence: str) -> bool:
 
 
 def _order_in_parentheses(aside: str, told: list[Any]) -> str:
-    """Return what is in parentheses if it is a part of the order."""
+    """Return the text in parentheses if it is a part of the order."""
     return aside if any(kind.search(aside) for kind in told) else " "
 
 
 def _governs(found: Any, clause: str, told: list[Any], *, is_alone: bool) -> bool:
-    """Return whether a harmless word is about what the clause tells to do."""
+    """Return whether a harmless word applies to the order in the clause."""
     if not _NEGATION.fullmatch(found[0]):
         return is_alone or any(kind.search(clause) for kind in told)
     near = clause[found.end() : found.end() + _GOVERNED]
@@ -165,7 +165,7 @@ def _names_doubtful_host(sentence: str) -> bool:
 
 
 def _without_path(link: re.Match[str]) -> str:
-    """Return the words of a URL that count: the kind of its file, but not those of its path."""
+    """Return the words of a URL that matter: the type of its file, but not its path."""
     suffix = _SUFFIX.search(link[0])
     return f" https:// {suffix[0] if suffix else ''} "
 

@@ -1,7 +1,7 @@
 """Extract the words in code that an agent reads: comments, docstrings, printed strings.
 
-An agent opens the scripts of a skill and sees their output, so an instruction in them reaches it
-like one in SKILL.md. Strings that are only compared or searched for are not included.
+An agent opens the scripts of a skill and sees their output, so it reads an instruction in them like
+one in SKILL.md. Strings that are only compared or searched for are left out.
 """
 
 import re
@@ -12,9 +12,9 @@ import re2
 
 from vskill_platform.scan.facts.pattern_set import loosened, without_lookaround
 
-#: How many kinds of pieces may start without an end; then all that follows counts as words.
+#: How many kinds of pieces may be unclosed; beyond that, everything after them counts as words.
 _MAX_OPEN = 200
-#: Calls that show a string to the user of the program, and names of texts for a reader.
+#: Calls that show a string to the user, and names of texts for readers.
 _SHOWN = (
     r"(?:\b(?:print\w{0,9}|puts|echo|say|die|exit|abort|warn\w{0,6}|write\w{0,9}|send\w{0,9}|fail|"
     r"raise\s{1,4}\w{1,40}|throw\s{1,4}new\s{1,4}\w{1,40}|Write-(?:Host|Output|Warning|Error)|"
@@ -82,7 +82,7 @@ def _pieces(code: str) -> Iterator[tuple[int, str]]:
                 yield at, _STAR.sub("", code[at:end])
                 at = end + len(closing)
             elif len(unclosed) < _MAX_OPEN:
-                unclosed.add(closing)  # nor does it occur further on: each is searched once
+                unclosed.add(closing)  # each closing mark is searched only once
             else:
                 yield at, code[at:]
                 return

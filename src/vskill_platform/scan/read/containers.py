@@ -17,31 +17,31 @@ from vskill_platform.base.bounded_tar import bounded_headers
 from vskill_platform.scan.read.magic import FileType, file_type
 
 MAX_MEMBERS = 2_000
-#: Limit for the unpacked bytes of all containers of a skill together.
+#: The limit for the unpacked bytes of all containers of a skill together.
 MAX_UNPACKED_BYTES = 20 * 1024 * 1024
-#: Largest compression ratio; below the second number any ratio is fine.
+#: The largest compression ratio; below the second number of bytes, any ratio is accepted.
 MAX_RATIO = 100
 HARMLESS_BYTES = 1024 * 1024
-#: An archive in an archive in an archive; nobody nests deeper.
+#: The maximum depth of archives inside archives.
 MAX_DEPTH = 3
-#: A stream that needs more memory to be unpacked was made for that.
+#: The memory limit for unpacking; only a crafted stream needs more.
 _MAX_WINDOW_BYTES = 64 * 1024 * 1024
 
-#: Long names and other metadata of a member; no archive needs more.
+#: The limit for long names and other metadata of a member; legitimate archives need less.
 _MAX_HEADER_BYTES = 8 * 1024
-#: Errors of the readers if a container is malformed; hostile headers nest, too.
+#: Errors of the readers for a malformed container, including hostile nested headers.
 _UNREADABLE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError,
     NotImplementedError, RuntimeError, ValueError, LookupError, OverflowError, MemoryError,
 )  # fmt: skip
-#: Suffixes of compressed content, and the suffix without the compression.
+#: Suffixes of compressed files, and the suffix without the compression.
 _SUFFIXES = {
     ".gz": "", ".tgz": ".tar", ".bz2": "", ".tbz2": ".tar", ".xz": "", ".txz": ".tar",
 }  # fmt: skip
 
 
 class UnreadableArchive(Exception):
-    """A container that cannot be read to its end; *detail* is the word that rules match."""
+    """A container that cannot be read to its end; rules match *detail*."""
 
     def __init__(self, text: str, detail: str) -> None:
         super().__init__(text)
@@ -51,7 +51,7 @@ class UnreadableArchive(Exception):
 class ArchiveMember(msgspec.Struct, frozen=True):
     name: str
     raw: bytes = b""
-    #: Why it is suspicious or unreadable, and the word for it; empty if it is fine.
+    #: Why it is suspicious or unreadable, and the word for rules; empty if there is no problem.
     flaw: str = ""
     detail: str = ""
 
@@ -64,7 +64,7 @@ class UnpackBudget:
         self._bytes = MAX_UNPACKED_BYTES
 
     def take(self, content: IO[bytes], packed_bytes: int) -> bytes:
-        """Read one member completely; everything unpacked before counts, too."""
+        """Read one member completely; everything that was unpacked before also counts."""
         most = min(self._bytes, max(packed_bytes * MAX_RATIO, HARMLESS_BYTES))
         raw = content.read(most + 1)
         self._members -= 1
@@ -128,7 +128,7 @@ _Header = bounded_headers(
 def _unpacked(
     path: str, stream: Callable[[bytes], IO[bytes]], raw: bytes, budget: UnpackBudget
 ) -> Iterator[ArchiveMember]:
-    """Undo one compression; an archive inside belongs to the same container."""
+    """Undo one layer of compression; an archive inside belongs to the same container."""
     name = PurePosixPath(path).name
     suffix = PurePosixPath(name).suffix.lower()
     if suffix in _SUFFIXES:
@@ -142,7 +142,7 @@ def _unpacked(
 
 
 def _xz(raw: bytes) -> IO[bytes]:
-    """Unpack directly: the file interface of lzma has no memory limit."""
+    """Unpack directly, because the file interface of lzma has no memory limit."""
     out = io.BytesIO()
     while raw:
         stream = lzma.LZMADecompressor(memlimit=_MAX_WINDOW_BYTES)
@@ -164,7 +164,7 @@ _STREAMS: dict[FileType, Callable[[bytes], IO[bytes]]] = {
 
 
 def _member(name: str, raw: bytes, *, target: str = "") -> ArchiveMember:
-    """Flag members that would be written outside the target folder."""
+    """Flag a member that would be written outside the target folder."""
     leads_out = next((path for path in (name, target) if _leads_out(path)), None)
     flaw = f"an archive that writes outside its folder: {leads_out}" if leads_out else ""
     return ArchiveMember(name, raw, flaw=flaw, detail="broken" if flaw else "")

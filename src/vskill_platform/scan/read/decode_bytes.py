@@ -1,25 +1,25 @@
 """Decode a file's bytes to text as interpreters and agents do.
 
-Where readers differ, a file has more than one reading, and all of them are scanned. Such a file
-counts as not reliably readable.
+If readers differ, a file has more than one reading, and all of them are scanned. Such a file counts
+as not reliably readable.
 """
 
 import codecs
 import re
 from typing import NamedTuple
 
-#: UTF-16 text has a zero in (nearly) every second byte, UTF-32 in three of four.
+#: In UTF-16 text, (nearly) every second byte is zero; in UTF-32, three of four bytes.
 _SNIFF, _MOSTLY = 8192, 0.7
 _LINE_END = re.compile(r"\r\n?")
-#: How Python and Emacs are told the encoding of a file, in its first two lines.
+#: The declaration of a file's encoding for Python and Emacs, in the first two lines.
 _COOKIE = re.compile(rb"^[^\n]{0,200}\n?[^\n]{0,200}?coding[:=][ \t]*([-\w.]{2,40})")
-#: These read every byte below 128 as ASCII does.
+#: Encodings in which every byte below 128 is ASCII.
 _PLAIN = frozenset({"utf-8", "ascii", "iso8859-1", "latin-1", "cp1252", "utf-8-sig"})
 #: Encodings that hide ASCII text in other ASCII text.
 _MASKING = frozenset(
     {"utf-7", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "hz", "unicode_escape"}
 )
-#: A file with a larger share of bytes that are not UTF-8 is in another encoding.
+#: With a larger share of bytes that are not UTF-8, a file has another encoding.
 _MAX_BROKEN_SHARE = 0.02
 _REPLACED = "\ufffd"
 _MARKS = (
@@ -28,15 +28,15 @@ _MARKS = (
 
 
 class Reading(NamedTuple):
-    """The texts that a file can be decoded to, the most likely first."""
+    """The possible texts of a file, most likely first."""
 
     texts: tuple[str, ...]
-    #: Whether it is unclear which of them a program would use.
+    #: Whether it is unclear which text a program would use.
     is_doubtful: bool = False
 
 
 def read_bytes(raw: bytes) -> Reading:
-    """Return the text of a file, with line feeds as line ends."""
+    """Decode a file, with line feeds as line ends."""
     texts, is_doubtful = _read(raw)
     return Reading(tuple(_LINE_END.sub("\n", text) for text in dict.fromkeys(texts)), is_doubtful)
 
@@ -61,13 +61,13 @@ def _read(raw: bytes) -> tuple[list[str], bool]:
 
 
 def _read_wide(raw: bytes) -> tuple[list[str], bool]:
-    """Read a text with zeros in it: with two or four bytes per character, and as a shell does."""
+    """Decode a text with zeros: with two or four bytes per character, and like a shell."""
     dropped = raw.replace(b"\0", b"").decode("utf-8", errors="replace")
     encoding = _wide_encoding(raw)
     if encoding is None:
         return [dropped], True
     wide = raw.decode(encoding, errors="replace").removeprefix("\ufeff")
-    # In ASCII text both are the same, whatever follows its beginning.
+    # For ASCII text both are the same, whatever comes after its start.
     is_same = wide == dropped.lstrip(_REPLACED)
     has_mark = raw.startswith(_MARKS)
     is_sure = has_mark and (is_same or _is_wide_throughout(raw, wide))
@@ -75,7 +75,8 @@ def _read_wide(raw: bytes) -> tuple[list[str], bool]:
 
 
 def _wide_encoding(raw: bytes) -> str | None:
-    # The mark of a short text would outweigh its zeros; the longer marks begin with the shorter.
+    # In a short text, the byte order mark would outweigh the zeros; longer marks start with shorter
+    # ones.
     mark = max((len(mark) for mark in _MARKS if raw.startswith(mark)), default=0)
     head = raw[mark : mark + _SNIFF]
     quarter, half = len(head) * _MOSTLY / 4, len(head) * _MOSTLY / 2
@@ -95,7 +96,7 @@ def _is_wide_throughout(raw: bytes, wide: str) -> bool:
 
 
 def _by_cookie(raw: bytes, name: bytes) -> str | None:
-    """Decode a file with its declared encoding, if that could change its meaning."""
+    """Decode a file with its declared encoding, if that could change the meaning."""
     try:
         codec = codecs.lookup(name.decode("ascii", errors="replace"))
         if codec.name in _PLAIN or (raw.isascii() and codec.name not in _MASKING):

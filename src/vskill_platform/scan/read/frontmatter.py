@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 import yaml
 
-#: A larger frontmatter is not accepted as one.
+#: The maximum size of a frontmatter.
 MAX_FRONTMATTER_CHARACTERS = 64 * 1024
-#: A manifest needs three levels; a deeper one is built to exhaust a parser.
+#: A manifest needs three levels; a deeper one is meant to exhaust a parser.
 MAX_DEPTH = 12
 _FENCE = "---"
-#: The line of the first key: the fence is line 1.
+#: The line of the first key, because the fence is line 1.
 _FIRST_LINE = 2
 
-#: What ends a line of Markdown; `splitlines` knows more, which would end the frontmatter early.
+#: The line ends of Markdown; `splitlines` has more, which would end the frontmatter early.
 _LINE_END = re.compile(r"\r\n|\n|\r")
 #: Control characters, bidi characters, and tags except those of a flag.
 _UNSEEN = re.compile(
@@ -32,7 +32,7 @@ _BOOLEANS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-#: Of at most this many digits: Python refuses to read much longer numbers.
+#: The maximum number of digits; Python refuses to parse much longer numbers.
 _INTEGERS = (
     (re.compile(r"[-+]?[0-9]{1,300}"), 10),
     (re.compile(r"0o[0-7]{1,300}"), 8),
@@ -68,7 +68,7 @@ def read_frontmatter(text: str) -> Frontmatter:
 
 
 def frontmatter_as_json(text: str) -> dict[str, Any]:
-    """Return the frontmatter with typed values, as a reader of YAML 1.2 (core schema) sees it."""
+    """Return the frontmatter with typed values, according to YAML 1.2 (core schema)."""
     head, _ = _split(text)
     with _readable_errors():
         root = _compose(head)
@@ -122,7 +122,7 @@ def _read_fields(head: str) -> dict[str, Field]:
 
 
 def _refuse_unseen(head: str) -> None:
-    """Refuse characters that an agent loads and nobody sees, however they are escaped."""
+    """Refuse characters that an agent loads but no one sees, even if they are escaped."""
     for node in nodes_of(head):
         if found := _UNSEEN.search(node.value):
             line = node.start_mark.line + _FIRST_LINE
@@ -131,7 +131,7 @@ def _refuse_unseen(head: str) -> None:
 
 
 def nodes_of(head: str) -> Iterator[yaml.ScalarNode]:
-    """Yield every key and value at any depth; raise for anything unsafe to read."""
+    """Yield every key and value at any depth; raise if something is unsafe to parse."""
     todo = [_compose(head)]
     while todo:
         node = todo.pop()
@@ -151,7 +151,7 @@ def _compose(head: str) -> yaml.Node | None:
 
 
 def _refuse_bombs(head: str) -> None:
-    """Check the parser events first: they take no memory, whatever the text would expand to."""
+    """Check the parser events first, which take no memory, whatever the text would expand to."""
     depth = 0
     for event in yaml.parse(head, Loader=yaml.CSafeLoader):
         line = event.start_mark.line + _FIRST_LINE

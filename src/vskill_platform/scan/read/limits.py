@@ -10,9 +10,9 @@ from vskill_platform.scan.read.list_files import FoundFile
 
 MAX_FILES = 1_000
 MAX_FILE_BYTES = 10 * 1024 * 1024
-#: Well below the largest value that an engine stores.
+#: Well below the largest value that an engine can store.
 MAX_TOTAL_BYTES = 20 * 1024 * 1024
-#: What every archive format and file system accepts.
+#: The limit that every archive format and file system accepts.
 MAX_PATH_CHARACTERS = 200
 
 
@@ -32,7 +32,7 @@ def check_limits(found: Iterable[FoundFile]) -> Iterator[Finding]:
 
 
 def check_names(found: Iterable[FoundFile]) -> Iterator[Finding]:
-    """Yield names that another system takes for something else, or for another file's name."""
+    """Yield names that another system reads as something else, or as another file's name."""
     known: dict[str, str] = {}
     for name in sorted(storable(file.name) for file in found):
         if not all(map(is_valid_on_windows, name.split("/"))):

@@ -10,12 +10,12 @@ class FoundFile(NamedTuple):
     #: Relative to the folder, with slashes.
     name: str
     size: int
-    #: Whether it is a regular file: not a link, and nothing special.
+    #: Whether it is a regular file, neither a link nor a special file.
     is_plain: bool
 
 
 def list_files(folder: Path) -> list[FoundFile]:
-    """Return every file below *folder*, unordered; also links to files, with the target's size."""
+    """Return every file below *folder*, unordered, and links to files with their target's size."""
     found: list[FoundFile] = []
     todo = [""]
     while todo:
@@ -31,7 +31,7 @@ def list_files(folder: Path) -> list[FoundFile]:
 
 
 def _size(entry: os.DirEntry[str]) -> int | None:
-    """Return the size of a file, or None for anything else, broken links included."""
+    """Return the size of a file; None for anything else, such as a broken link."""
     try:
         status = entry.stat()
     except OSError:

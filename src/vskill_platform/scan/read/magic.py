@@ -23,7 +23,7 @@ class FileType(StrEnum):
 
 #: Types that are opened to scan their content.
 CONTAINERS = frozenset({FileType.ZIP, FileType.TAR, FileType.GZIP, FileType.BZIP2, FileType.XZ})
-#: A larger container is not opened; no published file may be larger.
+#: A larger container is not opened; published files cannot be larger.
 MAX_CONTAINER_BYTES = 10 * 1024 * 1024
 _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"\x7fELF", FileType.EXECUTABLE),
@@ -61,17 +61,17 @@ _MAGIC: tuple[tuple[bytes, FileType], ...] = (
     (b"OTTO", FileType.MEDIA),
     (b"SQLite format 3\x00", FileType.DATA),
 )
-#: By the first byte: most files are text, and most texts start with none of these.
+#: By the first byte, because most files are text, and most texts start with none of these.
 _MAGIC_BY_START = {
     start: tuple(pair for pair in _MAGIC if pair[0][:1] == start)
     for start in {magic[:1] for magic, _ in _MAGIC}
 }
-#: The end record of a zip archive, and how far from the end it can be.
+#: The end record of a zip archive, and its maximum distance from the end.
 _ZIP_END = b"PK\x05\x06"
 _ZIP_END_REACH = 22 + 0xFFFF
 _PYTHON_BYTECODE = b"\r\r\n"
 _SNIFF = 8192
-#: Bytes that text does not have, with a few exceptions.
+#: Bytes that do not occur in text, with a few exceptions.
 _CONTROL = bytes([*range(9), *range(14, 27), *range(28, 32)])
 _MAX_CONTROL_SHARE = 0.05
 _MOSTLY_ZERO = 0.7
@@ -85,7 +85,7 @@ _WIDE_PATTERNS = (
 
 
 def file_type(head: bytes, name: str) -> FileType:
-    """Return a file's type; *head* is its beginning."""
+    """Return the type of a file; *head* is its beginning."""
     for magic, kind in _MAGIC_BY_START.get(head[:1], ()):
         if head.startswith(magic) and has_structure(magic, head):
             return kind
@@ -101,13 +101,13 @@ def file_type(head: bytes, name: str) -> FileType:
 
 
 def pretends(head: bytes) -> bool:
-    """Return whether a file begins like one type but continues differently."""
+    """Return whether a file starts like one type but continues differently."""
     starts = _MAGIC_BY_START.get(head[:1], ())
     return any(head.startswith(magic) and not has_structure(magic, head) for magic, _ in starts)
 
 
 def has_archive_behind(tail: bytes) -> bool:
-    """Return whether a zip archive ends here: it may be appended to an image or a script."""
+    """Return whether a zip archive ends here, which may be appended to an image or a script."""
     return _ZIP_END in tail[-_ZIP_END_REACH:]
 
 

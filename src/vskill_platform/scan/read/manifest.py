@@ -38,7 +38,7 @@ _MISSING = Field("", 1)
 def check_manifest(
     folder: Path, folder_name: str | None
 ) -> tuple[SkillManifest | None, list[Finding]]:
-    """Return the manifest if it is usable, and the findings about it."""
+    """Return the manifest, if it is valid enough to use, and the findings about it."""
     try:
         text = _read(folder / MANIFEST)
         frontmatter = read_frontmatter(text)

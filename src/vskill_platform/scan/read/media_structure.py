@@ -1,7 +1,7 @@
 """Check that a file with the magic bytes of an image, sound, font or PDF also has its structure.
 
-A shell skips a first line that it does not understand and runs the next. So magic bytes alone prove
-nothing; a file whose structure does not match them is text or unknown data.
+A shell skips a first line that it does not understand and runs the next one. So magic bytes alone
+prove nothing, and a file whose structure does not match them is text or unknown data.
 """
 
 import re
@@ -17,7 +17,7 @@ _MAX_CHUNKS = 10_000
 
 
 def has_structure(magic: bytes, raw: bytes) -> bool:
-    """Return whether *raw*, or the start of a file, has the structure its magic bytes promise."""
+    """Return whether *raw*, a file or its start, has the structure that its magic bytes promise."""
     check = _CHECKS.get(magic)
     return check is None or check(raw)
 

@@ -31,30 +31,31 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     headings: tuple[str, ...] = ()
 
 
-#: Precedes the text of a list item, also of a nested one.
+#: The marker before the text of a list item, nested or not.
 _ITEM = r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
 _FENCE = re.compile(rf"^\s*{_ITEM}(?P<mark>`{{3,}}(?=[^`]*$)|~{{3,}})(?P<info>.*)$")
-#: Readers disagree about where such a fence ends.
+#: Fences about whose end readers disagree.
 _INDENTED_FENCE = re.compile(rf"^(?!```|~~~)[ \t]*{_ITEM}(?:```|~~~)", re.MULTILINE)
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+")
 #: Prefixes of lines that are not prose.
 _SIGNS = frozenset("`~<#|>")
 _ITEM_STARTS = frozenset("-*+0123456789")
-#: A line of these only is blank by the specification.
+#: By the specification, a line of only these characters is blank.
 _BLANKS = " \t\r"
-#: Marks that are indented this far, relative to their list item, are code by the specification.
+#: By the specification, marks indented this far, relative to their list item, are code.
 _TOO_DEEP = 4
-#: Texts whose regions are cached: each is needed for its words and for the settings it contains.
+#: How many texts' regions are cached; each is needed for its words and for its settings.
 _KEPT = 8
 _KINDS = {"|": RegionKind.TABLE, ">": RegionKind.QUOTE}
 
 
 @lru_cache(maxsize=_KEPT)
 def split_markdown(text: str) -> tuple[Region, ...]:
-    """Cut a text into its regions; a line belongs to two if readers may take it for either.
+    """Split a text into its regions; a line belongs to two if readers may interpret it as either.
 
-    People and agents close a fence with any line of marks. By the specification, which web pages
-    follow, marks with too much indentation close nothing, and a fence in a list ends with its item.
+    People and agents treat any line of marks as the end of a fence. By the specification, which web
+    pages follow, marks with too much indentation do not close a fence, and a fence in a list ends
+    with its item.
     """
     lines = text.split("\n")
     splitter = _Splitter(lines)
@@ -66,7 +67,7 @@ def split_markdown(text: str) -> tuple[Region, ...]:
 
 
 def _differing(regions: list[Region], others: list[Region]) -> Iterator[Region]:
-    """Return the prose that has another kind in *others*, and each fence with such lines."""
+    """Return the prose that is of another kind in *others*, and each fence with such lines."""
     kinds = {
         line: other.kind
         for other in others
@@ -86,7 +87,7 @@ def _differing(regions: list[Region], others: list[Region]) -> Iterator[Region]:
 
 
 def _sign_of(line: str) -> str:
-    """Return the marker at the start of a line; a fence may follow directly after a list marker."""
+    """Return the marker at the start of a line; a fence may come directly after a list marker."""
     sign = line.lstrip()[:1]
     if sign in _ITEM_STARTS and (fence := _FENCE.match(line)):
         return fence["mark"][0]
@@ -94,7 +95,7 @@ def _sign_of(line: str) -> str:
 
 
 class _Splitter:
-    """Goes from marker to marker: everything between two of them is prose."""
+    """Goes from marker to marker; everything between two markers is prose."""
 
     def __init__(self, lines: list[str], *, is_strict: bool = False) -> None:
         self._lines = lines
@@ -106,14 +107,14 @@ class _Splitter:
             if (sign := _sign_of(line)) in _SIGNS
         ]
         self._regions: list[Region] = []
-        #: By level; the headings above the current region.
+        #: The headings above the current region, by level.
         self._headings: dict[int, str] = {}
         self._titles: tuple[str, ...] = ()
-        #: First line of each fence and the line after it; None where only their marks decide.
+        #: The first line of each fence and the line after it; None if only their marks decide.
         self._fences: dict[int, int] | None = None
         #: Whether all readers agree about the fences.
         self.are_fences_plain = True
-        #: What the lines are from here on, up to where the next region begins.
+        #: The kind of the lines from here on, up to the next region.
         self._kind, self._start = RegionKind.PROSE, 0
 
     def split(self) -> list[Region]:
@@ -121,7 +122,7 @@ class _Splitter:
         if self._is_strict:
             self._fences = _find_fences(self._lines[number:], first_line=number)
         for place, (at, sign) in enumerate(self._signs):
-            if at < number:  # inside a construct that was taken as a whole
+            if at < number:  # inside a construct that was already taken
                 continue
             if at > number:
                 self._begin(RegionKind.PROSE, number)
@@ -161,7 +162,7 @@ class _Splitter:
         return at + 1
 
     def _begin(self, kind: RegionKind, at: int) -> None:
-        """Continue the region, or begin another one with the line *at*."""
+        """Continue the region, or start another one with the line *at*."""
         if kind is not self._kind:
             self._flush(at)
             self._kind = kind
@@ -208,9 +209,9 @@ class _Splitter:
         return len(self._lines), len(self._lines)
 
     def _is_plain(self, opening: int, closing: int) -> bool:
-        """Return whether all readers agree that a fence begins and ends with these lines.
+        """Return whether all readers agree that a fence starts and ends with these lines.
 
-        This holds for most fences, and is much faster than parsing the text by the specification.
+        This is true for most fences, and much faster than parsing the text by the specification.
         """
         indentation = _indentation(self._lines[opening])
         if indentation == 0:
@@ -243,10 +244,10 @@ def _indentation(line: str) -> int:
 
 
 def _find_fences(lines: list[str], *, first_line: int) -> dict[int, int]:
-    """Return the first line of each fence and the line after it, as web pages show them."""
+    """Return the first line of each fence and the line after it, like web pages."""
     parser = MarkdownIt("commonmark")
     tokens: list[Token] = []
-    # Only \n ends a line for everything that counts lines here.
+    # For everything that counts lines here, only \n ends a line.
     parser.block.parse("\n".join(lines).replace("\r", " "), parser, {}, tokens)
     return {
         first_line + token.map[0]: first_line + token.map[1]

@@ -20,7 +20,7 @@ from vskill_platform.scan.read.magic import (
     pretends,
 )
 
-#: A longer text is read up to here, and reported as partly read.
+#: A longer text is read up to this size, and reported as partly read.
 MAX_TEXT_BYTES = 1024 * 1024
 MAX_FILES = 2000
 
@@ -32,15 +32,15 @@ class ScanFile(msgspec.Struct, frozen=True, kw_only=True):
     role: PartRole
     #: Empty for files that are not text.
     text: str = ""
-    #: Other texts that programs may decode from the same bytes.
+    #: Other texts to which programs may decode the same bytes.
     other_texts: tuple[str, ...] = ()
     #: The language of code; empty for prose and data.
     language: str = ""
     raw: bytes = b""
     is_cut: bool = False
-    #: Whether its bytes are not text but it would be read or run as text.
+    #: Whether its bytes are not text, but programs would read or run it as text.
     is_disguised: bool = False
-    #: Whether an archive is appended to it, where nobody expects one.
+    #: Whether an archive is unexpectedly appended to it.
     has_archive_behind: bool = False
     #: Whether an instruction or a script of the skill runs it.
     is_run: bool = False
@@ -97,7 +97,7 @@ _NAMES = {
     ".xinitrc": "shell",
     "procfile": "shell",
     "pkgbuild": "shell",
-    # Git runs these by name.
+    # Git runs files with these names.
     "pre-commit": "shell",
     "pre-push": "shell",
     "commit-msg": "shell",
@@ -118,7 +118,7 @@ _TEXT_SUFFIXES = (_PROSE - {""}) | {
     ".json", ".yaml", ".yml", ".toml", ".svg", ".html", ".xml", ".cfg", ".conf", ".env", ".rs",
     ".rb", ".pl", ".php", ".go", ".lua", ".java",
 }  # fmt: skip
-#: Types that are not read at all.
+#: Types of files that are not read at all.
 _INERT = frozenset({FileType.MEDIA, FileType.DOCUMENT, FileType.DATA})
 #: Programs in languages without a reader.
 _PROGRAMS = frozenset(
@@ -147,7 +147,7 @@ _PROGRAM_NAMES = frozenset(
         ".npmrc", ".terraformrc", ".gitmodules", "go.mod", ".rprofile",
     }
 )  # fmt: skip
-#: pytest loads it automatically, wherever the tests are.
+#: A file that pytest loads automatically, wherever the tests are.
 _RUN_BY_ITSELF = frozenset({"conftest.py"})
 _SAMPLE_FOLDERS = {
     "test",
@@ -196,7 +196,7 @@ def read_files(folder: Path, found: Iterable[FoundFile]) -> list[ScanFile]:
         (file.name for file in found if file.is_plain),
         key=lambda name: (name.rpartition("/")[2] != "SKILL.md", name),
     )[:MAX_FILES]
-    is_alone = names == ["SKILL.md"]  # otherwise nothing else could be named in it
+    is_alone = names == ["SKILL.md"]  # otherwise it could not name other files
     manifest = "" if is_alone else _manifest_text(folder)
     return [_read(folder, name, manifest) for name in names]
 
@@ -211,7 +211,7 @@ def language_of(path: str, text: str) -> str:
 
 
 def role_of(path: str, language: str, manifest: str) -> PartRole:
-    """Return how close a file is to being obeyed or run."""
+    """Return the role of a file: how likely it is that it is obeyed or run."""
     parts = [part.lower() for part in PurePosixPath(path).parts]
     name = parts[-1]
     if name in _INSTRUCTION_NAMES:
@@ -229,7 +229,7 @@ def role_of(path: str, language: str, manifest: str) -> PartRole:
 
 
 def is_program(path: str) -> bool:
-    """Return whether a file, by its name, is a program in a language without a parser."""
+    """Return whether a file's name shows that it is a program in a language without a parser."""
     return suffix_of(path) in _PROGRAMS or name_of(path) in _PROGRAM_NAMES
 
 
@@ -260,10 +260,10 @@ def _manifest_text(folder: Path) -> str:
 def _read(folder: Path, name: str, manifest: str) -> ScanFile:
     with open(os.path.join(folder, name), "rb") as file:  # noqa: PTH118, PTH123 - for many files
         size = os.fstat(file.fileno()).st_size
-        # Up to the size that no other check reports as too large, but never more than the remaining
+        # Up to the size that another check reports as too large, but never more than the remaining
         # budget.
         raw = file.read(min(size, MAX_CONTAINER_BYTES - 1) + 1)
-        if len(raw) > size:  # some file systems do not know the size
+        if len(raw) > size:  # some file systems report no size
             raw += file.read(MAX_CONTAINER_BYTES - len(raw))
     return scan_file(storable(name), raw, size=max(size, len(raw)), manifest=manifest)
 
@@ -314,7 +314,7 @@ def scan_file(path: str, raw: bytes, *, size: int, manifest: str) -> ScanFile:
 
 
 def _is_called_text(path: str, raw: bytes) -> bool:
-    """Return whether a shell or an agent would read it, whatever its first bytes pretend."""
+    """Return whether a shell or an agent would read the file, whatever its first bytes pretend."""
     if name_of(path) in _INSTRUCTION_NAMES or language_of(path, raw[:200].decode("latin-1")):
         return True
     return suffix_of(path) in _TEXT_SUFFIXES

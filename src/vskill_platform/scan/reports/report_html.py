@@ -72,7 +72,7 @@ def _verdict(one: Scanned) -> str:
 
 
 def _text(text: str, limit: int = 0) -> str:
-    """Return hostile text as HTML; escaped characters are marked."""
+    """Return untrusted text as HTML, with escaped characters marked."""
     return SPELLED_OUT.sub(
         lambda found: f"<mark>{found[0][1:-1]}</mark>", escape(show(text, limit=limit))
     )

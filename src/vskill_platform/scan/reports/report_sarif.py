@@ -117,7 +117,7 @@ def _formal_rule(finding: Finding) -> dict[str, Any]:
 
 
 def _rule_tags(rule: Rule) -> list[str]:
-    """Return category and public references as tags that code hosts group by."""
+    """Return category and public references as tags, by which code hosts group results."""
     tags = [rule.category]
     for link in rule.references:
         for pattern, tag in _REFERENCE_TAGS:
@@ -159,7 +159,7 @@ def _result(finding: Finding, one: Scanned, rule_index: int) -> dict[str, Any]:
 
 
 def _suppressions(finding: Finding) -> list[dict[str, Any]]:
-    """Return the suppressions; SARIF wants the list for every result or for none."""
+    """Return the suppressions; SARIF requires the list for every result or for none."""
     if not finding.suppression or not finding.is_suppressed:
         return []
     return [
@@ -173,7 +173,7 @@ def _suppressions(finding: Finding) -> list[dict[str, Any]]:
 
 
 def _level(finding: Finding) -> str:
-    """Return the level; quality findings are no errors in a security report."""
+    """Return the level; in a security report, quality findings are not errors."""
     return "note" if finding.kind is FindingKind.QUALITY else _LEVELS[finding.severity]
 
 
@@ -202,7 +202,7 @@ def _message(finding: Finding) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape brackets: they are links in SARIF, and a skill must not create any."""
+    """Escape brackets, which are links in SARIF: a skill must not create links."""
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 
@@ -217,7 +217,7 @@ def _location(finding: Finding, one: Scanned) -> dict[str, Any]:
 
 
 def _relative(path: str) -> str:
-    """Return a path relative to the working folder, or the skill's name: reports are shared."""
+    """Return a path relative to the working folder, or the skill's name, for shared reports."""
     if "://" in path:
         return path.partition("://")[2]
     absolute = Path(path).absolute()

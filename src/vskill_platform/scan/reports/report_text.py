@@ -29,7 +29,7 @@ _VERDICTS = {
     Verdict.BLOCK: ("✖", "bold red"),
 }
 _BROKEN = ("?", "bold magenta")
-#: Nothing dangerous was found, but it cannot be published as it is.
+#: Nothing dangerous was found, but the skill cannot be published in this state.
 _INVALID = ("✖", "bold red")
 _SEVERITIES = {
     Severity.CRITICAL: "bold white on red",
@@ -38,7 +38,7 @@ _SEVERITIES = {
     Severity.LOW: "cyan",
     Severity.INFO: "dim",
 }
-#: More of a kind are counted, not listed.
+#: Further findings of a kind are counted, not listed.
 _MAX_SHOWN = 8
 
 
@@ -84,7 +84,7 @@ def _verdict_line(mark: tuple[str, str], word: str, one: Scanned) -> Text:
 
 
 def _measures(result: ScanResult) -> str:
-    """Return the risk score and, unless a registry scanned it, the files and the time."""
+    """Return the risk score and, if it was scanned locally, the number of files and the time."""
     files = f" · {count_of(result.files, 'file')}" if result.files else ""
     took = f" · {result.duration_ms:.0f} ms" if result.duration_ms else ""
     suppressed = sum(finding.is_suppressed for finding in result.findings)
@@ -112,7 +112,7 @@ def _place(finding: Finding) -> str:
 
 
 def _form(findings: list[Finding]) -> Table:
-    """List quality findings; they are not about danger, so the list is short."""
+    """List quality findings briefly, because they are not about danger."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)

@@ -13,7 +13,7 @@ from vskill_platform.scan.read.decode_bytes import text_of
 from vskill_platform.scan.read.skill_files import MAX_TEXT_BYTES
 
 LINES_AROUND = 2
-#: Separates an archive from its member; members are quoted, not read again.
+#: Separates an archive from its member; lines of members are not read again.
 IN_ARCHIVE = "!/"
 MAX_LINE_CHARACTERS = 200
 MAX_OTHER_PLACES = 3
@@ -27,7 +27,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def lines_around(folder: Path, finding: Finding) -> tuple[Line, ...]:
-    """Return lines that are safe to show; none if the file is not text of the skill itself."""
+    """Return lines that are safe to show; none if the file is not a text file of the skill."""
     if not finding.file or not finding.line:
         return ()
     if IN_ARCHIVE in finding.file:
@@ -39,7 +39,7 @@ def lines_around(folder: Path, finding: Finding) -> tuple[Line, ...]:
 
 
 def split_text(text: str) -> list[str]:
-    """Return the lines with secrets redacted; needs the whole text, as keys span lines."""
+    """Return the lines with secrets redacted, given the whole text, because keys span lines."""
     return redact(text).split("\n")
 
 
@@ -58,7 +58,7 @@ def lines_of(lines: list[str], finding: Finding) -> tuple[Line, ...]:
 
 
 def _read(folder: Path, file: str) -> str:
-    """Read a file of the skill; the name of an archive member leads nowhere."""
+    """Read a file of the skill; archive members cannot be read."""
     path = PurePosixPath(file)
     if path.is_absolute() or ".." in path.parts:
         return ""
@@ -89,7 +89,7 @@ def _cut(text: str, evidence: str) -> str:
 
 
 def without_secrets(finding: Finding) -> Finding:
-    """Return the finding without secrets: a report must not spread them."""
+    """Return the finding without secrets, because a report must not spread them."""
     return msgspec.structs.replace(
         finding,
         message=redact(finding.message),

@@ -5,7 +5,7 @@ import textwrap
 from vskill_platform.scan.rules.registry_rules import RegistryRule, load_registry_rules
 from vskill_platform.scan.rules.rules import Rule, load_rules
 
-#: Findings of the manifest and size checks; docs/scanning.md has the limits.
+#: Rules of the manifest and size checks; docs/scanning.md lists the limits.
 FORMAL_RULES = {
     "MAN-001": "There is no SKILL.md",
     "MAN-002": "The frontmatter cannot be read",

@@ -1,13 +1,13 @@
 """Lower the severity of a match by the role of its files: instruction, reference, document, sample.
 
-The judge can lower a severity, too, in scan/judge/combine.py. A policy lowers none.
+The judge can also lower a severity, in scan/judge/combine.py. A policy cannot.
 """
 
 from vskill_platform.model.verdict import FindingKind, Severity
 from vskill_platform.scan.facts.facts import LocatedFact, PartRole
 from vskill_platform.scan.rules.rules import Need, Rule
 
-#: How many steps each role lowers a severity.
+#: By how many steps each role lowers a severity.
 RoleSteps = dict[PartRole, int]
 
 _CLOSENESS: RoleSteps = {
@@ -18,7 +18,7 @@ _CLOSENESS: RoleSteps = {
     PartRole.SAMPLE: 2,
     PartRole.QUOTED: 1,
 }
-#: The same in a skill about security, which shows much that it does not do.
+#: The same in a skill about security, which shows many attacks that it does not perform.
 _SHOWING_LOWERS: RoleSteps = {
     **_CLOSENESS,
     PartRole.REFERENCE: 2,
@@ -26,15 +26,15 @@ _SHOWING_LOWERS: RoleSteps = {
     PartRole.QUOTED: 3,
     PartRole.SAMPLE: 3,
 }
-#: From the most severe one.
+#: Most severe first.
 SEVERITIES = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW, Severity.INFO)
-#: How many steps a fact lowers a rule if its role is not one that the rule names.
+#: By how many steps a fact lowers the severity if its role is not one of the rule's roles.
 _OFF_ROLE_STEPS = 2
-#: No context lowers a severity below its floor. The author of a skill writes the context, so a
-#: critical rule always leads to a review, and no finding disappears.
+#: No context lowers a severity below its floor. The author of a skill controls the context, so a
+#: critical rule always causes at least a review, and no finding disappears.
 _FLOORS = {Severity.CRITICAL: Severity.MEDIUM, Severity.INFO: Severity.INFO}
-#: Files that the instructions name, and words in scripts: an agent that works with the skill reads
-#: them. Outside of skills about security, a rule about danger is not lowered below medium there.
+#: An agent that uses the skill reads files that the instructions name, and words in scripts. Except
+#: in skills about security, rules about danger are not lowered below medium there.
 _READ_ROLES = frozenset({PartRole.REFERENCE})
 _DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 
@@ -51,7 +51,7 @@ def lower(severity: Severity, steps: int) -> Severity:
 
 
 def steps_of(need: Need, located: LocatedFact, steps: RoleSteps) -> int:
-    """Return how many steps the role of a fact lowers a rule."""
+    """Return by how many steps the role of a fact lowers a rule's severity."""
     is_off = bool(need.roles) and located.role not in need.roles
     return max(steps[located.role], _OFF_ROLE_STEPS if is_off else 0)
 

@@ -1,7 +1,7 @@
 """Match rules against facts.
 
-A rule matches where all facts it needs are close enough. lower_severity.py decides how severe the
-match is.
+A rule matches where all facts that it needs are close enough. lower_severity.py determines the
+severity of the match.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,7 +22,7 @@ from vskill_platform.scan.rules.lower_severity import (
 )
 from vskill_platform.scan.rules.rules import Need, Rule
 
-#: Farther apart than any two lines.
+#: Larger than the distance of any two lines.
 _ANYWHERE = 1_000_000_000
 
 
@@ -40,8 +40,8 @@ def apply_rules(
 ) -> list[Match]:
     """Return the most severe match for each rule and file.
 
-    A security skill shows much that it does not do, so there shown content counts less. What it
-    does counts as everywhere.
+    A skill about security shows many attacks that it does not perform, so there displayed content
+    counts less. Its actions count as in any other skill.
     """
     steps = steps_of_roles(is_about_security=is_about_security)
     by_file: dict[str, dict[Act, list[LocatedFact]]] = defaultdict(lambda: defaultdict(list))
@@ -50,7 +50,7 @@ def apply_rules(
     names = {act.name for acts in by_file.values() for act in acts}
     matches = []
     for rule in rules:
-        if names.isdisjoint(rule.needs[0].act):  # as for nearly every rule
+        if names.isdisjoint(rule.needs[0].act):  # true for nearly every rule
             continue
         for acts in by_file.values():
             found = _best(_matches(rule, acts, steps, in_full=True))
@@ -63,10 +63,10 @@ def apply_rules(
 def _matches(
     rule: Rule, acts: dict[Act, list[LocatedFact]], steps: RoleSteps, *, in_full: bool
 ) -> Iterable[Match]:
-    """Yield matches of the rule; *in_full* uses only facts that lower nothing.
+    """Yield matches of the rule; *in_full* uses only facts that do not lower the severity.
 
-    Those are tried first: otherwise a nearby decoy, in a place that counts less, would replace the
-    fact that counts.
+    Those are tried first. Otherwise a nearby decoy, in a place that counts less, would replace the
+    decisive fact.
     """
     first, *others = rule.needs
 
@@ -108,7 +108,7 @@ def _fits(need: Need, located: LocatedFact) -> bool:
 
 
 class _Neighbours:
-    """Facts by line, for fast lookup: a hostile text may contain thousands."""
+    """Facts by line, for fast lookup, because a hostile text may contain thousands."""
 
     def __init__(self, candidates: Iterable[LocatedFact], at_least: int = 1) -> None:
         self._at_least = at_least
@@ -126,7 +126,7 @@ class _Neighbours:
         return self._counts[behind] - self._counts[first] >= self._at_least
 
     def nearest(self, located: LocatedFact, within: int) -> LocatedFact | None:
-        """Return the nearest other fact; of several, the one that was found last."""
+        """Return the nearest other fact; if several are equally near, the last one."""
         if self._at_least > 1 and not self.are_enough(located, within):
             return None
         line = located.position

@@ -32,7 +32,7 @@ def load_registry_rules() -> dict[str, RegistryRule]:
 def registry_finding(
     rule_id: str, message: str, *, about: str, evidence: tuple[str, ...] = ()
 ) -> Finding:
-    """Make a finding; *about* identifies it across scans."""
+    """Create a finding; *about* identifies it across scans."""
     rule = load_registry_rules()[rule_id]
     seal = hashlib.sha256(f"{rule.id}\0{about}".encode(errors="backslashreplace"))
     return Finding(

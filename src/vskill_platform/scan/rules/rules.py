@@ -17,12 +17,12 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     act: list[str]
     hosts: list[str] = []
     not_hosts: list[str] = []
-    #: Only where no host could be read.
+    #: Whether it matches only if no host could be read.
     no_host: bool = False
     detail: list[str] = []
     #: How many such facts are needed.
     at_least: int = 1
-    #: Roles in which it counts in full; any other role lowers the severity, but the finding stays.
+    #: Roles in which it counts fully; any other role lowers the severity, but keeps the finding.
     roles: list[PartRole] = []
 
     def acts(self) -> tuple[Act, ...]:
@@ -45,12 +45,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     needs: list[Need]
     #: The maximum distance of the facts in lines; 0 means anywhere in the file.
     within: int = 0
-    #: Whether showing it counts as much as doing it.
+    #: Whether displaying it counts as much as doing it.
     is_firm: bool = False
     why: str
     fix: str
     references: list[str]
-    #: A text that the rule must find, and a similar one that must pass.
+    #: A text that the rule must match, and a similar text that it must not.
     bad: str
     good: str
 
@@ -67,7 +67,7 @@ def _acts(names: tuple[str, ...]) -> tuple[Act, ...]:
 
 @cache
 def _classes(names: tuple[str, ...]) -> frozenset[HostClass]:
-    """Read class names; `anonymous` stands for every untrusted host class."""
+    """Parse class names; `anonymous` stands for every untrusted host class."""
     return frozenset(
         found
         for name in names

@@ -1,4 +1,4 @@
-"""Read package manifests in a skill: what they install and which install scripts they run."""
+"""Read package manifests in a skill: the packages that they install, and their install scripts."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.read.skill_files import ScanFile, name_of
 from vskill_platform.scan.settings_files.line_finder import LineFinder
 
-#: Scripts that npm runs by itself when a package, or the folder it is in, is installed.
+#: Scripts that npm runs automatically when a package or its folder is installed.
 _INSTALL_SCRIPTS = (
     "preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare",
     "preuninstall", "uninstall", "postuninstall", "dependencies",
@@ -25,7 +25,7 @@ _NPM_TABLES = (
     "dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides",
     "resolutions",
 )  # fmt: skip
-#: A version that is a URL says where the package comes from.
+#: A version that is a URL, from which the package is installed.
 _ADDRESS = re.compile(
     r"git\+|git:|https?:|ssh:|github:|gitlab:|bitbucket:|gist:|^[A-Za-z][\w-]*/[\w.-]+$"
 )
@@ -53,12 +53,12 @@ _FROM_URL = re.compile(r"\s{0,20}[\w.\[\],-]{1,80}\s?@\s?(?:git\+)?https?://")
 _REPOSITORY = re.compile(r"\s{0,20}-?\s{0,8}repo:\s{0,8}[\"']?(https?://[^\s\"']{3,300})")
 #: A package with its version, and nothing else.
 _PINNED = re.compile(r"[\w.\[\]-]{2,80} ?(?:==|>=|~=)[^\s;#]{1,40}")
-#: What sends something to a host, or asks it for something.
+#: Acts that send something to a host, or request something from it.
 _REQUESTS = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
 
 
 def dependency_facts(file: ScanFile) -> Iterator[LocatedFact]:
-    """Yield what installing from the manifest *file* would fetch and run."""
+    """Yield what an installation with the manifest *file* would fetch and run."""
     name = name_of(file.path)
     reader = _READERS.get(name)
     if reader is None and _REQUIREMENTS.fullmatch(name):
@@ -72,7 +72,7 @@ def dependency_facts(file: ScanFile) -> Iterator[LocatedFact]:
 
 
 def run_at(command: str, line: int) -> Iterator[Fact]:
-    """Yield the facts of a command that a file runs, all at one line of that file."""
+    """Yield the facts of a command that a file runs, at one line of that file."""
     try:
         facts = read_shell(command[:_MAX_COMMAND])
     except Unparsed as error:
@@ -86,7 +86,7 @@ def run_at(command: str, line: int) -> Iterator[Fact]:
 
 
 def requests_of_hook(command: str, line: int) -> Iterator[Fact]:
-    """Yield the hosts that a command contacts each time that an agent or editor runs it."""
+    """Yield the hosts that a command contacts each time an agent or editor runs it."""
     for fact in run_at(command, line):
         if fact.act in _REQUESTS and fact.host:
             yield msgspec.structs.replace(fact, act=Act.TELL_PERSIST)
@@ -107,7 +107,7 @@ def shown_dependencies(text: str) -> Iterator[Fact]:
 
 
 def _role(file: ScanFile) -> PartRole:
-    """Return a manifest's role: it is executed, so it is never prose, whatever its suffix."""
+    """Return a manifest's role, which is never prose, because a manifest is executed."""
     return file.role if file.role is PartRole.SAMPLE else PartRole.SCRIPT
 
 
@@ -137,13 +137,13 @@ def _package_json(text: str) -> Iterator[Fact]:
 
 
 def _installs(manager: str, package: str, line: int) -> Iterator[Fact]:
-    """Read a manifest entry as the install command it stands for."""
+    """Read a manifest entry as the install command for which it stands."""
     if not package.startswith("-") or package.startswith(("-e", "--", "-i", "-f", "-r")):
         yield from run_at(f"{manager} install {_quoted(package)}", line)
 
 
 def _quoted(package: str) -> str:
-    """Quote an entry: a shell must read no more in it than its package manager does."""
+    """Quote an entry, so that it means no more to a shell than to its package manager."""
     return " ".join("'" + word.replace("'", "") + "'" for word in package.split())
 
 
@@ -222,13 +222,13 @@ def _sources(lines: LineFinder, project: dict[str, Any]) -> Iterator[Fact]:
 
 
 def _setup_py(text: str) -> Iterator[Fact]:
-    if _PACKAGING.search(text):  # otherwise it is a script that happens to have this name
+    if _PACKAGING.search(text):  # otherwise a script that just has this name
         yield _hook(1, "setup.py is run when the package is installed", "setup.py")
         yield from _named_in(text, _INSTALL_REQUIRES.finditer(text))
 
 
 def _named_in(text: str, lists: Iterable[re.Match[str]]) -> Iterator[Fact]:
-    """Yield the packages of lists in a program."""
+    """Yield the packages in lists of a program."""
     for found in islice(lists, _MAX_LISTS):
         line = text.count("\n", 0, found.start()) + 1
         for _, package in islice(_LISTED.findall(found[1]), _MAX_LINES):
@@ -236,12 +236,12 @@ def _named_in(text: str, lists: Iterable[re.Match[str]]) -> Iterator[Fact]:
 
 
 def _script(text: str) -> Iterator[Fact]:
-    """Read what a Python script says that it needs, which uv installs before it runs it."""
+    """Read the declared dependencies of a Python script, which uv installs before it runs it."""
     return _named_in(text, _SCRIPT_NEEDS.finditer(text))
 
 
 def _lines_with(pattern: re.Pattern[str], manager: str) -> Callable[[str], Iterator[Fact]]:
-    """Return a reader of a manifest with one package in a line."""
+    """Return a reader of a manifest with one package per line."""
 
     def read(text: str) -> Iterator[Fact]:
         for number, line in enumerate(text.split("\n")[:_MAX_LINES], start=1):
@@ -263,7 +263,7 @@ def _cargo(text: str) -> Iterator[Fact]:
 
 
 def _setup_cfg(text: str) -> Iterator[Fact]:
-    """Read dependencies that setup.cfg takes from a URL."""
+    """Read dependencies that setup.cfg installs from a URL."""
     for number, line in enumerate(text.split("\n")[:_MAX_LINES], start=1):
         if _FROM_URL.match(line):
             yield from _installs("pip", line.strip(), number)
@@ -282,7 +282,7 @@ def _hook_repositories(text: str) -> Iterator[Fact]:
 
 
 def _build_rs(text: str) -> Iterator[Fact]:
-    """Look for programs that a Rust build script starts; Rust itself has no reader."""
+    """Find programs that a Rust build script starts; there is no reader for Rust."""
     found = list(_RUST_COMMAND.finditer(text))
     network = _RUST_NETWORK.search(text)
     if found or network:

@@ -4,19 +4,19 @@ import re
 from bisect import bisect_left
 
 _LINE_END = re.compile("\n")
-#: How many characters are searched for the lines of all values of a text. After that, each value
-#: is searched for near the one before it.
+#: How many characters are searched for the lines of all values of a text. After that, each value is
+#: searched for near the previous one.
 _MAX_SEARCHED = 2_000_000
 _REACH = 4_000
 
 
 class LineFinder:
-    """The lines of a text; values are asked for in about the order in which they occur."""
+    """Finds lines in a text; values are requested in about the order in which they occur."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._line_ends = [at.start() for at in _LINE_END.finditer(text)]
-        #: Where the last value was found, and how much was searched for all values.
+        #: The position of the last value, and how many characters were searched for all values.
         self._last_place, self._searched = 0, 0
 
     def line_at(self, position: int) -> int:
@@ -25,8 +25,8 @@ class LineFinder:
     def line_of(self, *spellings: str) -> int:
         """Return the line of a value in the first spelling that occurs.
 
-        For a value that is not found it is the first line; after very many values, the line of the
-        value before it.
+        For a value that is not found, this is the first line, or after very many values, the line
+        of the previous value.
         """
         place = next((at for one in spellings if (at := self._find(one)) >= 0), -1)
         if place >= 0:

@@ -1,7 +1,7 @@
 """Parse settings files: commands, agent tool servers, and texts for people or agents.
 
 Editors, agents, package managers and CI systems run commands from JSON, YAML and TOML. A command is
-recognised by its key; every other text is returned as words.
+recognised by its key; all other texts are returned as words.
 """
 
 import json
@@ -25,12 +25,12 @@ FORMATS = {
     ".yml": "yaml", ".toml": "toml", ".desktop": "ini", ".service": "ini", ".ini": "ini",
     ".cfg": "ini", ".conf": "ini",
 }  # fmt: skip
-#: Fence labels of these formats.
+#: The labels of fences with these formats.
 FENCES = {"json": "json", "jsonc": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml"}
 #: A YAML parser needs a second per megabyte; settings files are far smaller.
 _MAX_YAML = 200_000
 _MAX_DEPTH = 40
-#: For each token, the YAML parser checks every open bracket; it also recurses once per level, so
+#: For each token, the YAML parser checks every open bracket. It also recurses once per level, so
 #: very many levels would crash the process.
 _MAX_OPEN = 500
 _ITEMS_IN_ITEMS = re.compile(r"(?:[-?:][^\S\n]+){500}")
@@ -50,7 +50,7 @@ _COMMAND_KEY = re.compile(
 _PROGRAM_AND_ARGUMENTS = (("command", "args"), ("runtimeExecutable", "runtimeArgs"))
 #: Every value directly below these keys is a command.
 _COMMAND_TABLES = frozenset({"scripts", "tasks", "aliases", "alias", "cmds", "commands", "hooks"})
-#: Permission for any command at all.
+#: Permission for any command.
 _EVERYTHING = re.compile(r"\*|(?:Bash|Shell|PowerShell)(?:\(\*?(?::\*)?\))?")
 _SERVER_TABLES = frozenset({"mcpservers", "mcp_servers", "mcp-servers", "mcp"})
 _SERVER_ADDRESS = ("url", "serverUrl", "server_url", "httpUrl", "endpoint", "uri", "baseUrl")
@@ -59,7 +59,7 @@ _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*+(?:"|(?=\n)|\\?\Z)|//[^\n]*|/\*.*?(?:
 _JSON_STRING = re.compile(
     r'(?:"([^"\\\n]{1,80})"\s{0,20}:\s{0,20})?"((?:[^"\\\n]|\\.)*+)(?:"|(?=\n)|\\?\Z)'
 )
-#: Consecutive lines of comment are one text.
+#: Consecutive comment lines are one text.
 _COMMENT_LINES = {
     "json": re.compile(r"^[^\S\n]*//[^\n]*(?:\n[^\S\n]*//[^\n]*)*", re.MULTILINE),
     "ini": re.compile(r"^[^\S\n]*[#;][^\n]*(?:\n[^\S\n]*[#;][^\n]*)*", re.MULTILINE),
@@ -71,7 +71,7 @@ _COMMENT_LINES |= dict.fromkeys(
 _COMMENT_SIGNS = {"json": "//", "yaml": "#", "toml": "#", "ini": "#"}
 _COMMENT_MARK = re.compile(r"^[^\S\n]*(?:#+|;+|//+)[^\S\n]*", re.MULTILINE)
 _TRAILING = re.compile(r",(?=\s*[}\]])")
-#: A dotted key with more parts than any real setting has.
+#: A dotted key with more parts than any real setting.
 _LONG_KEY = re2.compile(r"(?:[\w\"'-]+[ \t]*\.[ \t]*){50}")
 _INI = re.compile(r"^[^\S\n]*([\w.-]+)\s*[=:]\s*(\S.*)$", re.MULTILINE)
 _INI_ESCAPE = re.compile(r"\\([nt\"\\])")
@@ -88,11 +88,11 @@ class FoundSettings(msgspec.Struct):
     commands: list[tuple[int, str]] = []
     #: Code in other languages: line, language, code.
     programs: list[tuple[int, str, str]] = []
-    #: Commands that an agent or editor runs at events.
+    #: Commands that an agent or editor runs at certain events.
     hooks: list[tuple[int, str]] = []
     texts: list[tuple[int, str]] = []
     facts: list[Fact] = []
-    #: Whether there are more texts, or more commands, than were read.
+    #: Whether there are more texts or commands than were read.
     is_cut: bool = False
     has_more_commands: bool = False
 
@@ -146,7 +146,7 @@ def _is_nested_deeply(text: str) -> bool:
 
 
 def _plain(node: yaml.Node, known: dict[int, Any], depth: int) -> Any:
-    """Convert a node to plain values; a node that aliases repeat is converted once."""
+    """Convert a node to plain values; a node with aliases is converted once."""
     if depth > _MAX_DEPTH:
         raise RecursionError
     if id(node) in known:
@@ -166,7 +166,7 @@ def _plain(node: yaml.Node, known: dict[int, Any], depth: int) -> Any:
 
 
 def _toml(text: str) -> Any:
-    # The parser needs time that grows with the square of the number of parts of a key.
+    # The parser's time grows with the square of the number of parts of a key.
     return _ini(text) if _LONG_KEY.search(text.encode(errors="replace")) else tomllib.loads(text)
 
 
@@ -196,7 +196,7 @@ class _Walk:
         self._seen: set[int] = set()
         self._room = _MAX_TEXT
         self._lines = LineFinder(text)
-        #: Above the table that is read.
+        #: The tables above the current one.
         self._keys: tuple[str, ...] = ()
 
     def visit(self, tree: Any) -> None:
@@ -258,7 +258,7 @@ class _Walk:
     def _server(self, keys: tuple[str, ...], table: dict[str, Any]) -> None:
         """Record an agent tool server (MCP) that is reached over the network."""
         names = {key.lower() for key in keys}
-        # An API description has a table with this name, too, but contains only the URL.
+        # An API description also has a table with this name, but it contains only the URL.
         is_server = bool(names & _SERVER_TABLES) or ("servers" in names and "type" in table)
         if not is_server:
             return
@@ -267,7 +267,7 @@ class _Walk:
             self._found.facts += server_facts(address, self._line_of(address))
 
     def _permissions(self, keys: tuple[str, ...], table: dict[str, Any]) -> None:
-        """Note settings that let an agent run any command without asking."""
+        """Record settings that let an agent run any command without asking."""
         if keys[-1:] != ("permissions",):
             return
         allowed = table.get("allow")
@@ -291,7 +291,7 @@ class _Walk:
         elif magic := _MAGIC.match(code):
             self._found.commands.append((line, code[magic.end() :]))
         else:
-            lines = code.replace("\\\n", " ").split("\n")  # a command may go on
+            lines = code.replace("\\\n", " ").split("\n")  # a command may continue
             shell = [one.lstrip()[1:] for one in lines if one.lstrip().startswith("!")]
             shell += [found[1] for one in lines if (found := _LINE_MAGIC.match(one))]
             shell += [f"python {found[1]}" for one in lines if (found := _RUN_MAGIC.match(one))]
@@ -309,7 +309,7 @@ class _Walk:
         self._found.texts.append((self._line_of(text), text))
 
     def read_comments(self, kind: str) -> None:
-        """Add what comments say: an agent that opens the file reads them like any other text."""
+        """Add the text of comments, because an agent that opens the file reads them, too."""
         if _COMMENT_SIGNS[kind] not in self._text:
             return
         for found in islice(_COMMENT_LINES[kind].finditer(self._text), _MAX_VALUES):
@@ -323,7 +323,7 @@ class _Walk:
         return self._lines.line_of(start, json.dumps(start)[1:-1])
 
 
-#: Shorter texts carry no message.
+#: Shorter texts contain no message.
 _SHORTEST = 12
 
 

@@ -1,7 +1,7 @@
-"""Find the places from which configuration files and pages take code, packages and images.
+"""Find the sources from which configuration files and pages take code, packages and images.
 
-Each kind of file has a pattern, because each tool has its own syntax. Only hosts that nobody
-vouches for are recorded.
+Each kind of file has a pattern, because each tool has its own syntax. Only untrusted hosts are
+recorded.
 """
 
 import html
@@ -29,7 +29,7 @@ _MAX_SCRIPT = 200_000
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """What one kind of file takes from elsewhere."""
+    """The sources in one kind of file."""
 
     path: str
     act: Act
@@ -43,7 +43,7 @@ class _Source(msgspec.Struct, frozen=True):
         yield from _pattern(self.pattern).finditer(raw)
 
 
-# Compiled when the first file of its kind is seen: few skills have any of them.
+# Compiled when the first file of its kind is seen, because few skills contain one.
 @cache
 def _path_pattern(path: str) -> re.Pattern[str]:
     return re.compile(path)
@@ -135,7 +135,8 @@ _SOURCES = (
             r"\[[ \t]*value[ \t]*[\^$*~|]?=[^\]\n]{1,60}\][^{}]{0,120}"
             rf"\{{[^}}]{{0,200}}url\([ \t]*[\"']?({_URL})"),
 )  # fmt: skip
-#: An action at a branch: whoever can push to it decides what runs. Those of these owners are known.
+#: An action at a branch, on which anyone who can push to it decides what runs. These owners are
+#: known.
 _WORKFLOW = re.compile(r"(?:^|/)\.github/workflows/[^/]*\.ya?ml$|(?:^|/)action\.ya?ml$")
 _ACTION = re.compile(
     r"(?m)\buses[ \t]*:[ \t]*[\"']?([\w.-]{1,60})/[\w./-]{1,200}"
@@ -151,11 +152,11 @@ _KNOWN_OWNERS = frozenset(
         "slsa-framework", "snyk", "supabase", "trufflesecurity", "vercel",
     }
 )  # fmt: skip
-#: One search decides that a file is of none of these kinds.
+#: One search decides that a file is not of any of these kinds.
 _ANY_SOURCE = re2.compile(
     "|".join(dict.fromkeys([*(source.path for source in _SOURCES), _WORKFLOW.pattern])).encode()
 )
-#: Scripts in pages, in attributes and between tags, if they may load others or read cookies.
+#: Scripts in pages, in attributes and between tags, that may load other scripts or read cookies.
 _PAGE = re.compile(r"\.x?html?$")
 _INLINE = re.compile(r"<script\b[^>]{0,500}>(.*?)(?:</script|\Z)", re.DOTALL | re.IGNORECASE)
 _ATTRIBUTE = re.compile(
@@ -167,7 +168,7 @@ _MAY_LOAD = re2.compile(
     rb"document\.cookie|(?:local|session)Storage|WebAssembly|\beval\b|\bFunction\b|\batob\(|\bimport\s*\(|innerHTML|javascript:"
 )
 
-#: All that a page has stored, which is as private as its cookies.
+#: All stored data of a page, which is as private as its cookies.
 _WHOLE_STORAGE = re.compile(
     r"JSON\.stringify\(\s?(?:window\.)?(?:local|session)Storage\s?[,)](?:\s?null,\s?\d\))?"
     r"|\{\s?\.\.\.(?:window\.)?(?:local|session)Storage\s?\}"
@@ -175,7 +176,7 @@ _WHOLE_STORAGE = re.compile(
 
 
 def remote_settings(files: list[ScanFile]) -> list[LocatedFact]:
-    """Return where configuration files and pages take code from, if nobody vouches for it."""
+    """Return the untrusted sources from which configuration files and pages take code."""
     return [
         LocatedFact(fact=fact, path=file.path, role=_role(file))
         for file in files
@@ -219,7 +220,7 @@ def _found(source: _Source, raw: bytes) -> Iterator[Fact]:
 
 
 def _is_example(kind: HostClass) -> bool:
-    """Recognise a name that stands for the user's own registry."""
+    """Return whether a name stands for the user's own registry."""
     return kind is HostClass.PLACEHOLDER
 
 
@@ -239,7 +240,7 @@ def _actions(text: str) -> Iterator[Fact]:
 
 
 def _page_scripts(text: str) -> Iterator[Fact]:
-    """Read the scripts of a page that may load others."""
+    """Read the scripts of a page that may load other scripts."""
     for found in islice(_INLINE.finditer(text), _MAX_SOURCES):
         yield from _script(found[1], text.count("\n", 0, found.start(1)))
     for found in islice(_ATTRIBUTE.finditer(text), _MAX_SOURCES):

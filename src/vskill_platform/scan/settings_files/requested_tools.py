@@ -14,7 +14,7 @@ _EVERYTHING = frozenset({"*", "all", "any"})
 _SHELLS = frozenset({"bash", "shell", "execute", "exec", "terminal", "run_terminal_cmd"})
 _NETWORK = frozenset({"webfetch", "websearch", "fetch", "http", "browser", "web_fetch"})
 _NETWORK_PROGRAMS = re.compile(r"^(?:curl|wget|nc|ssh|scp|http|https)\b")
-#: No restriction at all.
+#: Restrictions that allow everything.
 _ANYTHING = frozenset({"", "*", "*:*", ":*", "**"})
 
 

@@ -1,6 +1,7 @@
 """Recognise settings that give up control of a machine, a cluster or its secrets.
 
-They are in YAML, JSON and TOML, so keys may be in quotes, and a table on one line or on many.
+The settings are in YAML, JSON or TOML, so keys may be in quotes, and a table may be on one line or
+several.
 """
 
 import re
@@ -73,7 +74,7 @@ _MAY_HAVE = re2.compile(
 
 
 def settings_signs(text: str) -> Iterator[Fact]:
-    """Yield what settings, taken together, give access to."""
+    """Yield the access that settings grant, taken together."""
     if not _MAY_HAVE.search(text.encode(errors="replace")):
         return
     for act, detail, parts in _PATTERNS:

@@ -8,19 +8,19 @@ from vskill_platform.scan.languages.flow.secrets import as_whole_file
 from vskill_platform.scan.languages.flow.state import Call, Flow
 from vskill_platform.scan.languages.flow.values import MAX_NAME, Value, any_of
 
-#: How many entries of one collection are known by their keys: each one copies the others.
+#: How many entries of a collection are known by key; each entry copies the others.
 _MAX_FIELDS = 2_000
 
 
 def element_of(whole: Value) -> Value:
-    """Return what is known about any element of a collection."""
+    """Return what is known about an arbitrary element of a collection."""
     if whole.items is not None:
         return any_of(whole.items).having(whole.taints)
     if whole.fields:
         keys = any_of([Value(text=key) for key in list(whole.fields)[:32]])
         return Value(text=keys.text, items=(keys, any_of(list(whole.fields.values()))),
                      taints=whole.taints)  # fmt: skip
-    is_file = whole.name == "file"  # its text is the path, not a line of its content
+    is_file = whole.name == "file"  # its text is the path, not its content
     return Value(
         text=None if is_file else whole.text, taints=whole.taints,
         name=f"{whole.name}[]"[:MAX_NAME] if whole.name and not is_file else "",
@@ -73,7 +73,7 @@ def _assign_entry(flow: Flow, target: ast.Subscript, value: Value) -> None:
 
 
 def fill(flow: Flow, node: ast.AST, base: Value, value: Value, key: str | None = None) -> None:
-    """Record that *value* was put into the collection that *node* names."""
+    """Record that *value* was added to the collection that *node* names."""
     fields = base.fields
     if key is not None and len(fields or ()) < _MAX_FIELDS:
         fields = {**(fields or {}), key: value}
@@ -89,6 +89,6 @@ def fill(flow: Flow, node: ast.AST, base: Value, value: Value, key: str | None =
         owner = flow.evaluate(node.value)
         if owner.name:
             flow.set_dotted(f"{owner.name}.{node.attr}", changed)
-    elif isinstance(node, ast.Subscript):  # adding to a part also adds to the whole
+    elif isinstance(node, ast.Subscript):  # a part belongs to the whole
         owner, place = flow.evaluate(node.value), flow.evaluate(node.slice)
         fill(flow, node.value, owner, changed, place.text if place.is_known() else None)

@@ -63,7 +63,7 @@ _CODE_OPTIONS = frozenset(
     {"-c", "-e", "-lc", "-ic", "/c", "/C", "-Command", "-command", "--eval", "-p"}
 )
 _PLACEHOLDER = "$x"
-#: The name of a process that runs what it is given on its standard input.
+#: The name of a process that runs its standard input.
 INTERPRETER = "child process interpreter"
 SHELL_PROCESS = f"{INTERPRETER} of shell commands"
 _NETWORK = frozenset({Act.SEND, Act.FETCH, Act.LEAK})
@@ -151,7 +151,7 @@ def _read_shell(flow: Flow, text: str) -> list[Fact]:
 
 
 def _run_fetched_file(flow: Flow, line: int, words: list[str]) -> None:
-    """Find a previously fetched file among what a command starts."""
+    """Find a previously fetched file among the programs and files that a command runs."""
     if not flow.files:
         return
     rest = [word.strip("\"'") for word in words[:12]]
@@ -180,7 +180,7 @@ def run_process(flow: Flow, call: Call) -> Value | None:
 
 
 def run_given(flow: Flow, call: Call, given: Value, *, is_shell: bool) -> None:
-    """Record code that a process is given: its origin, or its text if a shell runs it."""
+    """Record the input of a process: its origin, or its text if a shell runs it."""
     is_tainted = run_tainted(flow, call.line, Value(taints=given.taints))
     text = given.text
     if is_shell and not is_tainted and text is not None and not text.startswith(HOLE):
@@ -188,7 +188,7 @@ def run_given(flow: Flow, call: Call, given: Value, *, is_shell: bool) -> None:
 
 
 def run_input(flow: Flow, call: Call, command: Value, given: Value) -> None:
-    """Record what an interpreter is given on its standard input."""
+    """Record the standard input of an interpreter."""
     program = _words_of(command)[0].rpartition("/")[2]
     run_given(flow, call, given, is_shell=program in _SHELLS)
 
@@ -199,7 +199,7 @@ def _words_of(command: Value) -> list[str]:
 
 
 def _runs_its_input(command: Value) -> bool:
-    """Recognise an interpreter that is given no program."""
+    """Return whether an interpreter is started without a program."""
     words = _words_of(command)
     program = words[0].rpartition("/")[2]
     return program in _INTERPRETERS and all(word in {"-", "-s", "-i", "-u"} for word in words[1:])
@@ -222,7 +222,7 @@ def run_arguments(flow: Flow, call: Call) -> Value | None:
 
 
 def _check_streams(flow: Flow, call: Call) -> None:
-    """A process whose input and output are a connection is a remote shell."""
+    """Detect a remote shell: a process whose input and output are a connection."""
     _load_by_environment(flow, call)
     given = [call.named[key] for key in ("stdin", "stdout", "stderr") if key in call.named]
     given += [arg.fields["stdio"] for arg in call.args if arg.fields and "stdio" in arg.fields]

@@ -66,7 +66,7 @@ def comprehension(flow: Flow, node: ast.ListComp) -> Value:
 
 
 def _are_known(items: tuple[Value, ...]) -> bool:
-    """Return whether a list is evaluated item by item: numbers, or a few texts."""
+    """Return whether a list is evaluated item by item: one of numbers, or of a few texts."""
     if all(item.number is not None for item in items):
         return True
     return len(items) <= _MAX_TEXTS and all(item.text is not None for item in items)

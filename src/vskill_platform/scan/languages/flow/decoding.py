@@ -1,4 +1,4 @@
-"""Calls that decode text; the decoding is also done here if the text is known."""
+"""Calls that decode text; if the text is known, it is decoded here."""
 
 import base64
 import binascii
@@ -87,7 +87,7 @@ def decode_by_name(_flow: Flow, call: Call) -> Value | None:
 
 
 def opaque(_flow: Flow, call: Call) -> Value | None:
-    """A decoding that cannot be done here: decryption, marshal."""
+    """A decoding that cannot be reproduced here: decryption, marshal."""
     return Value(taints=mark(call.taints()))
 
 

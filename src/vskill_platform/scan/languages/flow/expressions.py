@@ -32,7 +32,7 @@ from vskill_platform.scan.languages.flow.values import (
 
 _DECODED = frozenset({Taint(TaintSource.DECODED)})
 _MAX_ITEMS = 20_000
-#: Attributes that lead to the same from every value: `(lambda: 0).__globals__`.
+#: Attributes with the same result for every value: `(lambda: 0).__globals__`.
 _OF_ANYTHING = {"__globals__": "globals()", "constructor": "constructor"}
 
 
@@ -48,7 +48,7 @@ class Closure(ast.expr):
 
 
 class Steps(ast.expr):
-    """Several steps as one expression: all are executed, the last one is the value."""
+    """Several steps as one expression; all are executed, and the last one is the value."""
 
     _fields = ()
 

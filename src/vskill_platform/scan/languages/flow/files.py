@@ -25,9 +25,9 @@ from vskill_platform.scan.languages.flow.values import (
 )
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-#: What is written there is run as code.
+#: Files whose content is run as code.
 _STARTED = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
-#: The markup of a launchd job, whose words are a command.
+#: The markup of a launchd job, which contains the words of a command.
 _MARKUP = re.compile(r"</?[a-z]{3,10}/?>|<key>\w{1,40}</key>")
 _MUCH = re.compile(
     r"(?:~|/|[A-Za-z]:[\\/]?|/(?:home|Users|etc|usr|var|root|bin|boot|lib|opt)(?:/\*)?"
@@ -56,7 +56,7 @@ def _open(flow: Flow, call: Call, path: Value, mode: str) -> Value:
 
 
 def make_temporary(_flow: Flow, call: Call) -> Value | None:
-    """A file or folder with an unpredictable name; identified by where it is created."""
+    """A file or folder with an unpredictable name, identified by the line that creates it."""
     path = f"/tmp/{HOLE}-{call.line}"  # noqa: S108 - never opened
     if call.method == "mkstemp":
         return Value(items=(Value(name="file", text=path), Value(text=path)))
@@ -70,14 +70,14 @@ def write_descriptor(flow: Flow, call: Call) -> Value | None:
 
 
 def read_argument(flow: Flow, call: Call) -> Value | None:
-    """fs.readFileSync(path), sqlite3.connect(path), shutil copies: the path comes first."""
+    """fs.readFileSync(path), sqlite3.connect(path), shutil copies: the path is first."""
     path = call.arg(0, "path", "src", "database", "filename")
     taints = read_path(flow, path, call.line)
     return Value(taints=taints) if taints else UNKNOWN
 
 
 def read_receiver(flow: Flow, call: Call) -> Value | None:
-    """path.read_text(), file.read(): the receiver knows the path."""
+    """path.read_text(), file.read(): the receiver contains the path."""
     taints = call.receiver.taints
     if call.method.startswith("read_") and call.receiver.text is not None:
         taints |= read_path(flow, call.receiver, call.line)
@@ -138,7 +138,7 @@ def pack_folder(flow: Flow, call: Call) -> Value | None:
     return Value(text=made.text, taints=taints)
 
 
-#: They list the names in a folder without the folder.
+#: Calls that list the names in a folder, without the folder.
 _NAME_LISTERS = frozenset({"listdir", "readdir", "readdirSync"})
 
 
@@ -185,7 +185,7 @@ def note_write(flow: Flow, line: int, path: Value, content: Value = UNKNOWN) -> 
 
 
 def _read_stored(flow: Flow, line: int, path: Value, content: Value) -> None:
-    """Read commands that are stored now and run later, at a login or a start."""
+    """Read commands that are stored now and run later, at a login or start-up."""
     places = {sensitive_place_in(text) for text in options(path.text)} if path.text else set()
     if not content.text or not places & _STARTED:
         return
@@ -208,7 +208,7 @@ def keep(flow: Flow, path: Value, taints: Taints) -> None:
 
 
 def is_fetched(flow: Flow, path: Value) -> Taints:
-    """Return where a file was fetched or decoded from, if it was."""
+    """Return the origin of a file that was fetched or decoded."""
     found = flow.files.get(path_key(path), NO_TAINTS)
     kinds = {TaintSource.REMOTE, TaintSource.DECODED}
     return frozenset(taint for taint in found if taint.source in kinds)

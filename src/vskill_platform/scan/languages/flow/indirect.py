@@ -1,4 +1,4 @@
-"""Functions that are called in indirect ways: bound, passed on, looked up, or named in data."""
+"""Functions that are called indirectly: bound, passed on, looked up, or named in data."""
 
 import re
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from vskill_platform.scan.languages.flow.values import (
 
 _MAX_DEPTH = 6
 _FOREIGN = frozenset({TaintSource.REMOTE, TaintSource.DECODED})
-#: Modules that are found again inside of others: `shutil.os.system`, `platform.subprocess.run`.
+#: Modules that are attributes of other modules: `shutil.os.system`, `platform.subprocess.run`.
 _WITHIN = frozenset({"os", "subprocess", "builtins", "pty", "socket", "child_process"})
 #: Other names of a module.
 _SAME = {"posix": "os", "nt": "os"}
 _REPOSITORY = re.compile(r"([\w.-]{1,80})/[\w.-]{1,120}(?::[\w./-]{1,80})?")
-#: Owners of repositories with models that many use.
+#: Owners of repositories with widely used models.
 _KNOWN_OWNERS = frozenset(
     {
         "01-ai", "apple", "baai", "bigcode", "cohereforai", "databricks", "deepseek-ai",
@@ -41,7 +41,7 @@ _CALLING_PICKLE = re.compile(
 
 
 def canonical_name(name: str) -> str:
-    """Return the usual name of a function that is reached through another module."""
+    """Return the usual name of a function that is accessed through another module."""
     path, _, function = name.rpartition(".")
     module = path.rpartition(".")[2].removeprefix("_")
     module = _SAME.get(module, module)
@@ -65,7 +65,7 @@ def call_known(flow: Flow, made: Call, function: Value, args: Iterable[Value]) -
 
 
 def call_bound(flow: Flow, made: Call, bound: Bound, args: list[Value]) -> Value | None:
-    """Call a function that already has some of its arguments, or waits for its receiver."""
+    """Call a function that already has some of its arguments, or lacks only its receiver."""
     if bound.is_method:
         owner = args[0] if args else UNKNOWN
         name = f"{owner.name}.{bound.name}" if owner.name else bound.name
@@ -147,7 +147,7 @@ def call_method(flow: Flow, call: Call) -> Value | None:
 
 
 def run_if_foreign(flow: Flow, call: Call) -> Value | None:
-    """Functions that run or load their first argument; of interest if it is not the program's."""
+    """Functions that run or load their first argument; relevant if it is foreign."""
     given = call.arg(0, "stmt", "source", "data", "f", "file", "filepath_or_buffer", "config")
     run_tainted(flow, call.line, given)
     run_file(flow, call.line, given)
@@ -155,7 +155,7 @@ def run_if_foreign(flow: Flow, call: Call) -> Value | None:
 
 
 def load_pickle(flow: Flow, call: Call) -> Value | None:
-    """pickle.loads(data): data of somebody else, or a text that calls a function."""
+    """pickle.loads(data): foreign data, or a text that calls a function."""
     given = call.arg(0)
     if given.text and _CALLING_PICKLE.search(given.text):
         flow.add(Act.RUN_DECODED, call.line, detail=given.text)
@@ -166,7 +166,7 @@ def load_pickle(flow: Flow, call: Call) -> Value | None:
 
 
 def load_repository(flow: Flow, call: Call) -> Value | None:
-    """torch.hub.load(repo) and trust_remote_code=True: run code from somebody's repository."""
+    """torch.hub.load(repo) and trust_remote_code=True: run code from another repository."""
     is_hub = call.name.endswith("hub.load")
     if not is_hub and call.named["trust_remote_code"].text != "True":
         return None
@@ -181,7 +181,7 @@ def load_repository(flow: Flow, call: Call) -> Value | None:
 
 
 def extend_path(flow: Flow, call: Call) -> Value | None:
-    """sys.path.insert(0, path): what was fetched to there can be imported."""
+    """sys.path.insert(0, path): files that were fetched to the path can be imported."""
     path = call.args[-1] if call.args else UNKNOWN
     folder = (path.text or "").rstrip("/")
     taints = is_fetched(flow, path)

@@ -29,7 +29,7 @@ from vskill_platform.scan.languages.flow.values import (
 )
 
 _MAX_ITEMS = 20_000
-#: Functions are passed as one of the first arguments.
+#: Functions are expected among this many first arguments.
 _MAX_PASSED = 4
 _CREDENTIALS = frozenset({TaintSource.ENV, TaintSource.PART})
 #: Functions whose last argument is the environment of the new process.
@@ -41,9 +41,9 @@ TAKING_ENVIRONMENT = frozenset(
 )  # fmt: skip
 #: Functions that call another one with their further arguments.
 _APPLYING = frozenset({"map", "filter", "itertools.starmap"})
-#: Named arguments that are functions, called with the other arguments or their elements.
+#: Keyword arguments that are functions, called with the other arguments or their elements.
 _CALLBACKS = frozenset({"key", "object_hook", "default", "callback", "initializer"})
-#: Methods that call a function for what they are called on.
+#: Methods that call a function with their receiver.
 _EACH = frozenset({"then", "forEach", "map", "filter", "some", "every", "find", "flatMap"})
 #: Methods that give a process its input.
 _WRITING = frozenset({"write", "writelines", "communicate", "end", "sendline"})
@@ -106,7 +106,7 @@ def _method_of(flow: Flow, receiver: Value, method: str) -> Value:
 
 
 def _excuse_copies(flow: Flow, made: Call) -> None:
-    """Don't count a copy of the environment as a read if only a new process gets it."""
+    """Ignore a copy of the environment that only a new process gets."""
     given = [made.named[key] for key in ("env", "environ") if key in made.named]
     given += [arg.fields["env"] for arg in made.args if arg.fields and "env" in arg.fields]
     if made.name in TAKING_ENVIRONMENT:
@@ -142,7 +142,7 @@ def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
     if "trust_remote_code" in made.named:
         load_repository(flow, made)
     if handler is None and made.named.get("shell", UNKNOWN).text == "True":
-        result = run_process(flow, made)  # whatever it is called
+        result = run_process(flow, made)  # whatever its name is
     if result is None and made.method:
         by_method = flow.methods.get(made.method)
         result = by_method(flow, made) if by_method is not None else None
@@ -186,7 +186,7 @@ def _call_passed(flow: Flow, made: Call, passed: Value, args: list[Value]) -> No
 def _passed_on(made: Call) -> Taints:
     """Return what the result of an unknown call may contain.
 
-    A client created with a key does not return the key with its answers.
+    The responses of a client do not contain the key with which it was created.
     """
     held = made.receiver.taints
     if held and "()" in made.receiver.name:
@@ -235,7 +235,7 @@ def _handed(whole: Value) -> Value:
 
 
 def _pass_to_callbacks(flow: Flow, made: Call, result: Value) -> Value:
-    """Call a function that was passed as an argument with what the call is about."""
+    """Call a function that was passed as an argument, with the data of the call."""
     if made.method in _EACH:
         _call_by_name(flow, made)
     for function in [value.function for value in made.given() if value.function is not None]:
@@ -245,7 +245,7 @@ def _pass_to_callbacks(flow: Flow, made: Call, result: Value) -> Value:
         taints = result.taints | made.receiver.taints | tainted(*plain)
         element = _handed(made.receiver)
         same = result.name if made.method in {"get", "request", "createServer"} else ""
-        if made.method == "then":  # what was promised
+        if made.method == "then":  # the value of a promise
             same = made.receiver.name or result.name
         for param in function.params:
             function.give(param, Value(text=element.text, taints=taints, name=same))

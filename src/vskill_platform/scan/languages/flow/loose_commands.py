@@ -1,4 +1,4 @@
-"""Commands in the texts of a program that runs a value nobody could follow to its origin."""
+"""Commands in the texts of a program that runs a value of unknown origin."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from vskill_platform.scan.languages.flow.state import Flow
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 _MAX_TEXTS, _MAX_LENGTH, _MAX_NODES = 50, 4_000, 200_000
-#: What no text says that is not a command.
+#: Facts that only a command, and no other text, can produce.
 _SERIOUS = frozenset(
     {
         Act.RUN_REMOTE, Act.RUN_DECODED, Act.LEAK, Act.REVERSE_SHELL, Act.MINE, Act.DELETE,
@@ -24,7 +24,7 @@ _MAY_BE_COMMAND = re2.compile(
     rb"\b(?:curl|wget|nc|ncat|socat|base64|bash|sh|rm|crontab|dig|tar|zip|scp|rsync|ssh|git|sudo"
     rb"|powershell|security|gh|cat|env|printenv|python3?|docker|pip3?|npm|echo|printf|dd|find) "
 )
-#: An argument or a setting of a library that runs it.
+#: An argument or setting that a library runs.
 _NAMED_COMMAND = re2.compile(
     rb"\b(?:bash_command|shell_command|ssh_command|startup_script|init_script|user_data|cmd|command)"
     rb"\s?[=:]\s?[rf]?[\"'`]"
@@ -37,13 +37,13 @@ _STARTS = re.compile(
     r"|rsync|ssh|git|powershell|security|gh|cat|env|printenv|python3?|docker|pip3?|npm|echo|printf"
     r"|dd|find|launchctl|systemctl|tail|head|xxd|screencapture|pbpaste|mkfifo|openssl) )"
 )
-#: It prints plain words and nothing else.
+#: A command that only prints plain words.
 _HARMLESS = re.compile(r"\s{0,9}(?:echo|printf) [^|<>;&`$()\\]*$")
 _TOO_MANY = "more commands than can be analysed"
 
 
 def loose_commands(flow: Flow, body: list[ast.stmt]) -> list[Fact]:
-    """Return what the commands in the texts of a program do, if it runs one of its values."""
+    """Return what the commands in the texts of a program do, if it runs a value."""
     raw = flow.code.encode(errors="replace")
     is_open = any(fact.act is Act.RUN_DYNAMIC for fact in flow.facts.values())
     if not (is_open or _NAMED_COMMAND.search(raw)) or not _MAY_BE_COMMAND.search(raw):
@@ -76,7 +76,7 @@ def _texts_of(body: Iterable[ast.stmt]) -> Iterator[tuple[int, str]]:
             continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
-        for part in vars(node).values():  # also what `ast.walk` does not see, as in a closure
+        for part in vars(node).values():  # also parts that `ast.walk` does not see
             if isinstance(part, ast.AST):
                 nodes.append(part)
             elif isinstance(part, list):

@@ -10,20 +10,20 @@ from vskill_platform.scan.languages.flow.network import find_hosts
 from vskill_platform.scan.languages.flow.state import Flow
 from vskill_platform.scan.languages.flow.values import Value
 
-#: As rules name what they look for; see SKR-READ-001.
+#: The kinds of secrets in rules; see SKR-READ-001.
 ALL_VARIABLES, PRINTED_TOKENS = "every variable of the system", "printed tokens"
 _DOUBTFUL = frozenset(HostClass) - VOUCHED_FOR - {HostClass.LOCAL, HostClass.PLACEHOLDER}
 _ADDRESS = re.compile(
     r"(?:https?|wss?|ftps?|tcp|mqtts?|amqps?|redis|nats|kafka)://[\w.\[\]:-]{4,200}"
 )
-#: Calls that send what they are given, whatever the library.
+#: Calls that send their arguments, in any library.
 _SENDS = re2.compile(
     rb"\.(?:send\w*|emit|post|put|publish|write|end|upload\w*|request|push|lpush|produce|sadd|set)\("
 )
 
 
 def loose_secrets(flow: Flow) -> list[Fact]:
-    """Return that secrets may be sent, unless that is known already."""
+    """Return that secrets may be sent, unless that is already known."""
     facts = list(flow.facts.values())
     if any(fact.act is Act.LEAK for fact in facts):
         return []
@@ -42,7 +42,7 @@ def loose_secrets(flow: Flow) -> list[Fact]:
 
 
 def _sent(flow: Flow, facts: list[Fact]) -> Fact | None:
-    """Return that something is sent to a host that nobody vouches for."""
+    """Return that something is sent to an untrusted host."""
     known = [fact for fact in facts if fact.act is Act.SEND]
     if known:
         return next((fact for fact in known if fact.host_class in _DOUBTFUL), None)

@@ -32,7 +32,7 @@ _ROOTS = frozenset({"os", "subprocess", "builtins", "child_process", "globalThis
 
 
 def get_attribute(flow: Flow, call: Call) -> Value | None:
-    """getattr: the same as writing the attribute, unless its name is assembled."""
+    """getattr: the same as an attribute, unless the name is assembled."""
     base, key = call.arg(0), call.arg(1)
     if len(call.node.args) < 2 or not base.name:  # noqa: PLR2004 - object and name
         return None
@@ -60,7 +60,7 @@ def import_module(flow: Flow, call: Call) -> Value | None:
 
 
 def find_by_key(flow: Flow, base: Value, key: Value, node: ast.Subscript) -> Value | None:
-    """A function that is looked up by its name: globals()['ev' + 'al'], global['req' + 'uire']."""
+    """A function that is looked up by name: globals()['ev' + 'al'], global['req' + 'uire']."""
     is_namespace = base.name in _NAMESPACES
     if not is_namespace and base.name not in _ROOTS:
         return None
@@ -74,7 +74,7 @@ def find_by_key(flow: Flow, base: Value, key: Value, node: ast.Subscript) -> Val
 
 
 def is_put_together(node: ast.AST, value: Value) -> bool:
-    """Return whether a name is computed although it could have been written."""
+    """Return whether a name is computed although it could have been written out."""
     if any(taint.source is TaintSource.DECODED for taint in value.taints):
         return True
     if isinstance(node, ast.Constant):

@@ -50,7 +50,7 @@ _LIKE_A_CLIENT = re.compile(
 
 
 class LibraryRequest(msgspec.Struct):
-    """One request, made with any library."""
+    """One request with any library."""
 
     line: int
     url: Value
@@ -125,7 +125,7 @@ def _from(flow: Flow, call: Call, method: str, url: Value, rest: list[Value]) ->
 
 
 def client_call(method: str) -> Handler:
-    """Return the handler of requests.get and similar: the URL first, then named arguments."""
+    """Return the handler of requests.get and similar, with the URL as the first argument."""
 
     def handle(flow: Flow, call: Call) -> Value | None:
         url = call.arg(0, "url", "uri", "fullurl")
@@ -158,7 +158,7 @@ def _names_client(call: Call) -> bool:
 
 
 def make_client(_flow: Flow, call: Call) -> Value | None:
-    """httpx.Client(base_url=..., headers=...): used later like the library itself."""
+    """httpx.Client(base_url=..., headers=...): later used like the library itself."""
     name = f"{call.name}()"[:MAX_NAME]
     return Value(name=name, fields=call.named or None, taints=call.taints())
 
@@ -189,7 +189,7 @@ def prepare_request(_flow: Flow, call: Call) -> Value | None:
 
 
 def connection(_flow: Flow, call: Call) -> Value | None:
-    """A connection that is opened now and used later: its host is kept as its text."""
+    """A connection that is opened now and used later; its text is the host."""
     host = call.arg(0, "host", "url", "uri")
     first = host.items[0] if host.items else host
     return Value(
@@ -222,7 +222,7 @@ def send_on_connection(flow: Flow, call: Call) -> Value | None:
 
 
 def _mailed_to(call: Call) -> list[str]:
-    """Return the recipients of a mail: the server that takes it is only the first hop."""
+    """Return the recipients of an email, for which the server is only the first hop."""
     to = call.arg(1, "to_addrs")
     texts = [item.text or "" for item in (to.items or (to,))]
     found = [text.rpartition("@")[2].strip("> ").lower() for text in texts if "@" in text]
@@ -266,13 +266,13 @@ def look_up(flow: Flow, call: Call) -> Value | None:
         flow.add(Act.SEND, call.line, host=host or None, detail="dns")
         report_leak(flow, call.line, host or None, call.arg(0).taints, NO_TAINTS)
     is_record = call.method in {"resolve", "query", "resolveTxt"}
-    if is_record and text and HOLE not in text:  # a text record can hold anything
+    if is_record and text and HOLE not in text:  # a text record can contain anything
         return Value(taints=frozenset({Taint(TaintSource.REMOTE, host=text.lower())}))
     return UNKNOWN
 
 
 def read_url(_flow: Flow, call: Call) -> Value | None:
-    """Functions that read a path or a URL: what comes from a URL is not the program's own."""
+    """Functions that read a path or a URL; data from a URL is not the program's own."""
     hosts = find_hosts(call.arg(0, "filepath_or_buffer", "path", "uri"))
     if not hosts:
         return None
@@ -280,12 +280,12 @@ def read_url(_flow: Flow, call: Call) -> Value | None:
 
 
 def download(_flow: Flow, _call: Call) -> Value | None:
-    """Libraries that fetch from a place in their own settings."""
+    """Libraries that fetch from a source in their own settings."""
     return Value(name="response", taints=frozenset({Taint(TaintSource.REMOTE)}))
 
 
 def load_url(flow: Flow, call: Call) -> Value | None:
-    """Functions that run what a path or a URL holds."""
+    """Functions that run the content of a path or URL."""
     for host in find_hosts(call.arg(0, "filepath_or_buffer", "path")):
         flow.add(Act.RUN_REMOTE, call.line, host=host)
     return None

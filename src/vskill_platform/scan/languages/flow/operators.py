@@ -7,7 +7,7 @@ from vskill_platform.scan.languages.flow.indirect import call_known
 from vskill_platform.scan.languages.flow.state import Call, Flow, Function
 from vskill_platform.scan.languages.flow.values import Value
 
-#: Methods that no honest class has as another name for one of the functions below.
+#: Methods that no legitimate class would use as another name for one of the functions below.
 _RUNNERS = frozenset(
     {
         "exec", "eval", "compile", "__import__", "builtins.exec", "builtins.eval", "os.system",

@@ -21,9 +21,9 @@ from vskill_platform.scan.languages.unparsed import Unparsed
 
 _LONG = 120
 _PATHS = re.compile(r"[\s:=,;]+")
-#: `Function("return process")`: calling it returns what could have been named directly.
+#: `Function("return process")`: a call returns what could have been named directly.
 _RETURNS_NAME = re.compile(r"\s*return\s+(process|require|globalThis|global|module)\s*;?\s*")
-#: The beginning of the name of a function that returns the rest of it.
+#: The start of the name of a function that returns the rest of the name.
 RETURNING = "returns "
 
 
@@ -47,7 +47,7 @@ def run_code(flow: Flow, call: Call) -> Value | None:
 
 
 def _parameters(call: Call) -> str:
-    """Declare the parameters of a function in a text: each may be given what loads modules."""
+    """Declare the parameters of a function in a text, each of which may be a module loader."""
     if call.name != "Function":
         return ""
     names = [arg.text or "" for arg in call.args[:-1]][:4]
@@ -55,7 +55,7 @@ def _parameters(call: Call) -> str:
 
 
 def run_tainted(flow: Flow, line: int, code: Value) -> bool:
-    """Record code that was fetched or decoded; tell whether it was."""
+    """Record code that was fetched or decoded; return whether it was."""
     found = False
     for taint in in_order(code.taints):
         if taint.source is TaintSource.REMOTE:
@@ -84,7 +84,7 @@ def run_decoded(flow: Flow, line: int, code: Value) -> None:
 
 
 def _read(flow: Flow, code: str) -> list[Fact]:
-    """Read nested code; a failure to parse it does not affect the rest."""
+    """Analyse nested code; a failure to parse it does not affect the rest."""
     try:
         return flow.language.read(code)
     except Unparsed as error:
@@ -128,6 +128,6 @@ def load_code(flow: Flow, call: Call) -> Value | None:
     if any(taint.source is TaintSource.REMOTE for taint in given.taints):
         run_tainted(flow, call.line, given)
     run_file(flow, call.line, given)
-    # The functions of a library are called by name: `ctypes.CDLL(None).system(…)`.
+    # Functions of a library are called by name: `ctypes.CDLL(None).system(…)`.
     name = f"{call.name}()" if call.name.startswith("ctypes.") else ""
     return Value(name=name, taints=given.taints)

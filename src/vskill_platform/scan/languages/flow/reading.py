@@ -14,7 +14,7 @@ from vskill_platform.scan.languages.flow.state import Flow, Language, OutOfSteps
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 MAX_CHARACTERS = 1024 * 1024
-#: Nested programs; nobody nests deeper for a good reason.
+#: The maximum depth of nested programs; legitimate ones are not deeper.
 _MAX_NESTING = 4
 _nesting: ContextVar[int] = ContextVar("nesting", default=0)
 _ESCAPED = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}){6,}")
@@ -22,7 +22,7 @@ _ESCAPE = re.compile(r"\\(?:x|u00)([0-9a-fA-F]{2})")
 _CODE = re.compile(
     r"import|exec|eval|system|subprocess|https?:|curl|bash|/bin/|socket|require|child_process|powershell|environ|base64"
 )
-#: Dropped if there is a more specific fact about the same line.
+#: Facts that are dropped if there is a more specific one about the same line.
 _CLEARER = {Act.RUN_DYNAMIC: (Act.RUN_REMOTE, Act.RUN_DECODED)}
 
 
@@ -67,7 +67,7 @@ def _read(program: Program, code: str) -> list[Fact]:
 
 
 def _find_escaped(flow: Flow, code: str) -> None:
-    r"""Find code words written as \x escapes, which only hides them from readers."""
+    r"""Find code words written as \x escapes, which only serves to hide them."""
     if "\\x" not in code and "\\u00" not in code:
         return
     for found in _ESCAPED.finditer(code):
@@ -77,7 +77,7 @@ def _find_escaped(flow: Flow, code: str) -> None:
 
 
 def _settle(facts: list[Fact]) -> list[Fact]:
-    """Drop facts that a more specific one about the same line covers, and sort by line."""
+    """Drop facts if there is a more specific one about the same line, and sort by line."""
     acts = {(fact.act, fact.line) for fact in facts}
     with_host = {(fact.act, fact.line) for fact in facts if fact.host}
     kept = [

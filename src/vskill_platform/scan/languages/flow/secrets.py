@@ -32,12 +32,12 @@ _NO_SECRET_NAME = re.compile(
     r"|TOKENIZERS?_|PUBLIC_KEY",
     re.IGNORECASE,
 )  # fmt: skip
-#: Files from which a program takes the single entry intended for it.
+#: Files from which a program takes only the entry intended for it.
 _OWN = frozenset(
     {SecretKind.ENV_FILE, SecretKind.TOKENS, SecretKind.SKILL, SecretKind.AGENT, SecretKind.CLOUD}
 )
 _HOME = frozenset({"HOME", "USERPROFILE", "HOMEPATH"})
-#: The owner of a key, by the first word of the variable, and a word in the hosts it belongs to.
+#: The owner of a key by the first word of the variable, and a word in the owner's hosts.
 _VENDORS = {
     "OPENAI": "openai", "ANTHROPIC": "anthropic", "CLAUDE": "anthropic", "AWS": "aws",
     "AZURE": "azure", "GITHUB": "github",
@@ -50,7 +50,7 @@ _VENDORS = {
     "VERCEL": "vercel", "SUPABASE": "supabase", "TWILIO": "twilio", "SENDGRID": "sendgrid",
     "DOCKER": "docker",
 }  # fmt: skip
-#: Hosts that only collect data; no genuine service runs there.
+#: Hosts that only collect data and run no genuine service.
 _COLLECTING = frozenset({HostClass.CALLBACK, HostClass.PASTE, HostClass.DROP})
 #: Hosts that must not even get the agent's memory.
 _STRANGERS = ANONYMOUS | {HostClass.FREE}
@@ -106,7 +106,7 @@ def as_whole_file(taints: Taints) -> Taints:
 
 
 def copy_variables(flow: Flow, line: int, taints: Taints) -> Taints:
-    """Record a copy of the environment; it counts as a read unless only a process gets it."""
+    """Record a copy of the environment: a read, unless only a new process gets it."""
     if _ENVIRONMENT not in taints:
         return taints
     flow.copies.setdefault(line, False)
@@ -126,7 +126,7 @@ def read_path(flow: Flow, path: Value, line: int) -> Taints:
 
 
 def path_key(path: Value) -> str:
-    """Return the key under which a path, known perhaps in part, is remembered."""
+    """Return the key under which a path is stored, which may be known only in part."""
     text = path.text or ""
     return shown(text) if text.strip(HOLE + "/.*") else path.name
 
@@ -171,7 +171,7 @@ def _source_of(taint: Taint) -> str:
 
 
 def owner_of(name: str) -> str:
-    """Return the owner of the key in a variable, as far as its name tells."""
+    """Return the owner of the key in a variable, as far as the name shows it."""
     return _VENDORS.get(_first_word(name), _first_word(name))
 
 
@@ -180,7 +180,7 @@ def _first_word(name: str) -> str:
 
 
 def _is_for_another(names: set[str], host: str | None, kind: HostClass | None) -> bool:
-    """Return whether keys are sent to a host that they don't belong to."""
+    """Return whether keys are sent to a host to which they do not belong."""
     if kind is HostClass.LOCAL:
         return False
     owners = {_first_word(name) for name in names}

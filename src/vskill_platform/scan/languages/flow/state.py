@@ -1,7 +1,7 @@
 """Data-flow analysis of one program: its state while the statements are evaluated.
 
-The tree is Python's own. JavaScript is converted to that form first, so that one set of rules reads
-both, and they differ only in the names of their functions.
+The syntax tree is Python's own. JavaScript is converted to that form first, so that one set of
+rules handles both, and they differ only in the names of their functions.
 """
 
 import ast
@@ -33,7 +33,7 @@ DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef})
 
 
 class Reached(ast.stmt):
-    """A definition where the program reaches it, and evaluates its defaults and decorators."""
+    """The point where the program reaches a definition and evaluates its defaults."""
 
     _fields = ()
 
@@ -69,7 +69,7 @@ class LexicalScope:
         return None
 
     def holder(self, name: str) -> "LexicalScope":
-        """Return the scope in which *name* was declared, this one if it was not."""
+        """Return the scope in which *name* was declared, or this scope."""
         scope: LexicalScope | None = self
         while scope is not None:
             if name in scope.names:
@@ -79,7 +79,7 @@ class LexicalScope:
 
 
 class Function:
-    """One function of the file, with the values that go in and come out."""
+    """One function of the file, with its arguments and results."""
 
     __slots__ = ("body", "given", "is_active", "params", "returns", "runs", "scope", "seen", "used")
 
@@ -146,7 +146,7 @@ Handler = Callable[["Flow", Call], Value | None]
 
 
 class Language(msgspec.Struct, frozen=True):
-    """What the functions of a language do."""
+    """The handlers for the functions of a language."""
 
     #: By the type of the node.
     expressions: Mapping[type[ast.AST], Callable[["Flow", Any], Value]]
@@ -174,22 +174,22 @@ class Flow:
         self.functions: dict[int, Function] = {}
         self.dotted: dict[str, Value] = {}  #: attributes that were set, by their full name
         self.members: dict[str, dict[str, Value]] = {}  #: of the classes of the file
-        self.inherited = 0  #: members of classes that were copied to classes below
+        self.inherited = 0  #: members of classes that were copied to subclasses
         self.missed: set[str] = set()  #: attributes that were read before they were set
         self.files: dict[str, Taints] = {}  #: what was written to which path
         self.copies: dict[int, bool] = {}  #: copies of the environment: line, only for a process
-        self.contacts: dict[str, int] = {}  #: addresses that calls are given, with their lines
-        self.printed_tokens = 0  #: the line of a command that prints a token that a program keeps
-        self.has_copied = False  #: whether there was one in any round
+        self.contacts: dict[str, int] = {}  #: addresses in arguments of calls, with their lines
+        self.printed_tokens = 0  #: the line of a command that prints a stored token
+        self.has_copied = False  #: whether there was a copy in any round
         self.returned: list[Value] = []
         self.pending: list[Function] = []
         self.depth = 0
-        self.branches = 0  #: how many conditions surround the statement
+        self.branches = 0  #: how many conditions enclose the statement
         self.steps = MAX_STEPS
         self.has_changed = False
         self.has_operators = False  #: whether a class has special methods of its own
         self.is_cut = False  #: whether some of it exceeded a limit
-        self._lines: list[str] | None = None  #: only where there is something to show
+        self._lines: list[str] | None = None  #: split only if there is something to show
 
     def follow(self, body: list[ast.stmt]) -> None:
         """Evaluate the program repeatedly until nothing new is found."""
@@ -244,7 +244,7 @@ class Flow:
         return handler(self, node) if handler is not None else self.look_into(node)
 
     def look_into(self, node: ast.AST) -> Value:
-        """Evaluate all parts of a node that has no meaning itself."""
+        """Evaluate all parts of a node that has no handler."""
         taints = NO_TAINTS
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.stmt):
@@ -288,7 +288,7 @@ class Flow:
         return function.returns
 
     def bind(self, name: str, value: Value, *, outward: bool = False) -> None:
-        """Bind a name to a value; inside a condition it may also keep the old one."""
+        """Bind a name to a value; inside a condition it may also keep the old value."""
         is_shared = outward or name in self.scope.shared
         scope = self.scope.holder(name) if is_shared else self.scope
         if self.branches or scope is not self.scope:
@@ -331,7 +331,7 @@ class Flow:
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
     def _has_room(self, act: Act) -> bool:
-        """Count facts by act: a flood of harmless facts must not hide the one that matters."""
+        """Count facts by act, so that a flood of harmless facts does not hide others."""
         count = self.counts[act] = self.counts.get(act, 0) + 1
         self.is_cut |= count > _MAX_FACTS
         return count <= _MAX_FACTS

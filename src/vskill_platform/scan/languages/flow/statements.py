@@ -1,4 +1,4 @@
-"""Evaluate statements: what they do to the names of a program."""
+"""Evaluate statements: their effect on the names of a program."""
 
 import ast
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from vskill_platform.scan.languages.flow.state import (
 from vskill_platform.scan.languages.flow.values import UNKNOWN, Value, concatenate, with_name
 
 _ENVIRONMENT = frozenset({"os.environ", "process.env"})
-#: Members that the classes of a program may inherit, all together; few programs have 500.
+#: How many members all classes of a program may inherit together; few programs need 500.
 _MAX_INHERITED = 5_000
 _CONSTRUCTORS = frozenset({"__init__", "constructor"})
 
@@ -139,7 +139,7 @@ def define(flow: Flow, node: ast.FunctionDef) -> None:
 
 
 def reach(flow: Flow, reached: Reached) -> None:
-    """Evaluate the defaults and decorators of a function, which is known since its scope began."""
+    """Evaluate the defaults and decorators of a function, which is already declared."""
     node, given = reached.definition, reached.definition.args
     function = flow.functions[id(node)]
     for part in given.kw_defaults:
@@ -157,7 +157,7 @@ def reach(flow: Flow, reached: Reached) -> None:
 def _decorate(
     flow: Flow, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, decorated: Value
 ) -> None:
-    """Call decorators that are known functions: `@exec` runs what the one below it returns."""
+    """Call decorators that are known functions: `@exec` runs the result of the one below it."""
     for part in reversed(node.decorator_list):
         decorator = flow.evaluate(part)
         call = ast.Call(func=part, args=[], keywords=[], lineno=part.lineno)
@@ -167,7 +167,7 @@ def _decorate(
 
 
 def define_class(flow: Flow, node: ast.ClassDef) -> None:
-    """A class: its methods, and what they store in self, are found by the class name."""
+    """A class: its methods and attributes are found by the class name."""
     instance = f"self@{node.name}"
     outer, flow.scope = flow.scope, LexicalScope(flow.scope)
     for base in node.bases:
@@ -200,7 +200,7 @@ def define_class(flow: Flow, node: ast.ClassDef) -> None:
 def _inherit(flow: Flow, base: str) -> None:
     members = flow.members.get(base, {})
     flow.inherited += len(members)
-    if flow.inherited > _MAX_INHERITED:  # a long chain of classes copies the square of its length
+    if flow.inherited > _MAX_INHERITED:  # a chain of classes copies the square of its length
         flow.is_cut = True
         return
     flow.scope.names.update(members)
@@ -215,7 +215,7 @@ def share(flow: Flow, node: ast.Global) -> None:
 
 
 def nothing(_flow: Flow, _node: ast.AST) -> None:
-    """Neither does nor stores anything."""
+    """A statement without any effect."""
 
 
 STATEMENTS: dict[type[ast.AST], Callable[[Flow, Any], None]] = {

@@ -25,11 +25,11 @@ from vskill_platform.scan.languages.flow.values import (
 )
 
 _MAX_PIECES = 400
-#: Functions that make one text of many values, to be stored or sent.
+#: Functions that convert many values to one text, to store or send it.
 _PACKING = frozenset({"dumps", "stringify", "dump"})
 
 
-#: A list of more texts than these is not evaluated item by item.
+#: A list of more texts is not evaluated item by item.
 _MAX_TEXTS = 64
 
 
@@ -187,7 +187,7 @@ def numbers(_flow: Flow, call: Call) -> Value | None:
 
 
 def entry(flow: Flow, call: Call) -> Value | None:
-    """mapping.get(key): an entry of the environment, of a secrets file, of a known mapping."""
+    """mapping.get(key): an entry of the environment, a secrets file or a known mapping."""
     base, key = call.receiver, call.arg(0)
     if base.fields is not None and key.is_known():
         return base.fields.get(key.text or "", call.arg(1))

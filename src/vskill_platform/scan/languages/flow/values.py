@@ -1,4 +1,4 @@
-"""Abstract values: what is known about a value without running anything: text, name, origin."""
+"""Abstract values: what is known about a value without running the program: text, name, origin."""
 
 from enum import StrEnum
 from itertools import product
@@ -17,7 +17,7 @@ _MAX_OPTION_CHARACTERS = 600
 
 
 class TaintSource(StrEnum):
-    """Where a value comes from, if that matters."""
+    """The origin of a value, if it matters."""
 
     REMOTE = "remote"
     DECODED = "decoded"
@@ -39,15 +39,15 @@ NO_TAINTS: Taints = frozenset()
 
 
 def in_order(taints: Taints) -> list[Taint]:
-    """Return them in the same order in every process: the number of facts is limited."""
+    """Return them in the same order in every process, because the number of facts is limited."""
     return sorted(taints, key=lambda taint: (taint.source, taint.detail, taint.host or ""))
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
-    """What is known about one value; free of reference cycles after a flow was released."""
+    """What is known about one value; without reference cycles after a flow was released."""
 
     text: str | None = None
-    #: Its name; names that the program may make long are set by `with_name`.
+    #: Its name; `with_name` sets names that a program could make very long.
     name: str = ""
     taints: Taints = NO_TAINTS
     items: "tuple[Value, ...] | None" = None
@@ -81,7 +81,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
 UNKNOWN = Value()
 
 
-#: The objects of JavaScript whose attributes are its global names.
+#: The objects of JavaScript whose attributes are the global names.
 _GLOBAL_OBJECTS = frozenset({"globalThis", "global"})
 
 
@@ -91,12 +91,12 @@ def member_name(base: str, attr: str) -> str:
 
 
 def with_name(name: str, taints: Taints = NO_TAINTS) -> Value:
-    """Return a value with a known name; one that keeps growing is cut."""
+    """Return a value with a known name; cut a name that keeps growing."""
     return Value(name=name[:MAX_NAME], taints=taints)
 
 
 def tainted(*values: Value) -> Taints:
-    """Return where any of *values* come from."""
+    """Return the origins of *values*."""
     found = NO_TAINTS
     for value in values:
         if value.taints:

@@ -51,7 +51,7 @@ def _run_later(flow: Flow, call: Call) -> Value | None:
 
 
 _SHELL_CALL = re.compile(r"\s*(?:ba|z|da)?sh\s+-\w{0,3}c\s+(?![\"'])")
-#: Code in a text that only fetches what could have been written directly.
+#: Code in a text that only returns what could have been written directly.
 _LOOKS_UP = re.compile(r"^\s*return\s+(?:process|require|global|module)\b")
 
 
@@ -87,7 +87,7 @@ def _load_script(flow: Flow, call: Call) -> Value | None:
 
 
 def _load_wasm(flow: Flow, call: Call) -> Value | None:
-    """WebAssembly that is fetched, or written as text so that nobody can read it."""
+    """WebAssembly that is fetched, or encoded as text so that no one can read it."""
     given = call.arg(0)
     web.run_unknown_hosts(flow, call.line, given)
     for taint in in_order(given.taints):
@@ -99,9 +99,9 @@ def _load_wasm(flow: Flow, call: Call) -> Value | None:
 
 
 def _run_template(flow: Flow, call: Call) -> Value | None:
-    """$`command`, as zx and Bun write it; jQuery calls its function $, too."""
+    """$`command` of zx and Bun; jQuery's function is also called $."""
     text = call.arg(0).text or ""
-    if found := _SHELL_CALL.match(text):  # what follows is one value in the template
+    if found := _SHELL_CALL.match(text):  # the rest is one value in the template
         return commands.shell_text(flow, call, Value(text=text[found.end() :]), call.line)
     return commands.run_shell(flow, call) if " " in text.strip() else None
 

@@ -156,7 +156,7 @@ def _read_operand(tokens: Tokens) -> ast.expr:
 
 
 def read_rest(tokens: Tokens, value: ast.expr) -> ast.expr:
-    """Read what follows a value: its attributes, entries and calls."""
+    """Read the attributes, entries and calls after a value."""
     while tokens.position < tokens.limit:
         text, line = tokens.peek(), tokens.line()
         if text in {".", "?."}:

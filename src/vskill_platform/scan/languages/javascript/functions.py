@@ -17,7 +17,7 @@ _MODIFIERS = frozenset(
         "override", "declare", "accessor",
     }
 )  # fmt: skip
-#: Modifiers with which a parameter of a constructor becomes a property.
+#: Modifiers that make a parameter of a constructor a property.
 _PROPERTY = frozenset({"public", "private", "protected", "readonly"})
 _MAX_AHEAD = 40
 

@@ -42,7 +42,7 @@ def read_program(code: str, *, is_typed: bool) -> list[Fact]:
 
 
 def _find_mangled(code: str) -> list[Fact]:
-    """Find code that a tool obfuscated."""
+    """Find code that was obfuscated by a tool."""
     found = _BRACKETS.search(code)
     detail = "brackets instead of words"
     if found is None:

@@ -97,7 +97,7 @@ def create_client(_flow: Flow, call: Call) -> Value | None:
 
 
 def open_request(flow: Flow, call: Call) -> Value | None:
-    """https.request(url or settings, callback): the data comes later, by write and end."""
+    """https.request(url or settings, callback): write and end send the data later."""
     fields = next((arg.fields for arg in call.args if arg.fields), None) or {}
     url = call.arg(0) if call.arg(0).text else UNKNOWN
     host = fields.get("hostname", fields.get("host", UNKNOWN))
@@ -161,13 +161,13 @@ def beacon(flow: Flow, call: Call) -> Value | None:
 
 
 def create_element(_flow: Flow, call: Call) -> Value | None:
-    """document.createElement('script'): what is set on it later is run."""
+    """document.createElement('script'): content that is set on it later is run."""
     tag = (call.arg(0).text or "").lower()
     return Value(name=_SCRIPT if tag == "script" else "document.createElement()")
 
 
 def run_unknown_hosts(flow: Flow, line: int, url: Value) -> None:
-    """Record that code from a URL is run, unless somebody vouches for its host."""
+    """Record that code from a URL is run, unless the host is trusted."""
     for host in network.find_hosts(url):
         if classify_host(host) not in VOUCHED_FOR:
             flow.add(Act.RUN_REMOTE, line, host=host)
@@ -219,7 +219,7 @@ def _read_markup(flow: Flow, line: int, markup: Value) -> None:
 
 
 def set_source(flow: Flow, call: Call) -> Value | None:
-    """image.src = 'https://…' + data: a request that is not written as one."""
+    """image.src = 'https://…' + data: a request in disguise."""
     url = call.arg(0)
     if call.receiver.name == _SCRIPT:
         run_unknown_hosts(flow, call.line, url)

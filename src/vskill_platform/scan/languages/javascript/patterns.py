@@ -4,7 +4,7 @@ import ast
 
 
 def take_apart(pattern: ast.expr, whole: ast.expr) -> list[ast.stmt]:
-    """Return the assignments that a pattern stands for."""
+    """Return the assignments for which a pattern stands."""
     line = pattern.lineno
     if isinstance(pattern, ast.Dict):
         made: list[ast.stmt] = []

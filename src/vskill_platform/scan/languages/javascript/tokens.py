@@ -1,7 +1,7 @@
 """Tokenise JavaScript and TypeScript in linear time.
 
-This is our own parser: tree-sitter 0.26.0 takes 0.09 s for 3 KB of brackets that match nothing and
-6 s for 24 KB, and crashed when it was given a callback to stop it.
+This is our own tokeniser: tree-sitter 0.26.0 takes 0.09 s for 3 KB of unmatched brackets and 6 s
+for 24 KB, and it crashed with a callback to stop it.
 """
 
 import ast
@@ -53,7 +53,7 @@ class Tokens:
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.rows: list[int] = []  #: the line of each token
-        self.pairs: dict[int, int] = {}  #: where each bracket is closed
+        self.pairs: dict[int, int] = {}  #: the closing position of each bracket
         self.position = 0
         self.limit = 0
         self.is_cut = False  #: whether some of it was nested too deeply
@@ -146,7 +146,7 @@ class Tokens:
         return self.rows[-1] if self.rows else 1
 
     def is_new_line(self) -> bool:
-        """Return whether the token here is on another line than the one before it."""
+        """Return whether this token is on a different line than the one before it."""
         here = self.position
         if not 0 < here < self.limit:
             return True
@@ -156,17 +156,17 @@ class Tokens:
         )
 
     def closing(self, ahead: int = 0) -> int:
-        """Return where the bracket here is closed, or the end if it is not."""
+        """Return where the bracket here is closed, or the end if it is not closed."""
         return min(self.pairs.get(self.position + ahead, self.limit), self.limit)
 
     def enter(self) -> int:
-        """Enter the bracket here, so that nothing outside is seen; return the old limit."""
+        """Enter the bracket here and hide everything outside; return the old limit."""
         outer, self.limit = self.limit, self.closing()
         self.position += 1
         return outer
 
     def leave(self, outer: int) -> None:
-        """Leave a bracket, behind its end."""
+        """Leave a bracket and continue after its end."""
         self.position, self.limit = min(self.limit + 1, outer), outer
 
 

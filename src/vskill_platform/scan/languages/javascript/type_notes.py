@@ -4,7 +4,7 @@ from vskill_platform.scan.languages.javascript.tokens import Tokens
 
 _ENDS = frozenset({",", "=", ";", ")", "]", "}", ""})
 _OPEN = frozenset({"(", "[", "{"})
-#: After these, a brace belongs to the type.
+#: After these tokens, a brace belongs to the type.
 _EXPECTING = frozenset({":", "|", "&", "<", "=>", ",", "(", "extends", "keyof", "?", "="})
 _MAX_ARGUMENTS = 60
 _IN_ARGUMENTS = frozenset(
@@ -22,7 +22,7 @@ def skip_annotation(tokens: Tokens) -> None:
 
 
 def skip_type(tokens: Tokens, before: str, *, stop: str = "") -> None:
-    """Skip a type; *before* is the token before it, *stop* what else may end it."""
+    """Skip a type; *before* is the token before it, *stop* contains further tokens that end it."""
     depth = 0
     first = True
     while tokens.position < tokens.limit:
@@ -42,7 +42,7 @@ def skip_type(tokens: Tokens, before: str, *, stop: str = "") -> None:
 
 
 def skip_arguments(tokens: Tokens) -> bool:
-    """Skip `<A, B>` if it is here and can be nothing else; tell whether it was."""
+    """Skip `<A, B>` if it is here and unambiguous; return whether it was."""
     if tokens.peek() != "<":
         return False
     depth = 0

@@ -45,7 +45,7 @@ OUTPUT = re.compile(
     r"|(?:-urlcache|/transfer)\b.{0,600}?\s['\"]?([\w.$%:\\/~-]{1,300}\.\w{2,4})['\"]?"
     r"\s{0,4}(?:\d?>\s?\S{1,40}\s{0,4})?$", _I,
 )  # fmt: skip
-#: Makes one file of another, with the same content in some form.
+#: Converts one file to another with the same content in some form.
 TRANSFORMS = re.compile(
     r"(?:\bcertutil(?:\.exe)?\b.{0,40}?[-/]decode(?:hex)?|^(?:copy|copy-item|move|move-item|ren"
     r"|rename-item|expand)\b(?:\s+/\w)*)\s+['\"]?([^\s'\"]{1,300})['\"]?\s+(?:-Dest\w*\s+)?"
@@ -82,21 +82,21 @@ REMOTE_HOSTS = re.compile(
     r"|odbcconf|cmstp|GetObject)(?:\.exe)?\b[^\n]{0,300}?(?:https?|ftp)://",
     _I,
 )
-#: A program on a share of another machine.
+#: A program on another machine's network share.
 REMOTE_SHARE = re.compile(
     r"(?:^|\b(?:pcalua|rundll32|regsvr32|start|wmic|mshta|msiexec|forfiles|odbcconf|control|call|cmd"
     r"|wscript|cscript|powershell|Start-Process|schtasks|sc)(?:\.exe)?\b[^\n]{0,200}?[\s\"'=])"
     r"\\\\((?:[\w-]+\.)+[a-z]{2,20}|\d{1,3}(?:\.\d{1,3}){3})(?:@\w{1,9})?\\[^\s\"']{1,200}",
     _I,
 )
-#: A program whose output is run line by line, or given to a shell.
+#: A program whose output is run line by line, or passed to a shell.
 OUTPUT_IS_RUN = re.compile(
     r"^for\s+/f\b[^\n(]{0,80}\(\s?['`\"](?P<lines>[^\n)]{4,400})['`\"]\s?\)\s?do\s+\(?@?"
     r"(?:call\s+|start\s+|cmd(?:\.exe)?\s+/c\s+)?[\"']?%%?~?\w\b"
     r"|(?P<piped>[^|\n]{4,400})\|\s?(?:cmd|powershell|pwsh)(?:\.exe)?(?:\s+-(?:c(?:ommand)?|nop\w*)?\s?-?)?\s{0,4}$",
     _I,
 )
-#: A request with a protocol that few expect.
+#: A request with an unusual protocol.
 ASKS = re.compile(r"\b(?:finger(?:\.exe)?\s+\S{0,60}@|nslookup\b[^\n]{0,80}\s)([\w.-]{4,200})", _I)
 SHELL_TOOLS = re.compile(
     r"^(?:npm|npx|pnpm|yarn|bun|pip3?|pipx|uvx?|git|winget|choco|scoop|cargo|gem|go|dotnet|ssh"
@@ -170,13 +170,13 @@ INSTALL = re.compile(
     r"|Add-AppxPackage)\s+(?:-Name\s+)?['\"]?([\w.:/\\-]{1,100})",
     _I,
 )
-#: Another name for a command that runs text.
+#: An alias of a command that runs text.
 ALIAS = re.compile(
     r"\b(?:Set-Alias|New-Alias|sal|nal)\s+(?:-Name\s+)?['\"]?([\w-]{1,40})['\"]?\s+(?:-Value\s+)?"
     r"['\"]?(?:iex|Invoke-Expression)\b",
     _I,
 )
-#: A repository that packages come from.
+#: A repository from which packages are installed.
 REPOSITORY = re.compile(
     r"\b(?:Register-PSRepository|Register-PSResourceRepository|Register-PackageSource)\b"
     r"[^\n]{0,200}?(?:https?)://",

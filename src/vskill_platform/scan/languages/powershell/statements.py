@@ -21,17 +21,17 @@ from vskill_platform.scan.languages.powershell.text import (
 )
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-#: Nested code; nobody nests deeper.
+#: The maximum depth of nested code.
 _MAX_DEPTH = 3
 _MAX_FILES = 50
-#: Shorter file names are part of too many words.
+#: Shorter file names occur in too many words.
 _MIN_NAME = 4
 _ASSIGNMENT = re.compile(r"\$(?:\w{1,12}:)?(\w{1,60})\s{0,4}\+?=(?!=)")
 _NAMES = re.compile(r"\$(?:\w{1,12}:)?(\w{1,60})")
 
 
 class _Value(msgspec.Struct, frozen=True):
-    """Where a value came from."""
+    """The origin of a value."""
 
     hosts: tuple[str, ...] = ()
     secrets: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ class _State(msgspec.Struct):
     texts: dict[str, str] = {}
     values: dict[str, _Value] = {}
     files: dict[str, _Value] = {}
-    #: Other names that the code gives to Invoke-Expression.
+    #: Other names that the code defines for Invoke-Expression.
     aliases: set[str] = set()
     line: int = 1
     source: str = ""
@@ -82,7 +82,7 @@ def follow_powershell(code: str) -> list[Fact]:
 
 
 def _read(state: _State, code: str) -> bool:
-    """Read *code*; tell whether all of it was read."""
+    """Read *code*; return whether all of it was read."""
     plain, is_split = clean(code)
     if is_split:
         state.source = state.source or code[:300]
@@ -137,7 +137,7 @@ def _with_aliases(state: _State, statement: str) -> str:
 
 
 def _read_nested(state: _State, statement: str) -> bool:
-    """Read code that is passed to another shell; tell whether the statement is nothing else."""
+    """Read code that is passed to another shell; return whether the statement is nothing else."""
     if found := rules.ENCODED.search(statement):
         plain = decode_literal(found[1])
         state.emit(Act.RUN, "powershell")
@@ -165,7 +165,7 @@ def _deeper(state: _State, code: str) -> None:
 
 
 def _value(state: _State, statement: str) -> _Value:
-    """Return where the data of a statement comes from."""
+    """Return the origin of the data in a statement."""
     tail = statement
     if found := _ASSIGNMENT.match(statement):
         tail = statement[found.end() :]
@@ -227,7 +227,7 @@ def _read_places(state: _State, statement: str) -> None:
 
 
 def _is_source(statement: str) -> bool:
-    """Return whether the path is the source: copying from a sensitive path does not write to it."""
+    """Return whether the path is only the source of a copy, to which nothing is written."""
     words = statement.split()
     is_copy = bool(words) and words[0].lower() in {
         "copy-item",
@@ -240,7 +240,7 @@ def _is_source(statement: str) -> bool:
 
 
 def _read_output(state: _State, statement: str) -> None:
-    """Record programs on another machine, and commands that another machine answers with."""
+    """Record programs on another machine, and commands in the responses of another machine."""
     if found := rules.REMOTE_SHARE.search(statement):
         state.emit_all(Act.RUN_REMOTE, tuple(hosts_in(f"tcp://{found[1]}/")), "a share")
     may_run = "|" in statement or statement[:4].lower() == "for "

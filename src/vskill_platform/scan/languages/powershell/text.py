@@ -2,14 +2,14 @@
 
 import re
 
-#: Nobody reviews a longer script; the rest is not read.
+#: No one reviews a longer script; the rest is not read.
 MAX_CHARACTERS = 512 * 1024
 MAX_STATEMENTS = 5000
 #: Longer statements are data, recognised by their start.
 MAX_STATEMENT = 32 * 1024
 _ROUNDS = 8
 _PRINTABLE = range(32, 127)
-#: This many open brackets are never closed.
+#: With this many open brackets, they count as never closed.
 _MAX_OPEN = 60
 _JOINED = re.compile(r"(['\"])([^'\"\n$]{0,2000})\1\s{0,8}\+\s{0,8}(['\"])([^'\"\n$]{0,2000})\3")
 _CHARS = re.compile(r"\[char\]\s?\(?(0x[0-9a-fA-F]{1,4}|\d{1,5})\)?", re.IGNORECASE)
@@ -41,13 +41,13 @@ def clean(code: str) -> tuple[str, bool]:
 
 
 def _without_comments(code: str) -> str:
-    if code.count("<#") > code.count("#>"):  # unclosed: the pattern would search for each end again
+    if code.count("<#") > code.count("#>"):  # unclosed: the pattern would search for each end
         code = code.replace("<#", "  ")
     return _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), code)
 
 
 def join_strings(text: str) -> str:
-    """Replace ``'a'+'b'``, ``[char]99`` and ``'{1}{0}' -f …`` by the resulting text."""
+    """Replace ``'a'+'b'``, ``[char]99`` and ``'{1}{0}' -f …`` with the resulting text."""
     text = _CHARS.sub(_char, text)
     text = _FORMAT.sub(_format, text)
     for _ in range(_ROUNDS):
@@ -72,7 +72,7 @@ def _format(found: re.Match[str]) -> str:
 
 
 def statements(code: str) -> list[tuple[int, str]]:
-    """Split code at line ends and semicolons outside quotes and brackets; lines count from 1."""
+    """Split code at line ends and semicolons outside quotes and brackets; lines start at 1."""
     found: list[tuple[int, str]] = []
     start = at = depth = 0
     line, line_end = 1, code.find("\n")
@@ -105,7 +105,7 @@ def _add(found: list[tuple[int, str]], code: str, start: int, end: int, line: in
 
 
 def assigned(statement: str) -> tuple[str, str] | None:
-    """Return name and text of a variable that is set to a text."""
+    """Return name and text of a variable that is assigned a text."""
     found = _LITERAL.match(statement) or None
     if found:
         return found[1].lower(), found[3]

@@ -27,7 +27,7 @@ from vskill_platform.scan.languages.python.start_processes import (
     spawn_terminal,
 )
 
-#: Where Python looks for packages, and for files that it runs whenever it starts.
+#: Folders in which Python searches for packages, and for files that it runs at each start.
 _SITE_PACKAGES = "/usr/lib/python3/site-packages"
 
 

@@ -24,6 +24,6 @@ _PYTHON = Language(
 
 
 def read_program(code: str) -> list[Fact]:
-    # Lone surrogates can come from an escape in a shell string; the parser refuses them.
+    # Lone surrogates may come from an escape in a shell string; the parser refuses them.
     program = reading.Program(code=storable(code), parse=parse_python, language=_PYTHON)
     return reading.read_program(program)

@@ -26,10 +26,10 @@ _WORDS = AnyWord(
     "curl ", "open_connection", "pycurl", "bash_command", "shell_command",
     "ProxyCommand", "get_ipython", ".system(", "__globals__",
     "SOUL.md", "wget", "/usr/", "/bin/", "Login Data", "history", "HTTPServer", "websocket",
-    # Not in execute, evaluate, pipeline and empty, which are common.
+    # Not in execute, evaluate, pipeline or empty, which are common.
     patterns=("exec(?:[^u]|$)", "eval(?:[^u]|$)", "pip(?:[^e]|$)", r"\bpty", r"\bos\b"),
 )  # fmt: skip
-#: The interpreter's path, which says nothing about the code.
+#: The interpreter's path, which proves nothing about the code.
 _SHEBANG = re.compile(r"#![^\r\n\f]*")
 
 _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -57,7 +57,7 @@ def read_python(code: str) -> list[Fact]:
 
 
 def _hiding_encoding(code: str) -> Fact | None:
-    """Find an encoding in which a comment may be code, or code look harmless."""
+    """Find an encoding in which a comment may be code, or code may look harmless."""
     for number, line in enumerate(code.split("\n", 2)[:2], start=1):
         found = _ENCODING.match(line)
         if found and found[1].lower().replace("-", "_") in _HIDING:

@@ -50,7 +50,7 @@ def _parse(code: str) -> list[ast.stmt] | None:
 
 def _tree(code: str) -> list[ast.stmt]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings about escapes that are odd but work
+        warnings.simplefilter("ignore")  # warnings about odd but valid escapes
         return ast.parse(code).body
 
 
@@ -69,7 +69,7 @@ def _modernise(code: str) -> str:
 
 
 def _parse_repaired(code: str) -> tuple[list[ast.stmt], bool] | None:
-    """Drop a few lines that cannot be parsed; tell whether none was lost."""
+    """Drop a few lines that cannot be parsed; return whether none was dropped."""
     lines = code.splitlines()
     inside: list[ast.stmt] = []
     is_whole = True
@@ -114,7 +114,7 @@ def _start_of_format(lines: list[str], place: int) -> int:
 
 
 def _repaired(line: str, problem: str) -> str:
-    """Return a line that can be parsed, or at least does no harm."""
+    """Return a replacement for a line that can be parsed."""
     if "f-string" in problem and _FORMATTED.search(line):  # newer Pythons allow more inside
         return _FORMATTED.sub(r"\1", line)
     indent = _INDENT.match(line)
@@ -122,7 +122,7 @@ def _repaired(line: str, problem: str) -> str:
 
 
 def _parse_chunks(code: str) -> tuple[list[ast.stmt], bool]:
-    """Parse each top-level chunk separately; tell whether none was lost."""
+    """Parse each top-level chunk separately; return whether none was lost."""
     body: list[ast.stmt] = []
     is_whole = True
     for start, chunk in _chunks(code.splitlines()):

@@ -26,7 +26,7 @@ def spawn_terminal(flow: Flow, call: Call) -> Value | None:
 
 
 def spawn(flow: Flow, call: Call) -> Value | None:
-    """os.spawnlp(mode, path, name, …): the second argument is repeated as the third."""
+    """os.spawnlp(mode, path, name, …): the third argument repeats the second."""
     return _replace_process(flow, call, call.args[2:])
 
 
@@ -36,7 +36,7 @@ def execute(flow: Flow, call: Call) -> Value | None:
 
 
 def _replace_process(flow: Flow, call: Call, args: list[Value]) -> Value | None:
-    """Run a program with a list of arguments; its own environment is no argument."""
+    """Run a program with a list of arguments; its environment is not an argument."""
     if call.name in TAKING_ENVIRONMENT:
         args = [arg for arg in args if not _is_environment(arg)]
     made = Call(call.node, call.name, call.method, call.receiver, args, call.named)

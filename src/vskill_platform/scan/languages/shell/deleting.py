@@ -54,7 +54,7 @@ def run_find(state: State, command: Command) -> str:
     if is_all and (is_deleted or "shred" in args):
         state.emit(Act.DELETE, f"find {starts[0]}")
     patterns = [args[i + 1] for i, arg in enumerate(args[:-1]) if arg in {"-name", "-iname"}]
-    # A pattern such as `.env*` or `id_*` selects the files that it was written for.
+    # A pattern such as `.env*` or `id_*` stands for the files that it is meant to select.
     examples = [p.replace("*", some).rstrip(".") for p in patterns for some in ("*", "", "rsa")]
     secret_path = next((path for path in (*starts, *examples) if secret_at(path)), None)
     found = state.mark(Origin())
@@ -69,7 +69,7 @@ def run_find(state: State, command: Command) -> str:
 
 
 def _first_test(args: list[str]) -> int:
-    """Return where the paths to search end; -L, -H and -P come before them."""
+    """Return the position after the paths to search; -L, -H and -P come before them."""
     for index, arg in enumerate(args):
         if arg.startswith(("-", "(", "!")) and arg not in {"-L", "-H", "-P"}:
             return index

@@ -1,11 +1,12 @@
-"""Commands that destroy what others have made: databases, clusters, buckets, repositories.
+"""Commands that destroy shared resources: databases, clusters, buckets, repositories.
 
-Tools for operators do so rightly, so the fact counts only if the description does not mention it.
+Tools for operators do this legitimately, so the fact counts only if the description does not
+mention it.
 """
 
 import re
 
-#: By program, the arguments with which it destroys without asking.
+#: For each program, the arguments with which it destroys without asking.
 _DESTROYS = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
@@ -40,11 +41,11 @@ _DESTROYS = {
     }.items()
 }
 _MAX_ARGUMENTS = 1_000
-#: The names of the programs, which are then looked at wherever they are run.
+#: The names of the programs, which are examined wherever they are run.
 DESTROYERS = frozenset(_DESTROYS)
 
 
 def destroys(name: str, args: list[str]) -> bool:
-    """Return whether a command destroys data or resources of others without asking."""
+    """Return whether a command destroys data or shared resources without asking."""
     pattern = _DESTROYS.get(name)
     return pattern is not None and pattern.match(" ".join(args)[:_MAX_ARGUMENTS]) is not None

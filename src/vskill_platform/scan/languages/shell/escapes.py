@@ -1,4 +1,4 @@
-"""Decode escapes: a character written as its number, in one of four ways."""
+"""Decode escapes: characters written as numbers, in one of four ways."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ _LETTERS = {
     "0": "",
 }
 _SURROGATES = range(0xD800, 0xE000)
-#: This many characters written as numbers are no colour and no line end.
+#: This many characters written as numbers are more than a colour or a line end.
 _MANY = 3
 
 
@@ -27,7 +27,7 @@ def unescape(text: str) -> str:
 
 
 def spells_letters(text: str) -> bool:
-    """Return whether a text writes letters as numbers, which only serves to hide them."""
+    """Return whether a text writes letters as numbers, which only hides them."""
     hidden = sum(
         1 for found in _ESCAPE.finditer(text) if not found[5] and _character(found).isalnum()
     )

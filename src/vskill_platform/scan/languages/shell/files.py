@@ -33,20 +33,20 @@ _GIT_COMMAND = re.compile(
     r"(?:textconv|command|cmd|driver|clean|smudge|process|program)",
     re.IGNORECASE,
 )
-#: Names of the folder that the user works in, and of all in it.
+#: Names of the user's working folder, and of everything in it.
 _PROJECT = frozenset({".", "./", "*", "./*", "$PWD", "${PWD}", "$(pwd)", ".git", "./.git"})
 _HOME_FILES = re.compile(r"(?:~|\$\{?HOME\}?)/\*?$|~$")
 _COMPILERS = ("gcc", "cc", "g++", "clang", "clang++", "rustc", "tcc")
-#: Git then accepts any certificate.
+#: A setting with which git accepts any certificate.
 _NO_CHECK = re.compile(r"http\.sslverify[ =](?:false|0|no)\b", re.IGNORECASE)
-#: What `git add` was given, and options with which `git push` sends all branches.
+#: The arguments of `git add`, and options with which `git push` sends all branches.
 _STAGED, _EVERYTHING = ".git/index", frozenset({"--mirror", "--all"})
 _DOUBTFUL = frozenset(HostClass) - VOUCHED_FOR - {HostClass.LOCAL}
 _LOOKS_LIKE_FILE = re.compile(r"[~/.$]|^\w[\w.-]{0,80}$")
 
 
 def input_of(state: State, command: Command) -> str:
-    """Return what a filter reads: its files, or standard input."""
+    """Return the input of a filter: its files, or standard input."""
     files = [arg for arg in command.args if not arg.startswith("-") and _is_file(state, arg)]
     contents = [state.content(path) for path in files[:20]]
     return "\n".join(contents) if contents else command.stdin
@@ -77,7 +77,7 @@ def filter_text(state: State, command: Command) -> str:
 
 
 def _carried(state: State, command: Command) -> list[str]:
-    """Return arguments that carry a secret; where an argument was fetched from is irrelevant."""
+    """Return arguments that contain a secret; the source of an argument is irrelevant."""
     return [arg for arg in command.args if state.flow(arg).secrets and not state.flow(arg).hosts]
 
 
@@ -120,7 +120,7 @@ def run_cp(state: State, command: Command) -> str:
 
 
 def run_in_place(state: State, command: Command) -> str:
-    """Editors write to the files they are given."""
+    """Editors, which write to the files in their arguments."""
     for arg in command.args:
         if not arg.startswith("-") and _LOOKS_LIKE_FILE.search(arg) and len(arg) < _MAX_NAME:
             note_place(state, arg)
@@ -196,7 +196,7 @@ def _unpack(state: State, given: str, archive: str, folder: str | None) -> None:
 
 
 def run_cd(state: State, command: Command) -> str:
-    """Entering a folder that was cloned or unpacked makes its files the ones that are run."""
+    """Enter a folder; if it was cloned or unpacked, its files are run from now on."""
     target = (command.args[0] if command.args else "~").rstrip("/")
     state.has_moved = True
     if target in {"..", "-", "~", ""}:
@@ -223,7 +223,7 @@ def run_compiler(state: State, command: Command) -> str:
 
 
 def run_mktemp(state: State, _command: Command) -> str:
-    """Print the path of a new file, so that what is written there is known again."""
+    """Print the path of a new file, so that its content is known later."""
     state.temporary += 1
     return f"/tmp/mktemp.{state.temporary}"  # noqa: S108 - a name in the analysis, no file
 
@@ -278,7 +278,7 @@ def _run_git_settings(state: State, args: list[str]) -> None:
 
 
 def _push(state: State, args: list[str]) -> None:
-    """Record that a repository goes to a host that is not known for keeping code."""
+    """Record that a repository is pushed to a host that is not a known code host."""
     target = next((arg for arg in args if not arg.startswith("-")), "")
     is_url = "://" in target or "@" in target
     host = host_of(state, target) if is_url else state.remotes.get(target)

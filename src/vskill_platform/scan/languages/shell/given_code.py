@@ -1,4 +1,4 @@
-"""Programs that run a file, a process substitution or standard input as code of their own kind."""
+"""Programs that run a file, a process substitution or standard input as their own kind of code."""
 
 import re
 from itertools import islice
@@ -10,7 +10,7 @@ from vskill_platform.scan.languages.shell.run import execute, named
 from vskill_platform.scan.languages.shell.sending import host_of
 from vskill_platform.scan.languages.shell.state import DOWNLOADED, Command, State
 
-#: Programs that only read, compare or store what they are given.
+#: Programs that only read, compare or store their input.
 _READING = (READERS | PICKERS - {"perl"}) | {
     "[", "[[", "b2sum", "cksum", "cmp", "colordiff", "column", "comm", "convert", "cosign", "cp",
     "curl", "cut", "delta", "diff", "diff3", "dyff", "echo", "fc", "ffmpeg", "file", "git", "gh",
@@ -19,7 +19,7 @@ _READING = (READERS | PICKERS - {"perl"}) | {
     "scp", "sdiff", "sha1sum", "sha256sum", "sha512sum", "shasum", "ssh-keygen", "sum", "tar",
     "tee", "test", "unzip", "vimdiff", "wc", "wget", "while", "xsv", "zip", "qsv", "csvlook",
 }  # fmt: skip
-#: Options whose value is code for the program; an empty name stands for its operands.
+#: Options whose value is code for the program; an empty name stands for the operands.
 _CODE_FILES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "sed"), ("-f", "--file")),
     **dict.fromkeys(("vim", "nvim", "vi", "ex"), ("-S", "-s", "-u")),
@@ -40,7 +40,7 @@ _CODE_FILES: dict[str, tuple[str, ...]] = {
     "irb": ("-r",), "ruby": ("-r",), "node": ("-r", "--require", "--import", "--loader"),
     "php": ("-d",), "crontab": ("",),
 }  # fmt: skip
-#: The file in which a program looks for commands if none is named.
+#: The default file from which a program reads commands.
 _OWN_FILES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("make", "gmake"), ("Makefile", "makefile", "GNUmakefile")),
     "just": ("justfile", "Justfile"), "task": ("Taskfile.yml", "Taskfile.yaml"),
@@ -71,7 +71,7 @@ _DEPLOYERS = {
     "git": frozenset({"apply", "am"}),
 }
 _INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0"})
-#: Options after which any program's argument is a command line.
+#: Options of any program after which the argument is a command line.
 _COMMAND_OPTIONS = frozenset(
     {"-c", "-e", "-x", "-ex", "-qc", "-r", "--exec", "--command", "--cmd", "--run", "--eval",
      "--call", "--shell", "--init-command", "--on-change"}
@@ -84,7 +84,7 @@ _PIPELINE = re.compile(r"\b(?:curl|wget)\s[^\n|]{1,500}\|\s{0,9}\S")
 
 
 def run_given(state: State, command: Command) -> None:
-    """Record downloads that a program is given as code."""
+    """Record downloads that are passed to a program as code."""
     name = command.name
     if state.streams:
         _run_streams(state, command)
@@ -108,7 +108,7 @@ def _takes_data(command: Command) -> bool:
 
 
 def _run_streams(state: State, command: Command) -> None:
-    """A program that reads a process substitution runs it, unless it is known only to read."""
+    """Record that a program runs a process substitution, unless it is known to only read it."""
     streams = [arg for arg in command.args if any(mark in state.streams for mark in arg[-1:])]
     if not streams:
         return
@@ -150,14 +150,14 @@ def _given(command: Command) -> list[str]:
 
 
 def run_url(state: State, command: Command) -> str:
-    """Programs that run what is behind a URL."""
+    """Programs that run the content of a URL."""
     for url in [arg for arg in command.args if "://" in arg]:
         state.emit(Act.RUN_REMOTE, command.name, host_of(state, url))
     return state.derive(command.stdin)
 
 
 def run_nested(state: State, command: Command) -> None:
-    """Analyse the command that an unknown program is given: ``x sh -c …``, ``x --exec '…'``."""
+    """Analyse the command in an unknown program's arguments: ``x sh -c …``, ``x --exec '…'``."""
     for place, arg in enumerate(command.args[:40]):
         rest = command.args[place + 1 :]
         if program_name(arg) in SHELLS and rest and re.fullmatch(r"-\w{0,4}c", rest[0]):
@@ -178,7 +178,7 @@ def run_sqlite(state: State, command: Command) -> str:
         for found in islice(_SQLITE_COMMAND.finditer(text), _MAX_COMMANDS):
             code = (found[1] or found[2]).strip()
             printed = execute(state, code.strip("\"'"), "sqlite3")
-            if found[2]:  # what it prints is read as statements, which may run others
+            if found[2]:  # its output is read as statements, which may run commands
                 state.emit_all(Act.RUN_REMOTE, state.flow(printed).hosts, "sqlite3")
     return run_other(state, command)
 

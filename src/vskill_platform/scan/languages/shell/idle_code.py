@@ -1,8 +1,8 @@
 """Skip code that cannot produce a fact, such as most commands in prose, without analysing it.
 
-A fact needs a known program at the start of a command, a redirection from or to a sensitive path,
-or text that is computed at run time. Analysing code without any of them would only take longer to
-find nothing. In doubt the answer is no, and the code is analysed.
+A fact requires a known program at the start of a command, a redirection from or to a sensitive
+path, or text that is computed at run time. Code without any of these cannot produce one. If this is
+uncertain, the code counts as not idle and is analysed.
 """
 
 import re
@@ -17,15 +17,15 @@ from vskill_platform.scan.languages.shell.names import ALIASES, VERSIONED, progr
 from vskill_platform.scan.languages.shell.parser import RESERVED
 from vskill_platform.scan.languages.shell.state import MAX_PATH, secret_at
 
-#: Far below every limit of the analysis.
+#: The maximum length, far below every limit of the analysis.
 _MAX_CHARACTERS = 4000
 #: A line of bare words: no quotes, variables, pipes, redirections, assignments or prompts.
 _BARE_LINE = re.compile(r"[ \t]*(?:([\w./:@,+~*?^-]+)(?:[ \t][\w \t./:@,+~*?^=%!#-]*)?)?")
-#: Words that give a meaning to a line that starts with them.
+#: Words that give a line a meaning if it starts with them.
 _STARTS = PROGRAMS.keys() | RESERVED
-#: Variables with a meaning to the shell.
+#: Variables with a meaning for the shell.
 _VARIABLES = ("HISTFILE", "HISTSIZE", "HISTFILESIZE", *sorted(INDEX_VARIABLES))
-#: Expansions, escapes and here documents: their results are not visible in the text.
+#: Expansions, escapes and here documents, whose results are not visible in the text.
 _MAKERS = ("$", "\\", "`", "<<")
 _FUNCTION = re.compile(r"\(\s*\)\s*[({#]")
 #: A redirection with its target, and signs that the target is incomplete.
@@ -33,7 +33,7 @@ _REDIRECTION = re.compile(r"[<>][<>&|]*[^\S\n]*([^\s|&;()<>'\"]*)(['\"<(]?)")
 
 
 def is_bare(code: str) -> bool:
-    """Return whether a text is only bare words, such as file names, and no known program."""
+    """Return whether a text consists of bare words, such as file names, without a known program."""
     if len(code) > _MAX_CHARACTERS or not code.isascii():
         return False
     for line in code.split("\n"):
@@ -44,7 +44,7 @@ def is_bare(code: str) -> bool:
 
 
 def is_idle(code: str) -> bool:
-    """Return whether code with quotes and brackets starts no known program either."""
+    """Return whether code, which may contain quotes and brackets, starts no known program."""
     if len(code) > _MAX_CHARACTERS:
         return False
     if any(sign in code for sign in _MAKERS) or _FUNCTION.search(code):
@@ -57,7 +57,7 @@ def is_idle(code: str) -> bool:
 
 
 def _names_program(code: str) -> bool:
-    """Return whether a known program is named anywhere: quotes can be inside a name."""
+    """Return whether a known program is named anywhere, even with quotes inside its name."""
     bare = code.replace('"', "").replace("'", "")
     return _patterns()[0].search(bare.encode(errors="replace")) is not None
 

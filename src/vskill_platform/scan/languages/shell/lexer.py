@@ -24,7 +24,7 @@ from vskill_platform.scan.languages.shell.syntax import (
 _BLANKS = re.compile(r"(?:[ \t\f\v]++|\\\n)*+(?:#[^\n]*+)?")
 _EMPTY = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*")
 _PLAIN = re.compile(r"[^\s|&;()<>'\"`$\\]+")
-#: Bare words after a word; the last one only if nothing that belongs to it can follow.
+#: Bare words after a word; the last one only if it is certainly complete.
 _RUN = re.compile(r"(?:[ \t]++[^\s|&;()<>'\"`$\\#][^\s|&;()<>'\"`$\\]*+)+(?=[\s|&;)]|\Z)")
 _IN_QUOTES = re.compile(r"[^\"\\$`]+")
 #: Double quotes with nothing but text inside.
@@ -37,9 +37,9 @@ _PLACEHOLDER = re.compile(
 _NAME = re.compile(r"[A-Za-z_]\w{0,100}|[0-9@*#?$!-]")
 _ANSI_STRING = re.compile(r"'((?:[^'\\]|\\.)*)'?", re.DOTALL)
 _STOPS = re.compile(r"[\\'\"`(){}]|\$\(")
-#: What (possibly) starts anything but a word; most words are taken without trying the rest.
+#: Characters that may start anything other than a word; most words need no further checks.
 _NO_WORD = frozenset("\n<>|&;()0123456789")
-#: Where a word certainly ends.
+#: Characters at which a word certainly ends.
 _WORD_END = frozenset(" \t\n|&;)")
 #: Stands for a double quote in a here document, where it has no meaning.
 _QUOTE = chr(FIRST_MARK)
@@ -47,7 +47,7 @@ _DELIMITER = re.compile(r"[ \t]*(?:'([^'\n]{1,80})'|\"([^\"\n]{1,80})\"|(\\?[\w.
 
 
 class Lexer:
-    """Tokenises one text; whatever is open at its end counts as closed there."""
+    """Tokenises one text; everything still open at its end counts as closed there."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -89,7 +89,7 @@ class Lexer:
             self.position = empty.end()
 
     def _next(self) -> Token | None:
-        """Return the token that starts here, None for a here document without a name."""
+        """Return the token that starts here; None for a here document without a name."""
         code, start = self.code, self.position
         if code[start] not in _NO_WORD:
             word = self._word()
@@ -108,7 +108,7 @@ class Lexer:
         return Token("word", "", start, self.position, word)
 
     def _run(self, at_most: int) -> Token | None:
-        """Take the bare words that follow, all at once: most commands consist of them."""
+        """Take all following bare words at once, because most commands consist of them."""
         found = _RUN.match(self.code, self.position)
         if found is None or not at_most:
             return None
@@ -116,7 +116,7 @@ class Lexer:
         return Token("run", "", start, self.position, run=found[0].split()[:at_most])
 
     def _is_word_here(self, at: int) -> bool:
-        """Distinguish ``<(…)`` and ``<PLACEHOLDER>`` from a redirection."""
+        """Return whether this is ``<(…)`` or ``<PLACEHOLDER>``, not a redirection."""
         code = self.code
         return code[at] in "<>" and (
             code.startswith("(", at + 1) or _PLACEHOLDER.match(code, at) is not None
@@ -138,7 +138,7 @@ class Lexer:
                 self.position = plain.end()
                 parts.append(Part(TEXT, plain[0]))
                 if plain[0].endswith("=") and code.startswith("(", self.position):
-                    # Alone it is zsh's substitution by a temporary file, otherwise a list.
+                    # Alone it is zsh's substitution with a temporary file, otherwise a list.
                     kind = PROCESS if plain[0] == "=" and parts == [Part(TEXT, "=")] else ARRAY
                     parts[-1:] = [] if kind == PROCESS else parts[-1:]
                     parts.append(Part(kind, self._balanced(self.position + 1)))
@@ -265,7 +265,7 @@ class Lexer:
         self.position = end + 1
 
     def _balanced(self, start: int, opening: str = "(", closing: str = ")") -> str:
-        """Return the text before the closing character, and go behind it."""
+        """Return the text before the closing character, and continue after it."""
         code, stack, at = self.code, [opening], start
         while found := _STOPS.search(code, at):
             sign, at = found[0], found.end()

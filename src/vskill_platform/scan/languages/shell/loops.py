@@ -1,4 +1,4 @@
-"""Loops without an end: requests in one that never waits overload a service."""
+"""Endless loops: if one sends requests without waiting, it overloads a service."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +9,7 @@ from vskill_platform.scan.languages.shell.state import State
 from vskill_platform.scan.languages.shell.syntax import Group, Simple, bare, parts_of
 
 _REQUESTS = frozenset({Act.FETCH, Act.SEND, Act.LEAK})
-#: By kind of loop, the conditions that never change.
+#: For each kind of loop, the conditions that never change.
 LOOPS = {"while": {"true", ":", "1"}, "until": {"false"}}
 #: Commands that end a loop or let it wait.
 _RESTS = frozenset(
@@ -22,7 +22,7 @@ _MAX_DEPTH = 20
 
 
 def is_endless(group: Group) -> bool:
-    """Recognise a loop that never ends: its condition stays true, and no command waits or exits."""
+    """Return whether a loop never ends: its condition stays true, and no command waits or exits."""
     conditions = LOOPS.get(group.kind)
     if not conditions or not group.items or len(group.items[0].stages) != 1:
         return False
@@ -34,7 +34,7 @@ def is_endless(group: Group) -> bool:
 
 
 def note_requests(state: State, facts: Iterable[Fact]) -> None:
-    """Note that the commands of an endless loop send requests to another machine."""
+    """Record that the commands of an endless loop send requests to another machine."""
     if any(one.act in _REQUESTS and one.host_class is not HostClass.LOCAL for one in facts):
         state.emit(Act.OVERLOAD, "endless requests")
 

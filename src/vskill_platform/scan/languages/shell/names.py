@@ -5,7 +5,7 @@ import re
 SHELLS = frozenset(
     {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "csh", "tcsh", "rbash", "mksh"}
 )
-#: Interpreters with the options that pass a program.
+#: Interpreters, with the options that pass a program.
 INTERPRETERS = {
     "python": ("c",), "node": ("e", "p", "eval", "print"), "bun": ("e", "eval"), "deno": (),
     "perl": ("e", "E"),
@@ -14,7 +14,7 @@ INTERPRETERS = {
     "elixir": ("e", "eval"), "raku": ("e",), "scala": ("e",), "luajit": ("e",),
     "clojure": ("e", "eval"), "bb": ("e",), "guile": ("c",), "racket": ("e",),
 }  # fmt: skip
-#: Programs that print what they read; the second group only part of it.
+#: Programs that print their input; those of the second group only a part of it.
 READERS = frozenset(
     [
         "cat",
@@ -85,7 +85,7 @@ TAKING_COMMANDS = frozenset(
         "vim", "watch", "watchexec", "xterm", "yarn", "zip",
     }
 )  # fmt: skip
-#: Security programs: stopping them disables protection.
+#: Security programs; stopping them disables protection.
 GUARDS = re.compile(
     r"auditd|falcon|falco|crowdstrike|clamav|clamd|freshclam|mdatp|defender|osquery"
     r"|littlesnitch|little snitch|lulu\b"

@@ -50,9 +50,9 @@ _SENDING = frozenset({"POST", "PUT", "PATCH"})
 _AUTHORISES = re.compile(
     r"authorization|api[-_]?key|token|cookie|x-[\w-]*key|bearer", re.IGNORECASE
 )
-#: User and host names in a URL: a request that only seems to fetch.
+#: User and host names in a URL: such a request only seems to fetch.
 _WHO = re.compile(r"[?&=/]\$\{?(?:USER|LOGNAME|HOSTNAME|HOST)\b")
-#: Secrets of which one line is the user's own key to the service being called.
+#: Secrets in which one line is the user's own key to the requested service.
 _OWN_KEYS = frozenset(
     {
         SecretKind.ENV_FILE,
@@ -77,7 +77,8 @@ class CommandRequest(msgspec.Struct):
     #: Headers and similar.
     extras: list[str] = []
     sends: bool = False
-    #: Destination of the response: a path, "" for the name in the URL, None for standard output.
+    #: The destination of the response: a path, "" for the name in the URL, None for standard
+    #: output.
     output: str | None = None
     folder: str = ""
 
@@ -99,14 +100,14 @@ def run_curl(state: State, command: Command) -> str:
 
 
 def _run_settings(state: State, command: Command, options: Options) -> None:
-    """Downloaded settings decide what curl sends, and which files it overwrites."""
+    """Record downloaded settings, which decide what curl sends and which files it overwrites."""
     for path in options.values("K", "config"):
         given = command.stdin if path == "-" else state.recall(path) or path
         state.emit_all(Act.RUN_REMOTE, state.flow(given).hosts, "settings of curl")
 
 
 def _addresses_in(state: State, paths: list[str]) -> list[str]:
-    """Return the addresses in files that the command names, or one that nobody knows."""
+    """Return the addresses in files that the command names, or an unknown address."""
     texts = [state.recall(path) for path in paths if path != "-"]
     known = [url for text in texts if text for url in _URLS.findall(text)[:8]]
     return known or [state.mark(Origin(hosts=(NOWHERE,))) for text in texts[:1] if text is None]
@@ -168,7 +169,7 @@ def run_fetcher(state: State, command: Command) -> str:
 
 
 def _perform(state: State, command: Command, request: CommandRequest) -> str:
-    """Record what a request does; return the response, or nothing if it goes to a file."""
+    """Record the effects of a request; return the response, or nothing if it goes to a file."""
     if not request.urls and not command.stdin:
         return ""  # a mention of the program, not a call
     hosts = [host_of(state, url) for url in request.urls if is_address(url) or state.has_mark(url)]
@@ -220,7 +221,7 @@ def _send(state: State, hosts: list[Host], request: CommandRequest) -> None:
 
 
 def _is_own_key(state: State, hosts: list[Host], extra: str) -> bool:
-    """Distinguish a header with a service's own key from one that sends a secret elsewhere."""
+    """Return whether a header contains a service's own key and sends no secret elsewhere."""
     flow = state.flow(extra)
     if not flow.secrets or len(flow.names) > 1 or any(is_anonymous(host) for host in hosts):
         return False
@@ -228,7 +229,7 @@ def _is_own_key(state: State, hosts: list[Host], extra: str) -> bool:
     return is_one and flow.secrets <= _OWN_KEYS and bool(_AUTHORISES.search(extra))
 
 
-#: Their options are long and have one hyphen.
+#: Programs with long options that start with one hyphen.
 _BROWSERS = frozenset({"lynx", "w3m", "links", "elinks"})
 _FETCHERS = (
     "aria2c", "fetch", "http", "xh", "lwp-request", "lwp-download", "GET", "ftp", "tnftp", "wcurl",

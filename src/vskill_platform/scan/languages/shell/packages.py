@@ -13,10 +13,10 @@ from vskill_platform.scan.languages.shell.tool_servers import TOOL_SERVERS
 from vskill_platform.scan.languages.shell.wrappers import run_uv
 
 FROM_ADDRESS = "package from url"
-#: Low enough to cut nothing off: the name that matters may be the last.
+#: High enough to cut nothing off, because the relevant name may be the last.
 _NAMES_IN_A_FACT = 8
 _MAX_NAMES = 400
-#: Program → words before the packages; an empty tuple means directly.
+#: Program → words before the packages; an empty tuple means none.
 _MANAGERS: dict[str, tuple[str, ...]] = {
     "pip": ("install", "download"), "pipx": ("install", "run", "inject"), "uv": ("add", "install"),
     "poetry": ("add",), "pdm": ("add",),
@@ -71,7 +71,7 @@ _LETTERS = {
     "gem": "vi",
     "uv": "pri",
 }
-#: With these, a package manager accepts any certificate.
+#: Options with which a package manager accepts any certificate.
 _NO_CHECKS = (["config", "set", "strict-ssl", "false"], ["set", "strict-ssl", "false"])
 _RUNS_FOLDER = frozenset(
     {"npm", "pnpm", "yarn", "bun", "cargo", "poetry", "uv", "go", "composer", "dotnet"}

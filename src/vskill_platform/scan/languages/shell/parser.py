@@ -13,19 +13,19 @@ from vskill_platform.scan.languages.shell.syntax import (
     bare,
 )
 
-#: Deeper groups are read as if their brackets were not there.
+#: Deeper groups are read as if they had no brackets.
 MAX_DEPTH = 12
 #: Limit for the elements of an array.
 MAX_ELEMENTS = 400
-#: What opens a group, with what closes it.
+#: Tokens that open a group, with those that close it.
 _OPENERS = {
     "{": "}", "if": "fi", "while": "done", "until": "done", "for": "done", "select": "done",
     "case": "esac",
 }  # fmt: skip
 _CLOSERS = frozenset({"}", "fi", "done", "esac"})
-#: Words after which a command starts again.
+#: Words after which a new command starts.
 _CONNECTORS = frozenset({"then", "else", "elif", "do", "!", "time", "coproc"})
-#: Every reserved word, where a command could start.
+#: All reserved words at the start of a command.
 RESERVED = frozenset({*_OPENERS, *_CLOSERS, *_CONNECTORS, "function"})
 _SEPARATORS = frozenset({";", "\n", "&", "&&", "||", ";;", ";&", ";;&"})
 #: Operators between the two sides of a comparison in ``[[ … ]]``.
@@ -38,7 +38,7 @@ class _Frame(msgspec.Struct):
     pipeline: Pipeline | None = None
     command: Simple | Group | None = None
     start: int = 0
-    #: Words of a for loop or the head of a case are not a command.
+    #: Whether words belong to the head of a for loop or case, not to a command.
     head: list[Word] | None = None
 
 
@@ -65,7 +65,7 @@ class Parser:
         return self._stack[0].group
 
     def _take(self, tokens: list[Token], index: int) -> int:
-        """Take one token, or the few that belong together; return how many."""
+        """Take one token, or a few that belong together; return how many."""
         token, frame = tokens[index], self._stack[-1]
         if token.kind == "redirect":
             return self._take_redirect(tokens, index)
@@ -88,7 +88,7 @@ class Parser:
         return 1
 
     def _is_in_test(self, tokens: list[Token], index: int) -> bool:
-        """Return whether a comparison in ``[[ … ]]`` follows, and not a command."""
+        """Return whether a comparison in ``[[ … ]]`` follows and not a command."""
         command = self._stack[-1].command
         if not isinstance(command, Simple) or command.words[:1] != ["[["]:
             return False
@@ -100,7 +100,7 @@ class Parser:
     def _take_redirect(self, tokens: list[Token], index: int) -> int:
         token = tokens[index]
         following = tokens[index + 1] if index + 1 < len(tokens) else None
-        word = token.word  # a here document comes with its text
+        word = token.word  # a here document includes its text
         taken = 1
         if word is None and following is not None and following.kind == "word":
             word, taken = following.word, 2
@@ -112,7 +112,7 @@ class Parser:
         return taken
 
     def _take_run(self, token: Token) -> None:
-        """Take bare words: the arguments of a command, or one by one if they may be more."""
+        """Take bare words: arguments of a command, or one by one if they may be something else."""
         frame = self._stack[-1]
         if frame.head is None and isinstance(frame.command, Simple):
             frame.command.words += token.run

@@ -29,7 +29,7 @@ _DECODES = re.compile(
     r"b64decode|decode64|MIME::Base64|pack\s*\(?[\"'][Hmu]|base64_decode|unpack|gzinflate"
     r"|hex2bin|fromhex"
 )
-#: How other languages run a text as code; Perl's `eval {` only catches errors.
+#: How other languages run text as code; Perl's `eval {` only catches errors.
 _EVALUATES = re.compile(
     r"\b(?:eval(?!\s*\{)|evaluate|(?:instance|class|module)_eval|eval_string|EVAL|loadstring)\b"
     r"|\bload\s?\(|\b(?:source|include(?:_once|_string)?|require(?:_once)?|sys\.source)\b\s?\(?\s?"
@@ -37,7 +37,7 @@ _EVALUATES = re.compile(
     r"|\binstall_(?:url|git|version)\b|\bPkg\.(?:add|clone|develop)\b"
     r"|\binstall\.packages\b[^\n]{0,200}\brepos\b"
 )
-#: How they run a file.
+#: How other languages run a file.
 _RUNS_FILE = re.compile(
     r"\b(?:do|load|dofile|loadfile|require|include|source|use|instance_eval|eval)\b"
 )
@@ -78,7 +78,7 @@ def read_program(state: State, language: str, program: str) -> None:
 
 
 def _run_fetched(state: State, language: str, program: str) -> None:
-    """Record that a program runs what it fetched, or a file that was fetched before."""
+    """Record that a program runs fetched content, or a file that was fetched before."""
     if _EVALUATES.search(program):
         state.emit_all(Act.RUN_REMOTE, [Host(host) for host in hosts_in(program)[:4]], language)
     if state.files and _RUNS_FILE.search(program):
@@ -89,7 +89,7 @@ def _run_fetched(state: State, language: str, program: str) -> None:
 
 
 def run_its_commands(state: State, program: str) -> None:
-    """Analyse the texts of a program that starts commands: each may be one of them."""
+    """Analyse the texts of a program that starts commands, because each may be a command."""
     if _STARTS.search(program):
         for found in islice(_LITERAL.finditer(program), _MAX_LITERALS):
             state.run_code(state, re.sub(r"\\(.)", r"\1", found[found.lastindex or 0]), "")

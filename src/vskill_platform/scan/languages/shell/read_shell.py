@@ -14,7 +14,7 @@ from vskill_platform.scan.languages.shell.state import BudgetSpent, State
 from vskill_platform.scan.languages.shell.walk import run_code, run_command, run_uncalled
 from vskill_platform.scan.languages.unparsed import Unparsed
 
-#: Longer code hardly occurs twice.
+#: Longer code is not cached, because it hardly ever occurs twice.
 _SHORT = 2000
 
 
@@ -25,7 +25,7 @@ def read_shell(code: str) -> list[Fact]:
 
 @lru_cache(maxsize=1024)
 def _read_short(code: str) -> tuple[Fact, ...]:
-    """Cache short code that a document, or a program analysed in rounds, repeats."""
+    """Cache short code, which documents and programs analysed in rounds repeat."""
     return tuple(_read(code))
 
 

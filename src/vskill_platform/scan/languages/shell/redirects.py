@@ -14,7 +14,7 @@ _SOCKET = re.compile(r"/dev/(?:tcp|udp)/([^/]{1,253})/?")
 
 
 def read_input(state: State, redirects: list[Redirect], stdin: str) -> str:
-    """Return what a command reads, given its redirections."""
+    """Return the input of a command, given its redirections."""
     for redirect in redirects:
         if not redirect.op.startswith("<"):
             continue
@@ -42,7 +42,7 @@ def _socket(state: State, target: str) -> Host | None:
 
 
 def write_output(state: State, command: Command, redirects: list[Redirect], printed: str) -> str:
-    """Record where output goes; return what is left for the next command."""
+    """Record the destination of output; return the output that is left for the next command."""
     for redirect in redirects:
         if redirect.op in {"<", "<<", "<<<"} and not _opens_socket(redirect):
             continue

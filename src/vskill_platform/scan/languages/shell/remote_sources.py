@@ -1,4 +1,4 @@
-"""Tools that run, deploy or install what is behind an address in their arguments."""
+"""Tools that run, deploy or install the content of an address in their arguments."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from vskill_platform.scan.languages.shell.state import Command, Host, State
 
 RunCommand = Callable[[State, Command], str]
 
-#: A URL in any spelling that these tools take: `git::https://…`, `git+ssh://…`, `x=oci://…`.
+#: A URL in any spelling that these tools accept: `git::https://…`, `git+ssh://…`, `x=oci://…`.
 _ADDRESS = re.compile(
     r"(?:^|[=:+@\[\s])(?:https?|git|ssh|oci|docker|docker-image|s3|hg|ftp)://(?:[^/@\s]{1,200}@)?"
     r"(\[[0-9a-fA-F:.]{2,45}\]|[\w.-]{1,253})",
@@ -21,7 +21,7 @@ _ADDRESS = re.compile(
 _IMAGE = re.compile(
     r"((?:[\w-]+\.)+[a-z]{2,20}|\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?/[\w./@:-]{1,300}"
 )
-#: Words after which a tool runs or deploys what it is given; an empty set stands for any.
+#: Words after which a tool runs or deploys its argument; an empty set stands for any word.
 _RUNNING: dict[str, frozenset[str]] = {
     name: frozenset(words.split())
     for names, words in {
@@ -47,7 +47,7 @@ _RUNNING: dict[str, frozenset[str]] = {
     }.items()
     for name in names.split()
 }
-#: Words after which a package manager takes the address as the place to install from.
+#: Words after which a package manager installs from the address.
 _SOURCES: dict[str, frozenset[str]] = {
     name: frozenset(words.split())
     for names, words in {
@@ -68,26 +68,26 @@ _SOURCES: dict[str, frozenset[str]] = {
     }.items()
     for name in names.split()
 }
-#: Tools that take images, and words of docker after which a URL is for the program in the image.
+#: Tools that accept images, and words of docker after which a URL is for the program in the image.
 _IMAGES = frozenset({"docker", "kubectl", "oc"})
 _IN_IMAGE = frozenset({"run", "create", "pull"})
-#: Tools that take code only by these options.
+#: Tools that accept code only with these options.
 _FILES_ONLY = frozenset({"kubectl", "oc", "k3s", "microk8s"})
 _FILE_OPTION = re.compile(
     r"(?:.*\s)?(?:-[fk]|--(?:filename|kustomize|manifest-url|manifest|image)(?=[=\s]))"
 )
-#: Options whose values are data for what is run, with or without `=`.
+#: Options whose values are data for the started program, with or without `=`.
 _DATA = re.compile(
     r"--?(?:set(?:-\w+)?|e|env|label|build-arg|var|docker-\w+|from-literal|d|data|header|H|values?)"
     r"(?:=.*)?|[A-Za-z_][\w.]*=(?!git).*"
 )
-#: Pages of a code host: the usual place for the charts of a project.
+#: Pages of a code host, where projects usually publish their charts.
 _PAGES = (".github.io", ".gitlab.io")
 _MAX_WORDS, _MAX_SOURCES = 4, 4
 
 
 def note_sources(state: State, command: Command) -> None:
-    """Record the unknown hosts that a tool gets its code or its packages from."""
+    """Record the unknown hosts from which a tool gets its code or packages."""
     running, sources = _RUNNING.get(command.name), _SOURCES.get(command.name)
     words = {arg.partition("=")[0] for arg in command.args[:_MAX_WORDS]}
     if running is not None and (not running or not running.isdisjoint(words)):
@@ -106,7 +106,7 @@ def note_index(state: State, value: str) -> None:
 
 
 def _hosts(state: State, command: Command) -> list[Host]:
-    if command.args[:2] == ["repo", "index"]:  # describes the own charts
+    if command.args[:2] == ["repo", "index"]:  # describes the user's own charts
         return []
     found: list[str] = []
     takes_url = command.name != "docker" or _IN_IMAGE.isdisjoint(command.args[:2])
@@ -143,7 +143,7 @@ def _unknown(names: list[str]) -> list[Host]:
 
 
 def with_sources(programs: dict[str, RunCommand], *, other: RunCommand) -> dict[str, RunCommand]:
-    """Return the table with the tools of this module added; *other* runs the unknown ones."""
+    """Return the table with the tools of this module added; *other* handles unknown ones."""
     names = _RUNNING.keys() | _SOURCES.keys()
     return programs | {name: _noting(programs.get(name, other)) for name in sorted(names)}
 

@@ -1,4 +1,4 @@
-"""Running code that was fetched, decoded or computed, in a shell or another interpreter."""
+"""Analyse the running of fetched, decoded or computed code, by a shell or another interpreter."""
 
 import re
 
@@ -15,14 +15,14 @@ from vskill_platform.scan.languages.shell.state import (
     State,
 )
 
-#: Tools whose printed settings are commonly evaluated in a profile.
+#: Tools whose printed settings are often evaluated in a profile.
 _HOOKS = re.compile(
     r"ssh-agent|gpg-agent|brew|linuxbrew|pyenv|rbenv|nodenv|jenv|direnv|starship|zoxide|fnm"
     r"|conda|mamba|mise|asdf|opam|dircolors|minikube"
     r"|docker-machine|argcomplete|thefuck|shellenv|completion|oh-my-posh|keychain|rtx|volta"
     r"|atuin|luarocks|register-python"
 )
-#: A program that sends what it is given as its arguments.
+#: A program that sends its arguments.
 _SENDS_ARGUMENTS = re.compile(
     r"(?=.*(?:argv|ARGV|\$ARGV|@ARGV|\$argv))(?=.*(?:urlopen|request|fetch|http|post|socket))",
     re.IGNORECASE | re.DOTALL,
@@ -30,13 +30,13 @@ _SENDS_ARGUMENTS = re.compile(
 _STDIN = frozenset({"-", "/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"})
 _OWN_SHELL = frozenset({"$SHELL", "${SHELL}", "$BASH", "${BASH}"})
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(.{1,3})")
-#: Code of which every letter is written as a number.
+#: Code in which every letter is written as a number.
 _ESCAPED = re.compile(r"\$'(?:\\x[0-9a-fA-F]{2}|\\[0-7]{3}){8}")
 _UNKNOWN = re.compile(r"\$(?:\w|\{|@|\*)")
 
 
 def execute(state: State, text: str, runner: str, stdin: str = "") -> str:
-    """Analyse code that a program is given as text."""
+    """Analyse code that is passed to a program as text."""
     outer, state.runner = state.runner, runner
     keeps_line, state.keeps_line = state.keeps_line, True
     try:
@@ -46,7 +46,7 @@ def execute(state: State, text: str, runner: str, stdin: str = "") -> str:
 
 
 def run_flow(state: State, flow: Origin, runner: str, language: str = "shell") -> None:
-    """Record that a value of known origin but unknown text is run."""
+    """Record that a value of known origin and unknown text is run."""
     state.emit_all(Act.RUN_REMOTE, flow.hosts, runner)
     if flow.is_decoded:
         state.emit(Act.RUN_DECODED, flow.plain or "")
@@ -97,7 +97,7 @@ def named(command: Command, args: list[str]) -> Command:
 
 
 def run_file(state: State, path: str, runner: str) -> bool:
-    """Record that the file at *path* is run; tell whether anything is known about it."""
+    """Record that the file at *path* is run; return whether anything is known about it."""
     content = state.recall(path)
     if descriptor := _DESCRIPTOR.fullmatch(path):
         path = descriptor[1]
@@ -123,7 +123,7 @@ def run_file(state: State, path: str, runner: str) -> bool:
 
 
 def run_tree(state: State, tree: FetchedFolder) -> None:
-    """Record once that something in a folder is run."""
+    """Record, once, that something in a folder is run."""
     if not tree.is_run:
         tree.is_run = True
         state.emit_all(Act.RUN_REMOTE, tree.hosts, tree.detail)

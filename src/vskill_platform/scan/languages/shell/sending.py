@@ -1,4 +1,4 @@
-"""Destinations of data: hosts in arguments, and secrets that are sent to them."""
+"""Destinations of data: hosts in arguments, and the secrets that are sent to them."""
 
 import re
 
@@ -20,7 +20,7 @@ _HOST = re.compile(
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
 _UNKNOWN = re.compile(r"[${<\[(*]|^\.\.\.|^_|^[A-Z][A-Z_]+$")
 NOWHERE = Host(None)
-#: Others, such as ssh, are how people copy their work to a machine of their own.
+#: Others, such as ssh, are used to copy work to one's own machine.
 _PLAIN_CHANNELS = frozenset({"http", "socket", "dns"})
 
 
@@ -52,7 +52,7 @@ def is_address(text: str) -> bool:
 def send(
     state: State, hosts: list[Host], channel: str, *values: str, is_asked: bool = True
 ) -> None:
-    """Record that *values* go to *hosts*; if not *is_asked*, only if a secret is sent."""
+    """Record that *values* go to *hosts*; without *is_asked*, only if they contain a secret."""
     targets = hosts or [NOWHERE]
     flow = state.flow(*values)
     if is_asked:
@@ -76,7 +76,7 @@ def _send_private(state: State, hosts: list[Host], channel: str, private: frozen
 
 
 def _comes_from(host: Host, secret: str) -> bool:
-    """Return whether a secret goes back to where it was read, as with instance metadata."""
+    """Return whether a secret is sent back to its source, as with instance metadata."""
     return secret == SecretKind.METADATA and secret_in(host.name or "") is SecretKind.METADATA
 
 

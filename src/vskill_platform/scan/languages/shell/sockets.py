@@ -1,4 +1,4 @@
-"""Commands that use the network other than by HTTP: nc, socat, scp, dig, mail, buckets."""
+"""Commands that use the network without HTTP: nc, socat, scp, dig, mail, buckets."""
 
 import re
 
@@ -103,7 +103,7 @@ _ADDRESS = re.compile(
 
 
 def run_directory(state: State, command: Command) -> str:
-    """``finger`` and ``whois``: print what a server answers."""
+    """``finger`` and ``whois``, which print a server's response."""
     options = read_options(command.args, "hp")
     asked = [*options.values("h"), *(arg.rpartition("@")[2] for arg in options.rest if "@" in arg)]
     return state.mark(Origin(hosts=tuple(host_of(state, name) for name in asked[:1])))
@@ -154,7 +154,7 @@ def run_gh(state: State, command: Command) -> str:
     if command.args[:2] in (["gist", "create"], ["gist", "edit"]):
         paths = [arg for arg in command.args[2:] if not arg.startswith("-")]
         contents = [state.content(path) for path in paths]
-        # The user's own account gets it; only a secret has no business in a gist.
+        # It goes to the user's own account; only a secret does not belong in a gist.
         is_leak = bool(state.flow(command.stdin, *contents).secrets)
         host = "gist.github.com" if is_leak else "github.com"
         send(state, [Host(host)], "http", command.stdin, *contents)

@@ -2,14 +2,15 @@
 
 import re
 
-#: Nobody reviews a longer script; the rest is not read.
+#: No one reviews a longer script; the rest is not read.
 MAX_CHARACTERS = 512 * 1024
-#: Invisible characters, used to split a word that a scanner looks for.
+#: Invisible characters, which can split a word that a scanner searches for.
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
-#: Those in the basic plane: searching for each is fast.
+#: Those in the basic plane, for each of which a search is fast.
 _IN_FIRST_PLANE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 _SPLIT_WORD = re.compile(f"[A-Za-z/]{INVISIBLE.pattern}+[A-Za-z/]")
-#: Private-use characters mark unknown values during the analysis; none may come from outside.
+#: Private-use characters mark unknown values during the analysis, so the input must not contain
+#: any.
 FIRST_MARK = 0xF0000
 LAST_MARK = 0xFFFFD
 _MARKS = re.compile(f"[{chr(FIRST_MARK)}-{chr(LAST_MARK)}\x00\x1f]")
@@ -43,7 +44,7 @@ def clean(code: str) -> str:
 
 
 def take_coprocess_names(code: str) -> tuple[str, list[str]]:
-    """Return *code* with its coprocesses unnamed, and their names."""
+    """Return *code* without the names of its coprocesses, and these names."""
     names = _COPROCESS.findall(code)
     return (_COPROCESS.sub("coproc ", code), names) if names else (code, names)
 

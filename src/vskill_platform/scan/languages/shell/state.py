@@ -14,9 +14,9 @@ from vskill_platform.scan.languages.shell.syntax import Group
 
 #: Values are cut here; a longer payload is recognised by its start.
 MAX_VALUE = 64 * 1024
-#: Limit for the statements of one text, nested ones included.
+#: Limit for the statements of one text, including nested ones.
 MAX_STEPS = 20_000
-#: Limit for the characters read in all; nested code is read again.
+#: Limit for all characters that are read; nested code counts again.
 MAX_READ = 4 * 1024 * 1024
 MAX_TOKENS = 100_000
 MAX_FILES = 400
@@ -25,17 +25,17 @@ MAX_TREES = 40
 MAX_PATH = 1000
 MAX_FLOWS = 20_000
 MAX_FACTS = 500
-#: Nested code; nobody nests deeper.
+#: The maximum depth of nested code.
 MAX_NESTING = 8
-#: Nested groups, calls and wrappers, all together.
+#: The maximum depth of nested groups, calls and wrappers together.
 MAX_DEPTH = 80
 
 ALL_VARIABLES = "all variables"
-#: The script that is running: a part of it that is extracted and run is hidden in it.
+#: The running script: if a part of it is extracted and run, that part is hidden code.
 OWN_TEXT = frozenset({"$0", "${0}", "$BASH_SOURCE", "${BASH_SOURCE[0]}", "${BASH_SOURCE}"})
 _FIRST_MARK, _LAST_MARK = chr(FIRST_MARK + 1), chr(FIRST_MARK + MAX_FLOWS + 1)
 _MARK = re.compile(f"[{_FIRST_MARK}-{_LAST_MARK}]")
-#: Folders that are secret as a whole, if they are packed or copied.
+#: Folders that are secret as a whole when they are packed or copied.
 _FOLDERS = {
     ".ssh": SecretKind.SSH,
     ".aws": SecretKind.CLOUD, ".azure": SecretKind.CLOUD, ".kube": SecretKind.CLOUD,
@@ -52,14 +52,14 @@ _DOTS = re.compile(r"^(?:(?:\.|\$PWD|\$\{PWD\})/)+")
 _LOADABLE = re.compile(
     r"\.(?:py|pth|pyc|zip|egg|whl|js|mjs|cjs|pm|pl|rb|lua|so(?:\.\d+)*|dylib|dll|jar|class)$|/[\w-]+$"
 )
-#: How a download that is stored and then run is described.
+#: The description of a download that is stored and then run.
 DOWNLOADED = "download and run"
 SOURCE_CODE = "source code of the project"
 PRINTED_TOKENS = "printed tokens"
 
 
 class Host(msgspec.Struct, frozen=True, gc=False):
-    """A network host; the name is None if it is not written down."""
+    """A network host; the name is None if it is unknown."""
 
     name: str | None
     kind: HostClass | None = None
@@ -70,7 +70,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 
     hosts: tuple[Host, ...] = ()
     secrets: frozenset[str] = frozenset()
-    #: Names of variables that hold a key or a password.
+    #: Names of variables that contain a key or a password.
     names: frozenset[str] = frozenset()
     #: Secrets that belong to some services, and to no other host.
     private: frozenset[str] = frozenset()
@@ -118,7 +118,7 @@ class State(msgspec.Struct):
     counts: dict[Act, int] = {}
     variables: dict[str, str] = {}
     aliases: dict[str, str] = {}
-    #: What was written where; found by path, by name and by folder.
+    #: The content of written files, by path, by name and by folder.
     files: dict[str, str] = {}
     names: dict[str, str] = {}
     folders: dict[str, list[str]] = {}
@@ -127,7 +127,7 @@ class State(msgspec.Struct):
     called: set[str] = set()
     active: list[str] = []
     sockets: dict[str, Host] = {}
-    #: What open file descriptors read.
+    #: The content that open file descriptors read.
     inputs: dict[str, str] = {}
     #: Marks of process substitutions that are read, and the code of those that are written to.
     streams: set[str] = set()
@@ -137,7 +137,7 @@ class State(msgspec.Struct):
     #: The names of coprocesses.
     coprocesses: list[str] = []
     trees: list[FetchedFolder] = []
-    #: Where the remotes of a repository are.
+    #: The addresses of a repository's remotes.
     remotes: dict[str, Host] = {}
     inside: FetchedFolder | None = None
     #: Downloaded files that are already recorded as run.
@@ -148,7 +148,7 @@ class State(msgspec.Struct):
     flows: list[Origin] = []
     line: int = 1
     base_line: int = 0
-    #: Copies of the running script: nothing is hidden in them as a whole.
+    #: Copies of the running script, which as a whole hide nothing.
     own_copies: set[str] = set()
     source: str = ""
     nesting: int = 0
@@ -159,7 +159,7 @@ class State(msgspec.Struct):
     read: int = 0
     #: The program that runs the current code, if that code is computed.
     runner: str = ""
-    #: Facts in stored or computed code get the line where that happens.
+    #: Facts in stored or computed code get the line where it is stored or run.
     keeps_line: bool = False
 
     def go_deeper(self) -> None:
@@ -190,7 +190,7 @@ class State(msgspec.Struct):
         )  # fmt: skip
 
     def has_room(self, act: Act) -> bool:
-        """Count facts by act: a flood of harmless facts must not hide the one that matters."""
+        """Count facts by act, so that a flood of harmless facts does not hide others."""
         count = self.counts[act] = self.counts.get(act, 0) + 1
         self.is_cut |= count > MAX_FACTS
         return count <= MAX_FACTS
@@ -239,7 +239,7 @@ class State(msgspec.Struct):
         return not text.isascii() and _MARK.search(text) is not None
 
     def plain(self, value: str) -> str:
-        """Return *value* with everything decoded written out."""
+        """Return *value* with all decoded parts as text."""
         if value.isascii():
             return value
         return _MARK.sub(lambda found: self.flow_at(found[0]).plain or found[0], value)[:MAX_VALUE]
@@ -271,7 +271,7 @@ class State(msgspec.Struct):
             folder = folder.rpartition("/")[0]
 
     def load(self, path: str) -> None:
-        """Record that programs load the file at *path*, or those of that folder, now or later."""
+        """Record that programs load the file at *path*, or a folder's files, now or later."""
         bare = path if self.is_mark(path) else _DOTS.sub("", path[:MAX_PATH]).rstrip("/")
         if not bare:
             return
@@ -305,7 +305,7 @@ class State(msgspec.Struct):
         return path in OWN_TEXT or path in self.own_copies
 
     def content(self, path: str) -> str:
-        """Return what a program reads from *path*, recording secrets."""
+        """Return what a program reads from *path*, and record secrets."""
         known = self.recall(path)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""Commands that spy or steal: keylogging, clipboard, screen, payments, power over the host."""
+"""Commands that spy or steal: keylogging, clipboard, screen, payments, control of the host."""
 
 import re
 
@@ -11,7 +11,7 @@ from vskill_platform.scan.languages.shell.state import Command, Origin, State
 
 #: Payment addresses: Ethereum, Bitcoin, Solana.
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[1-9A-HJ-NP-Za-km-z]{32,44}")
-#: Programs that pay, with the word that makes them do so.
+#: Programs that pay, with the word that makes them pay.
 _PAYS = {
     "cast": ("send",), "solana": ("transfer", "pay"), "spl-token": ("transfer",),
     "bitcoin-cli": ("sendtoaddress", "sendmany"), "monero-wallet-cli": ("transfer",),
@@ -62,7 +62,7 @@ def run_screen(state: State, command: Command) -> str:
 
 
 def run_recorder(state: State, command: Command) -> str:
-    """A recording of the microphone, the camera or the screen, kept under the last argument."""
+    """A recording of the microphone, the camera or the screen, stored at the last argument."""
     is_device = _DEVICE.search(" ".join(command.args)) is not None
     if command.name == "ffmpeg" and not is_device:
         return state.derive(command.stdin)
@@ -104,7 +104,7 @@ def run_extractor(state: State, command: Command) -> str:
 
 
 def run_payment(state: State, command: Command) -> str:
-    """Record a payment to a hard-coded recipient, not one the user names."""
+    """Record a payment to a hard-coded recipient, which the user does not choose."""
     has_word = any(word in command.args[:2] for word in _PAYS[command.name])
     to = next((arg for arg in command.args if _ADDRESS.fullmatch(state.plain(arg))), None)
     if has_word and to:
@@ -135,7 +135,7 @@ def run_cmd(state: State, command: Command) -> str:
 
 
 def run_nsenter(state: State, command: Command) -> str:
-    """Process 1 is the host's: entering its namespaces escapes a container."""
+    """Entering the namespaces of process 1, which is the host's, escapes a container."""
     text = " ".join(command.args)
     if re.search(r"(?:-t|--target)[ =]?1(?:\s|$)", text):
         state.emit(Act.ELEVATE, "container escape with nsenter")

@@ -1,6 +1,6 @@
 """Syntax tree of shell code: words, redirections, pipelines, groups.
 
-No node refers to its parent, so the garbage collector need not look at them.
+No node refers to its parent, so the garbage collector can ignore them.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import msgspec
 
 #: Kinds of parts of a word.
 TEXT, VARIABLE, SUBSTITUTION, PROCESS, ANSI, ARRAY = "text", "var", "sub", "proc", "ansi", "array"
-#: A process substitution that is written to.
+#: A process substitution for output.
 SINK = "sink"
 
 
@@ -28,7 +28,7 @@ class Parts(msgspec.Struct, frozen=True, gc=False):
     has_stray_escape: bool = False
 
 
-#: A word without quotes and expansions is its text, as nearly all are.
+#: A word without quotes and expansions, as nearly all are, is represented by its text.
 Word = str | Parts
 
 

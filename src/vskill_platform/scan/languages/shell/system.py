@@ -52,15 +52,15 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
 }
 _CHMOD_SET = re.compile(r"^(?:[2467]\d{3}|[ug]*\+[rwx]*s)")
 _CHMOD_OPEN = re.compile(r"^0?777$|^a\+rwx$|^o\+w$")
-#: Nobody may read or write any longer.
+#: Modes that let no one read or write.
 _CHMOD_NONE = re.compile(r"^0{1,4}$|^[augo]*-\w*[rwx]")
 _ALL = re.compile(r"(?:/|~|\$HOME|\$\{HOME\}|/home|/Users|/etc|/usr|/var)/?\*?$")
 #: Users who can write to these files can become root.
 _CHMOD_ACCOUNTS = re.compile(r"^0?[0-7]{2}[2367]$|^[augo]*[oa]\+\w*w|^\+\w*w")
 _ACCOUNTS_FILE = re.compile(r"/etc/(?:shadow|passwd|sudoers|gshadow)\b")
-#: A target of chmod that holds more than one file.
+#: A target of chmod with more than one file.
 _FOLDER = re.compile(r"\.{1,2}/?|~|\*|\$\{?\w+\}?/?|(?:[~/.]|\$\{?HOME\}?)\S*/\*?|/")
-#: For pkill, and for kill: every process of the user.
+#: Arguments of pkill and kill that stand for every process of the user.
 _KILL_ALL = (
     re.compile(r"-(?:9|KILL|SIGKILL)\b.*(?:-u|--euid) ?(?!\w+ \w)\S"),
     re.compile(r"(?:^|\s)-(?:9|15|KILL|TERM|SIGKILL|s \w+) (?:-- )?-1(?:\s|$)"),
@@ -97,7 +97,7 @@ def run_kill(state: State, command: Command) -> str:
     return ""
 
 
-#: Services of well-known packages; enabling one runs nothing of the skill's own.
+#: Services of well-known packages; enabling one runs no code of the skill.
 _KNOWN_SERVICES = frozenset(
     {
         "apache2", "auditd", "chronyd", "containerd", "docker", "fail2ban", "firewalld", "httpd",
@@ -220,7 +220,7 @@ def run_installer(state: State, command: Command) -> str:
 
 
 def run_make(state: State, command: Command) -> str:
-    """Build tools run what their folder says."""
+    """Build tools, which run the instructions in their folder."""
     folder = read_options(command.args, "Cfj", frozenset({"directory", "prefix"})).first(
         "C", "directory", "prefix"
     )
@@ -260,7 +260,7 @@ def run_agent(state: State, command: Command) -> str:
         state.emit(Act.RUN, f"{command.name} {flags[0]}")
     if "mcp" in command.args[:2]:
         add_server(state, command)
-    if state.flow(command.stdin).hosts:  # it does what a page says
+    if state.flow(command.stdin).hosts:  # it follows a page's instructions
         state.emit_all(Act.RUN_REMOTE, state.flow(command.stdin).hosts, command.name)
     return state.derive(command.stdin, *command.args)
 

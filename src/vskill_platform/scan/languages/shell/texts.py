@@ -18,13 +18,13 @@ from vskill_platform.scan.languages.shell.sockets import run_telnet
 from vskill_platform.scan.languages.shell.state import MAX_VALUE, Command, Host, Origin, State
 
 _SUBSTITUTE = re.compile(r"s([/|#,@])([^\[\].*+?\\^$/|#,@]{1,40})\1([^/|#,@&\\]{0,40})\1g?$")
-#: This many replaced letters are a cipher, not a separator.
+#: From this many replaced letters on, it is a cipher and not a separator.
 _ALPHABET = 10
 _READ_LINE = re.compile(r"\|\s{0,9}getline\s+(\w{1,40})")
-#: Keys in a query, and how many values of a text are looked at.
+#: The keys in a query, and how many values of a text are examined.
 _KEY_OF_QUERY = re.compile(r"\.\[?[\"']?([A-Za-z_][\w-]{0,60})")
 _MAX_VALUES, _MAX_TEXTS = 2_000, 50
-#: A character written as its number, which is computed.
+#: A character written as a computed number.
 _COMPUTED_CHARACTER = re.compile(r"printf\s+[\"']?\\{1,2}(?:x|0)?\$\(\s?(?:printf|echo)\b")
 _RANGE = re.compile(r"([a-zA-Z0-9])-([a-zA-Z0-9])")
 
@@ -67,7 +67,7 @@ def _decoded_if(state: State, text: str, *, is_decoded: bool) -> str:
 
 
 def decode(state: State, given: str, plain: str | None) -> str:
-    """Return a decoded value: its text if it could be computed, else its origin."""
+    """Return a decoded value: its text if it could be computed, otherwise its origin."""
     return state.derive(given, is_decoded=True, plain=plain)
 
 
@@ -130,7 +130,7 @@ def run_rev(state: State, command: Command) -> str:
 
 
 def run_tr(state: State, command: Command) -> str:
-    """Letter substitution, as in rot13; deleting some letters hides nothing."""
+    """Letter substitution, as in ROT13; deleting some letters hides nothing."""
     text = state.plain(command.stdin)
     sets = [unescape(arg) for arg in command.args if not arg.startswith("-")]
     flags = "".join(arg for arg in command.args if arg.startswith("-"))

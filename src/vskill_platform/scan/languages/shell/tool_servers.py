@@ -9,7 +9,7 @@ _MAX_SERVERS = 4
 
 
 def add_server(state: State, command: Command) -> None:
-    """``claude mcp add``: a server at a URL, or a program to be started."""
+    """``claude mcp add``: a server at a URL, or a program to start."""
     _note_servers(state, command, command.args)
     if "--" in command.args:
         inner = command.args[command.args.index("--") + 1 :]

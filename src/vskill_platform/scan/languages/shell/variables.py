@@ -1,4 +1,4 @@
-"""Variables that the shell and other programs run, load or look programs up in."""
+"""Variables with commands to run, code to load, or folders to search for programs."""
 
 import re
 
@@ -44,7 +44,7 @@ def store_variable(state: State, name: str, value: str) -> None:
 
 
 def note_variable(state: State, name: str, value: str) -> None:
-    """Record what setting a variable makes other programs do."""
+    """Record the effect of a variable on other programs."""
     is_off = name == "HISTFILE" and value in {"", "/dev/null"}
     if is_off or (name in {"HISTSIZE", "HISTFILESIZE"} and value == "0"):
         state.emit(Act.DISARM, "shell history")
@@ -80,7 +80,7 @@ def _load(state: State, value: str) -> None:
 
 
 def _shadow(state: State, value: str) -> None:
-    """A download with the name of a program is run if its folder is searched for programs."""
+    """Record a download with the name of a program in a folder that is searched for programs."""
     for folder in value.split(":")[:_MAX_PATHS]:
         bare = folder.removeprefix("./").rstrip("/")
         for path in state.folders.get(bare, ())[:_MAX_PATHS]:

@@ -48,8 +48,8 @@ _BRACES = re.compile(r"(?m)(?:^|[|;&(`])[ \t]{0,8}\{([\w./-]{1,40}),[^\s{}]{1,40
 _MAX_WORDS = 2000
 _MAX_CALLS = 6
 
-#: A download that is piped to something, in an argument with a syntax of its own.
-#: Where a command starts: after the sign of an option or of an editor, or the name of a function.
+#: A piped download in an argument with its own syntax. A command starts after the sign of an option
+#: or of an editor, or after the name of a function.
 _INNER_COMMAND = re.compile(
     r"(?:^|[=!]|\bexec[ =:]|\bsystem\(?)\s?[\"']?(([a-z][\w./+-]{1,40})\s[^\n]{4,2000})"
 )
@@ -150,7 +150,7 @@ def _run_group(state: State, group: Group, stdin: str, *, is_consumed: bool) -> 
 
 
 def _is_bomb(group: Group) -> bool:
-    """Recognise a fork bomb: a function that starts itself twice in the background."""
+    """Return whether this is a fork bomb: a function that starts itself twice in the background."""
     for pipeline in group.items:
         names = [
             bare(stage.words[0])
@@ -186,7 +186,7 @@ def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) 
 
 
 def _is_unknown_program(state: State, simple: Simple, start: int) -> bool:
-    """Recognise an unknown program, whose arguments do not matter."""
+    """Return whether this is an unknown program, whose arguments do not matter."""
     path = bare(simple.words[start]) if start < len(simple.words) else None
     if path is None or not path.isascii() or simple.redirects:
         return False
@@ -217,7 +217,7 @@ _PATTERN_NAME = re.compile(
 
 
 def _name_command(state: State, word: Word, args: list[str]) -> Command:
-    """Find out which program is meant, and whether its name was hidden."""
+    """Find out which program is called, and whether its name was hidden."""
     path = args[0]
     if name := _by_pattern(path):
         state.emit(Act.HIDE, name)
@@ -277,7 +277,7 @@ def run_command(state: State, command: Command) -> str:
 
 
 def _run_arguments(state: State, command: Command) -> None:
-    """Analyse the pipelines in the arguments of a program that can run one of them."""
+    """Analyse the pipelines in the arguments of a program that can run them."""
     for arg in command.args:
         if found := _PIPELINE.search(arg):
             execute(state, found[0], "")
@@ -299,7 +299,7 @@ def _dispatch(state: State, command: Command) -> str:
         return program(state, command)
     run_nested(state, command)
     if any(arg.startswith(("stratum+", "stratum://")) for arg in command.args):
-        state.emit(Act.MINE, command.name)  # whatever the miner is called
+        state.emit(Act.MINE, command.name)  # whatever the name of the miner
     ran = run_path(state, command)
     return ran if ran is not None else filter_text(state, command)
 
@@ -333,7 +333,7 @@ def _call(state: State, command: Command) -> str:
 
 
 def run_uncalled(state: State) -> None:
-    """Analyse the functions and aliases that were never called, with unknown arguments."""
+    """Analyse functions and aliases that were never called, with unknown arguments."""
     for value in list(state.aliases.values()):
         execute(state, value, "")
     for name in list(state.functions):

@@ -34,7 +34,7 @@ _NAME_OF_PROGRAM = re.compile(r"[\w.+-]{2,40}")
 
 
 def fold_text(state: State, word: Word) -> str:
-    """Return a word as one text; an unknown part is a mark, or stays as written."""
+    """Return a word as one text; an unknown part becomes a mark, or stays as written."""
     if isinstance(word, str):
         folded = word
     else:
@@ -62,13 +62,13 @@ def fold_words(state: State, words: Iterable[Word]) -> list[str]:
 
 
 def _is_empty(state: State, word: Parts, part: Part) -> bool:
-    """Recognise ``$@`` inside a word: without arguments it is empty and splits the word."""
+    """Return whether a part is ``$@``, which without arguments is empty and splits the word."""
     is_all = part.kind == VARIABLE and part.text in {"@", "*"}
     return is_all and len(word.parts) > 1 and part.text not in state.variables
 
 
 def hides_its_name(word: Parts, name: str, *, is_spelled_out: bool) -> bool:
-    """Return whether a command's name is written so that a search misses it."""
+    """Return whether a command's name is written in a way that a search misses."""
     if not _NAME_OF_PROGRAM.fullmatch(name):
         return False
     if word.has_stray_escape or any(p.kind == ANSI and "\\" in p.text for p in word.parts):
@@ -114,12 +114,12 @@ def _fold_part(state: State, part: Part) -> str:
 
 
 def _is_element(word: Word) -> bool:
-    """Distinguish a word of an array from another array, and from an empty here document."""
+    """Return whether a word is an element of an array, not an array or a here document."""
     return isinstance(word, str) or (bool(word.parts) and word.parts[-1].kind != ARRAY)
 
 
 def _substitute(state: State, part: Part) -> str:
-    """Return what the code in a substitution prints."""
+    """Return the output of the code in a substitution."""
     if state.nesting >= MAX_NESTING:
         state.is_cut = True
         return state.mark(Origin())
@@ -160,7 +160,7 @@ def _expand(state: State, expression: str, *, is_quoted: bool) -> str:
 
 
 def _element(state: State, name: str, index: str, known: str) -> str:
-    """Return one element of an array; all of them, one a line, if its key is computed."""
+    """Return one element of an array, or with a computed key all elements, one per line."""
     key = index[1:-1].strip("\"'")
     if key in {"@", "*"}:
         return known

@@ -12,7 +12,7 @@ from vskill_platform.scan.languages.shell.state import ALL_VARIABLES, Command, O
 from vskill_platform.scan.languages.shell.variables import note_variable, store_variable
 from vskill_platform.scan.languages.shell.words import CUT
 
-#: Options of a wrapper that take a value, and how many arguments precede the command.
+#: Options of a wrapper that take a value, and the number of arguments before the command.
 _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
     "nohup": (frozenset(), 0), "setsid": (frozenset(), 0), "builtin": (frozenset(), 0),
     "busybox": (frozenset(), 0),
@@ -173,7 +173,7 @@ def run_xargs(state: State, command: Command) -> str:
     run = named(command, args)
     run.stdin = ""
     if run.name in SHELLS and not hole and len(inner) == 1 and state.has_mark(command.stdin):
-        run.stdin, run.args = command.stdin, []  # the input names a script, or is one
+        run.stdin, run.args = command.stdin, []  # the input is a script, or its name
     return state.run_command(state, run)
 
 

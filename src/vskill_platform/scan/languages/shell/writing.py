@@ -1,4 +1,4 @@
-"""Writing files: to sensitive paths, and code that is run later."""
+"""Writes to files: to sensitive paths, and of code that is run later."""
 
 import re
 from html import unescape
@@ -24,7 +24,7 @@ from vskill_platform.scan.languages.shell.state import (
 
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d)")
 _SCHEDULE = re.compile(r"(?m)^\s{0,8}(?:(?:[\d*/,-]{1,30}\s+){5}|@\w{4,10}\s+)(?:root\s+)?")
-#: The command of a launchd job: its words are in the file one by one.
+#: The command of a launchd job, whose words are separate in the file.
 _ARGUMENTS = re.compile(
     r"<key>ProgramArguments</key>\s{0,99}<array>(.{1,4000}?)</array>", re.DOTALL
 )
@@ -36,28 +36,28 @@ _STARTED = re.compile(
 )
 _SUDOERS = re.compile(r"/etc/sudoers(?:\.d/|$)")
 _ROOT_LOGIN = re.compile(r"(?m)^\s{0,8}PermitRootLogin\s{1,8}yes\b")
-#: An address and the names that a hosts file gives it; those of the own machine do not matter.
+#: An address and its names in a hosts file; those of this machine do not matter.
 _HOSTS_LINE = re.compile(
     r"(?m)^\s{0,8}(?!127\.|0\.0\.0\.0|10\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.)"
     r"\d{1,3}(?:\.\d{1,3}){3}((?:[ \t]{1,8}[\w.-]{3,80}){1,20})"
 )
-#: Folders of the certificates that a system trusts.
+#: Folders of the system's trusted certificates.
 _AUTHORITIES = re.compile(
     r"/usr/(?:local/)?share/ca-certificates/|/etc/(?:pki/)?ca-(?:trust|certificates)|/etc/ssl/certs/"
 )
 _CODE_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE, Sensitive.GIT_HOOK})
 _LOGIN_PLACES = frozenset({Sensitive.AUTOSTART, Sensitive.SHELL_PROFILE})
-#: A program with a hidden name, or one among temporary files, that runs on in the background.
+#: A program with a hidden name or in a temporary folder that keeps running in the background.
 _HIDDEN_START = re.compile(
     r"(?m)(?:(?:~|\$\{?HOME\}?|/home/\w{1,40}|/Users/\w{1,40})/(?:[\w.-]{1,40}/){0,6}\.[\w-]{2,40}"
     r"|(?:/tmp|/var/tmp|/dev/shm)/[\w./-]{1,80})(?=[\s\"';&])[^\n]{0,80}&[\s\"']{0,3}$"
 )
-#: Folders in which the shell looks for programs.
+#: Folders in which the shell searches for programs.
 _PROGRAM_FOLDER = re.compile(
     r"(?:/usr(?:/local)?|/opt/(?:homebrew|local)|/snap|~|\$\{?HOME\}?|~?/[\w./-]{0,80}/\.local)?/s?bin/[^/]+"
     r"|(?:~|\$\{?HOME\}?)/\.local/bin/[^/]+|.{0,200}/node_modules/\.bin/[^/]+"
 )
-#: Programs that a machine has and people start by name: another file in their place replaces them.
+#: Common programs that people start by name, which another file in a searched folder replaces.
 _SYSTEM_PROGRAMS = frozenset(
     {
         "awk", "bash", "cat", "cc", "chmod", "chown", "clear", "cp", "crontab", "curl", "cut",
@@ -70,7 +70,7 @@ _SYSTEM_PROGRAMS = frozenset(
         "xargs", "xdg-open", "zip", "zsh",
     }
 )  # fmt: skip
-#: Files that say where packages come from.
+#: Files that define the sources of packages.
 _PACKAGE_SOURCES = re.compile(
     r"/apt/sources\.list|/yum\.repos\.d/|/zypp/repos\.d/|/apk/repositories|/pacman\.d/"
     r"|(?:^|/)(?:pip\.conf|\.npmrc|\.yarnrc(?:\.yml)?|\.condarc|\.gemrc|\.pypirc|uv\.toml)$"
@@ -99,13 +99,13 @@ def note_write(state: State, path: str, content: str, *, appends: bool = False) 
 
 
 def _note_content(state: State, path: str, content: str) -> None:
-    """Record protection that is lost, and rights that are given, by what is in the file."""
+    """Record lost protection and granted rights, by the content of the file."""
     if not content.strip() and secret_in(path) is SecretKind.HISTORY:
         state.emit(Act.DISARM, "shell history")
     if "NOPASSWD" in content:
         state.emit(Act.ELEVATE, "NOPASSWD")
         state.emit(Act.ROOT, "NOPASSWD")
-    if _SUDOERS.search(path) and not content.strip():  # a file of the skill, whatever is in it
+    if _SUDOERS.search(path) and not content.strip():  # a file of the skill with any content
         state.emit(Act.ROOT, "a file of rules for sudo")
     if path.rstrip("/").endswith("etc/passwd") and ("::0:" in content or ":0:0:" in content):
         state.emit(Act.ROOT, "an account without a password")
@@ -116,17 +116,17 @@ def _note_content(state: State, path: str, content: str) -> None:
 
 
 def note_standing_requests(state: State, known: int) -> None:
-    """Record that what was stored since *known* facts makes requests again and again."""
+    """Record that stored code (the facts after *known*) sends requests repeatedly."""
     stored = list(islice(state.facts.values(), known, None))
     for fact in stored:
         is_request = fact.act in {Act.FETCH, Act.SEND} and fact.host is not None
-        is_request = is_request and "://" in fact.text  # a report by mail is none
+        is_request = is_request and "://" in fact.text  # a report by email is not a request
         if is_request and fact.host_class not in VOUCHED_FOR:
             state.emit(Act.TELL_PERSIST, fact.act, Host(fact.host))
 
 
 def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
-    """Record a write to a sensitive path, with the host that the content came from."""
+    """Record a write to a sensitive path, with the host from which the content came."""
     place = sensitive_place_in(path[:MAX_PATH])
     hosts = state.flow(content).hosts if content else ()
     if place is not None:
@@ -165,7 +165,7 @@ def _read_written(state: State, path: str, content: str, *, is_code_place: bool)
 
 
 def read_later(state: State, content: str) -> None:
-    """Read code that is stored now and run later by something else."""
+    """Analyse code that is stored now and run later by something else."""
     keeps_line, state.keeps_line = state.keeps_line, True
     variables, state.variables = state.variables, dict(state.variables)
     try:
