@@ -11,7 +11,7 @@ from vskill_platform.errors import ConfigError
 from vskill_platform.secret_settings import Secret
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-#: A shorter life would end before a slow client begins; a longer one outlives a block.
+#: A shorter time may end before a slow client starts; a longer one outlives a block.
 _MIN_SIGNED, _MAX_SIGNED = timedelta(seconds=10), timedelta(hours=1)
 _OPTIONS = frozenset({"endpoint", "region"})
 _HOW = (
@@ -46,7 +46,7 @@ class S3Location(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_blob_options(options: BlobOptions) -> Path | S3Location | None:
-    """Return the folder or bucket; None for the database. Never quotes the URL: it may be wrong."""
+    """Return the folder or bucket; None for the database. Errors never quote the URL."""
     _check_lifetime(options)
     if not options.url:
         return None
@@ -99,6 +99,6 @@ IN_DATABASE = BlobOptions()
 
 
 def blob_options(settings: object) -> BlobOptions:
-    """Return the options in the settings, where each has the prefix `blobs_`."""
+    """Return the options from the settings, which have the prefix `blobs_`."""
     fields = msgspec.structs.fields(BlobOptions)
     return BlobOptions(**{each.name: getattr(settings, f"blobs_{each.name}") for each in fields})

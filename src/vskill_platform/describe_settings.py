@@ -41,5 +41,5 @@ def _origin(name: str, environ: Mapping[str, str]) -> str:
 
 def _show(value: object) -> str:
     if isinstance(value, bool):
-        return "true" if value else "false"  # as people write it into the environment
+        return "true" if value else "false"  # the form in the environment
     return format_duration(value) if isinstance(value, timedelta) else str(value)

@@ -65,9 +65,9 @@ from typing import ClassVar
 
 
 class VskillError(Exception):
-    #: Whether a later attempt may succeed; the consumer retries only then.
+    #: Whether a later attempt may succeed; only then does the consumer retry.
     retryable: ClassVar[bool] = False
-    #: How long to wait before the next attempt, if the other side said so.
+    #: How long to wait before the next attempt, if the other side requested that.
     retry_after: dt.timedelta | None = None
 
 
@@ -140,7 +140,7 @@ class NotSignedIn(VskillError):
 class SecondFactorNeeded(NotSignedIn):
     def __init__(self, secret: str) -> None:
         super().__init__("enter a code of your authenticator app")
-        #: Under which the sign-in continues.
+        #: The id under which the sign-in continues.
         self.secret = secret
 
 
@@ -163,7 +163,7 @@ class RequestForged(NotAllowed):
 class MirrorRefused(NotAllowed):
     def __init__(self, message: str, *, submission_id: str = "") -> None:
         super().__init__(message)
-        #: The submission with the findings; empty if it was not fetched at all.
+        #: The submission with the findings; empty if nothing was fetched.
         self.submission_id = submission_id
 
 
@@ -340,7 +340,7 @@ class EngineError(VskillError):
 
 
 class OutcomeUnknown(EngineError):
-    """The commit may have been applied or not: read before it is repeated."""
+    """The commit may have been applied or not; read the records before repeating it."""
 
 
 class DiskNearlyFull(EngineError):

@@ -20,14 +20,14 @@ _LOCAL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _ADDRESS = re.compile(rf"{_LOCAL}@{_LABEL}(?:\.{_LABEL})*")
 _FROM = re.compile(r"(?:(?P<name>[^<>\r\n\"]*?)\s*<(?P<inside>[^<>]+)>|(?P<bare>[^<>]+))")
-#: RFC 5321: a longer address cannot be in a command.
+#: RFC 5321: a command cannot contain a longer address.
 _MAX_ADDRESS, _MAX_LOCAL = 254, 64
 
 
 class MailFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings for mail and webhooks; `Settings` inherits them."""
+    """The settings for email and webhooks, which `Settings` inherits."""
 
-    #: The mail server: smtp://host:587 or smtps://host:465. Without it, no mail is sent.
+    #: The mail server: smtp://host:587 or smtps://host:465. Without it, no emails are sent.
     smtp_url: str = ""
     smtp_user: str = ""
     smtp_password: Secret = msgspec.field(default_factory=Secret)
@@ -60,7 +60,7 @@ def is_mail_address(text: str) -> bool:
 
 
 def mail_server(settings: MailFields) -> MailServer | None:
-    """Return the mail server, or None if mail is off. Never quotes the URL: it may be wrong."""
+    """Return the mail server, or None if email is off. Errors never quote the URL."""
     if not settings.smtp_url:
         for name in ("smtp_user", "smtp_password", "mail_from"):
             if str(getattr(settings, name)):

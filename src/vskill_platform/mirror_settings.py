@@ -16,7 +16,7 @@ from vskill_platform.secret_settings import Secret, read_secret_file
 from vskill_platform.setting_values import is_loopback, is_plain_url, parse_duration
 
 _VARIABLE = "VSKILL_MIRRORS"
-#: No underscore: it separates the name from the owner in the namespaces of mirrored skills.
+#: No underscore, which separates the name from the owner in the namespaces of mirrored skills.
 _NAME = re.compile(r"[a-z0-9](?:-?[a-z0-9]){0,19}")
 _MAX_MIRRORS = 50
 _MAX_PATTERNS, _MAX_PATTERN = 1_000, 200
@@ -24,7 +24,7 @@ _MAX_AGE = timedelta(days=365)
 
 
 class MirrorKind(StrEnum):
-    """The protocol that a registry is read with."""
+    """The protocol with which a registry is read."""
 
     VSKILL = "vskill"
     DISCOVERY = "discovery"
@@ -32,17 +32,17 @@ class MirrorKind(StrEnum):
 
 
 class Mirror(msgspec.Struct, frozen=True, kw_only=True):
-    """A registry whose skills are fetched when someone asks for them."""
+    """A registry whose skills are fetched on request."""
 
     name: str
     kind: MirrorKind
     url: str
     #: Sent to this registry only.
     token: Secret = msgspec.field(default_factory=Secret)
-    #: Patterns of the names that may be fetched, and of those that may not, which come first.
+    #: Patterns of names that may be fetched, and of names that may not, which take precedence.
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
-    #: Younger versions are not fetched.
+    #: The minimum age of a version.
     min_age: timedelta = timedelta(0)
     #: Whether only skills that are already here are served.
     offline: bool = False
@@ -53,7 +53,7 @@ class Mirror(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Table(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A mirror as the file describes it."""
+    """A mirror in the form of the file."""
 
     kind: MirrorKind
     url: str

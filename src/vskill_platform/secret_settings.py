@@ -14,7 +14,7 @@ FILE_SUFFIX = "_FILE"
 
 
 class Secret:
-    """A text that no log, report or error shows; its value must be requested."""
+    """A text that no log, report or error shows, unless its value is explicitly requested."""
 
     __slots__ = ("_text",)
 
@@ -47,7 +47,7 @@ class DatabaseUrl(str):
 
 def show_url(url: str) -> str:
     """Return a database URL for messages: with the host and the database only."""
-    raw = url[:]  # of a DatabaseUrl, too
+    raw = url[:]  # a plain string, even of a DatabaseUrl
     if raw.startswith(("sqlite:", "file:")):
         return raw
     found = _SERVER_URL.fullmatch(raw)
@@ -58,7 +58,7 @@ def show_url(url: str) -> str:
 
 
 def check_server_url(url: str, *, name: str = "the database URL") -> None:
-    """Refuse a URL that cannot be read, without quoting it."""
+    """Refuse an invalid URL, without quoting it."""
     if not url.startswith(("postgresql:", "postgres:")):
         return
     try:
@@ -80,10 +80,10 @@ def read_url(name: str, environ: Mapping[str, str]) -> DatabaseUrl:
 
 
 def _read_hidden(name: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return what a variable or its file contains, and the name of the one that was read."""
+    """Return the content of a variable or its file, and the name of the source."""
     if name + FILE_SUFFIX not in environ:
         return name, environ.get(name, "")
-    if environ.get(name):  # an empty variable undoes the default of a container image
+    if environ.get(name):  # an empty variable removes an image's default
         raise ConfigError(f"{name} and {name}{FILE_SUFFIX} are both set; choose one")
     name += FILE_SUFFIX
     return name, read_secret_file(name, environ[name])

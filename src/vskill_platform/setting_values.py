@@ -15,7 +15,7 @@ from vskill_platform.errors import ConfigError
 #: Up to six digits each, so that date arithmetic cannot overflow.
 _DURATION = re.compile(r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6}(?:\.\d+)?)s)?")
 
-#: How msgspec says that a number is too large or too small.
+#: How msgspec reports that a number is too large or too small.
 _BOUND = re.compile(r"Expected `(?:int|float)` ([<>]=) ([\d.]+)")
 _WORDS = {"int": "use a whole number", "float": "use a number", "bool": "use true or false"}
 
@@ -30,7 +30,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def format_duration(duration: timedelta) -> str:
-    """Format a duration as parse_duration reads it."""
+    """Format a duration for parse_duration."""
     days, rest = divmod(duration.total_seconds(), 86400)
     hours, rest = divmod(rest, 3600)
     minutes, rest = divmod(rest, 60)
@@ -57,7 +57,7 @@ def parse_value(name: str, text: str, kind: Any) -> Any:
 
 
 def _in_words(error: str) -> str:
-    """Describe what to write instead of a value that msgspec has refused."""
+    """Describe the valid values after msgspec has refused one."""
     if bound := _BOUND.match(error):
         return f"it must be at {'least' if bound[1] == '>=' else 'most'} {float(bound[2]):.0f}"
     return next(

@@ -44,14 +44,15 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
     database_url: str = "sqlite:///vskill-platform.db"
     #: The same database for notifications, if a pooler is in between.
     database_listen_url: str = ""
-    #: Connections of one process to a database server.
+    #: The maximum number of connections of one process to a database server.
     database_pool_size: Annotated[int, msgspec.Meta(ge=2, le=100)] = 8
     #: Where archives and uploads are stored, if not in the database: file:///folder or s3://bucket.
     blobs_url: str = ""
-    #: Credentials for a bucket; those of the environment if they are empty.
+    #: Credentials for a bucket; if empty, those in the environment are used.
     blobs_key_id: str = ""
     blobs_key: Secret = msgspec.field(default_factory=Secret)
-    #: How long a signed URL of a bucket is valid, to which downloads redirect; 0s to send them.
+    #: How long the signed URLs of a bucket are valid, to which downloads redirect; 0s for no
+    #: redirects.
     blobs_signed_url_lifetime: timedelta = timedelta(0)
     #: The folder of the search index and other files that can be built again.
     cache_dir: str = ""
@@ -61,9 +62,9 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
     log_format: Literal["text", "json"] = "text"
     #: Whether every request gets a line in the log.
     access_log: bool = False
-    #: What Prometheus sends to read /metrics; operators can read it without.
+    #: The token with which Prometheus reads /metrics; operators need none.
     metrics_token: Secret = msgspec.field(default_factory=Secret)
-    #: The port on which `work` answers GET /metrics; 0 for none.
+    #: The port on which `work` serves /metrics; 0 for none.
     metrics_port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
     #: The name of this process in heartbeats and histories.
     node: str = msgspec.field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
@@ -76,8 +77,8 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
 
     #: Other host names of this registry, separated by commas.
     allowed_hosts: str = ""
-    #: Who may submit on the web: everyone, users with an account, or publishers. If it is not set,
-    #: a registry that others can reach accepts nothing from visitors without an account.
+    #: Who may submit on the web: everyone, users with an account, or publishers. By default, a
+    #: registry that others can reach accepts nothing from visitors without an account.
     submit_by: Literal["anyone", "signed_in", "publishers"] = "anyone"
     #: The lifetime of a session.
     session_lifetime: timedelta = timedelta(days=7)
@@ -87,14 +88,15 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
     #: Sign-in attempts per minute from one address, or with one name.
     sign_ins_per_minute: int = 10
     connections_per_address: int = 200
-    #: Of one visitor, then of all, to namespaces without owners such as @local, per day (UTC).
+    #: Uploads to namespaces without owners, such as @local, per day (UTC): of one visitor, and of
+    #: all.
     unowned_uploads_per_day: int = 200
     unowned_upload_bytes_per_day: int = 256 * 1024 * 1024
     unowned_namespace_bytes_per_day: int = 2 * 1024 * 1024 * 1024
     #: Addresses of trusted reverse proxies, separated by commas.
     trusted_proxies: str = ""
 
-    #: How many skills the discovery index of the whole registry lists, the most installed first.
+    #: How many skills the discovery index of the whole registry lists, most installed first.
     discovery_skills: Annotated[int, msgspec.Meta(ge=0, le=200)] = 20
     git_cache_bytes: Annotated[int, msgspec.Meta(ge=1024 * 1024)] = 1024 * 1024 * 1024
 
@@ -106,8 +108,8 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
     #: Before the n-th retry, a message waits n times this long.
     retry_delay: timedelta = timedelta(seconds=10)
 
-    # The deadlines nest: a slow judge must not fail the message, nor a slow message lose its lease,
-    # nor a lost lease fail the submission. check_nesting() enforces it.
+    # The deadlines are nested: a slow judge must not fail the message, a slow message must not lose
+    # its lease, and a lost lease must not fail the submission. check_nesting() enforces this.
     judge_deadline: timedelta = timedelta(seconds=30)
     message_deadline: timedelta = timedelta(seconds=55)
     lease: timedelta = timedelta(seconds=85)
@@ -144,17 +146,17 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
     anonymous_pending: int = 200
     #: How often a followed repository is checked for new commits.
     follow_every: timedelta = timedelta(hours=1)
-    #: What git hosts sign push webhooks with; without it they are refused.
+    #: The secret with which git hosts sign push webhooks; without it, they are refused.
     push_secret: Secret = msgspec.field(default_factory=Secret)
 
     # Mirrors of other registries.
     #: The file that lists them; empty for none.
     mirrors: str = ""
-    #: Who may have a skill fetched that is not here yet: everyone, or users with an account.
+    #: Who may cause a skill to be fetched: everyone, or users with an account.
     mirror_by: Literal["anyone", "signed_in"] = "signed_in"
-    #: Whether only skills that are already here are served, whatever the file says.
+    #: Whether only skills that are already here are served, for all mirrors in the file.
     mirror_offline: bool = False
-    #: Skills of one mirror that may wait for their check, and requests of one visitor in an hour.
+    #: How many skills of one mirror may be queued, and how many requests a visitor has per hour.
     mirror_pending: int = 50
     mirror_requests_per_hour: int = 60
     #: How often a mirrored skill is compared with the other registry.
@@ -178,7 +180,7 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
 
 
 def load_settings(environ: Mapping[str, str]) -> Settings:
-    """Build the settings; the error about an invalid value names its variable."""
+    """Build the settings; an error about an invalid value names the variable."""
     names = {variable(field.name): field for field in msgspec.structs.fields(Settings)}
     files = {
         name + FILE_SUFFIX
@@ -218,7 +220,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
 
 def _default_cache_dir(environ: Mapping[str, str]) -> str:
     base = Path(environ.get("XDG_CACHE_HOME", ""))
-    if not base.is_absolute():  # as the specification demands, a relative path is ignored
+    if not base.is_absolute():  # the specification ignores relative paths
         base = Path(environ.get("HOME", "~")).expanduser() / ".cache"
     return str(base / "vskill-platform" / "registry")
 
@@ -239,7 +241,7 @@ def check_nesting(settings: Settings) -> None:
 
 
 def check_judge(settings: Settings) -> None:
-    """Refuse a judge that could never work; its URL may be any."""
+    """Refuse settings of a judge that could never work; any URL is accepted."""
     if not settings.judge_url:
         for name in ("judge_model", "judge_key"):
             if str(getattr(settings, name)):

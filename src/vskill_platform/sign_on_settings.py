@@ -12,7 +12,7 @@ from vskill_platform.secret_settings import Secret
 from vskill_platform.setting_values import is_loopback, is_plain_url, listed
 
 _CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
-#: Providers choose the id of a client: Google's contain dots, others are URLs.
+#: Providers choose the id of a client: Google's ids contain dots, others are URLs.
 _OIDC_CLIENT_ID = re.compile(r"[\x21-\x7e]{1,255}")
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
 _MAX_LABEL = 60
@@ -21,7 +21,7 @@ _NAMESPACE = re.compile(r"@?[a-z0-9][a-z0-9._:/-]{0,199}")
 
 
 class SignOnFields(MailFields, frozen=True, kw_only=True):
-    """A part of the settings; a struct has one base, so it adds to that of mail."""
+    """A part of the settings; it extends the email settings, as a struct has one base."""
 
     # Sign-in with GitHub, for clients that have a GitHub token.
     #: Who may use it: nobody, users who linked their GitHub account, or everyone.
@@ -34,14 +34,14 @@ class SignOnFields(MailFields, frozen=True, kw_only=True):
     # Sign-in with an OpenID Connect provider; disabled without an issuer.
     oidc_issuer: str = ""
     oidc_client_id: str = ""
-    #: Empty for a public client, which has PKCE only.
+    #: Empty for a public client, which uses only PKCE.
     oidc_client_secret: Secret = msgspec.field(default_factory=Secret)
     #: The name of the provider on the sign-in page.
     oidc_name: str = "single sign-on"
     oidc_scopes: str = "openid profile email"
     #: The claim from which the name of a new user is made.
     oidc_name_claim: str = "preferred_username"
-    #: The claim with the groups of a user; a path with dots for a claim inside of another.
+    #: The claim with the groups of a user; with dots, a path to a nested claim.
     oidc_groups_claim: str = "groups"
     #: The groups that give a role, as a JSON object; without it, admins set the roles.
     oidc_role_groups: str = ""
@@ -56,7 +56,7 @@ class SignOnFields(MailFields, frozen=True, kw_only=True):
     password_sign_in: bool = True
     #: Whether reviewers and admins need a second factor for their rights.
     second_factor: Literal["optional", "staff"] = "optional"
-    #: Mail domains whose users can create an account themselves, separated by commas.
+    #: Email domains whose users can create an account themselves, separated by commas.
     sign_up_domains: str = ""
 
     # CI systems whose signed tokens a trusted publisher can use, by their issuers.
@@ -139,7 +139,7 @@ def _check_claims(settings: SignOnFields) -> None:
 
 
 def sign_up_domains(settings: SignOnFields) -> frozenset[str]:
-    """Return the mail domains whose users can create an account; empty if nobody can."""
+    """Return the email domains whose users can create an account; empty if no one can."""
     domains = [text.strip().lower() for text in settings.sign_up_domains.split(",")]
     found = frozenset(domain for domain in domains if domain)
     for domain in found:

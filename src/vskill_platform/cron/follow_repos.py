@@ -41,7 +41,7 @@ _HOSTS_AT_ONCE, _READS_AT_ONCE = 4, 8
 _SECONDS_A_RUN = 25.0
 #: The time limit of a fetch, of which a check makes up to three, for the same reason.
 _SECONDS_A_FETCH = 25.0
-#: After this time, somebody else may have created a repository of the same name.
+#: After this time, someone else may have created a repository with the same name.
 _TRUSTED_WHILE_MISSING = timedelta(days=1)
 
 

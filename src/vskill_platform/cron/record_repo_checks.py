@@ -48,7 +48,7 @@ async def check_rights(followed: FollowedRepo, source: Source) -> bool:
 
 
 def _with_rights_of(followed: FollowedRepo, user: User) -> User:
-    """Lower the role of staff to the one that the request to follow was made with."""
+    """Lower the role of staff to the role with which they requested to follow."""
     is_lower = user.role in STAFF and not followed.is_by_staff
     return msgspec.structs.replace(user, role=Role.PUBLISHER) if is_lower else user
 

@@ -97,7 +97,7 @@ async def _due_by_endpoint(ids: list[str]) -> dict[str, list[str]]:
 
 
 async def _deliver_to(item: tuple[str, list[str]], *, tally: _Tally) -> int:
-    """Deliver to one endpoint, one after the other; after a failure the rest is postponed."""
+    """Send the deliveries of one endpoint one by one; after a failure, postpone the rest."""
     endpoint_id, ids = item
     has_failed, claimed = False, 0
     for delivery_id in ids:

@@ -150,7 +150,7 @@ async def look_up(
 async def note_seen(
     known: Stored[MirroredSkill] | None, seen: MirroredSkill
 ) -> Stored[MirroredSkill] | None:
-    """Store an updated record; return it as it is stored now."""
+    """Store an updated record; return the record that is stored now."""
     await _write(known, seen)
     return await get_mirrored(seen.slug)
 

@@ -1,6 +1,6 @@
 """Names of mirrored skills: `@hub_acme/demo` is `acme/demo` of the mirror `hub`.
 
-Nobody can publish in such a namespace, because namespaces of users have no underscore. The part
+No one can publish in such a namespace, because namespaces of users contain no underscore. The part
 after the first underscore is the owner at the mirror. Characters that some client does not allow in
 an owner are written as an underscore and a letter, and a slash as two underscores. So two skills
 never have the same name here: `ada/notes/tidy` is `@hub_ada__notes/tidy`.

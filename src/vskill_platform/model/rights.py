@@ -38,7 +38,7 @@ class Right(StrEnum):
     REPORT = "report"
     #: One's own account and tokens.
     ACCOUNT = "account"
-    #: Delete one's own account, which also takes the password; nobody else's.
+    #: Delete one's own account, but no other; this also requires the password.
     DELETE_ACCOUNT = "delete_account"
     #: Reviews, and reports with stored files.
     REVIEW = "review"
@@ -89,7 +89,7 @@ _SEEING = frozenset({Scope.READ, Scope.REVIEW, Scope.ADMIN})
 class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     """The sender of a request."""
 
-    #: None if nobody is signed in.
+    #: None if the visitor is not signed in.
     user: User | None = None
     via: Literal["session", "token", ""] = ""
     #: The name of the token; empty without one.

@@ -91,7 +91,7 @@ class Namespace(Record, frozen=True, kw_only=True):
     #: Whether it stays closed without owners, because they come from groups of the sign-on provider
     #: or the last one left private skills behind.
     is_managed: bool = False
-    #: Nobody can submit to it until an admin adds an owner.
+    #: No one can submit to it until an admin adds an owner.
     deleted: DeletedNamespace | None = None
 
     @property

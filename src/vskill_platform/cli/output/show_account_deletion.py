@@ -1,4 +1,4 @@
-"""Print what the deletion of an account removes, and what stays without an owner."""
+"""Print what the deletion of an account removes, and what remains without an owner."""
 
 from typing import TYPE_CHECKING
 

@@ -24,7 +24,7 @@ _CHUNK = 1024 * 1024
 
 
 def write_seal(path: Path) -> None:
-    """Append the digest to a file that nobody has open."""
+    """Append the digest to a file that is not open anywhere."""
     with path.open("r+b") as file:
         digest = _digest_of(file, file.seek(0, os.SEEK_END))
         file.seek(0, os.SEEK_END)

@@ -174,7 +174,7 @@ class PackWriter:
 
 
 def _pack_object(item: GitObject) -> bytes:
-    """Return an object as it is in a pack."""
+    """Return an object in the form that a pack contains."""
     return _object_header(item) + _compress(item.content)
 
 
