@@ -60,6 +60,7 @@ _STRING = re.compile(
     r"|(?:(?<=-c )|\bset \w{1,40} )\{([^\n]{8,2000})\}"
     r"|\[\[([^\]\n]{8,2000})\]\]"
     r"|<!\[CDATA\[([^\n]{8,2000}?)\]\]|\bqx\s?[\[({/!]([^\])}\n]{8,2000})[\])}/!]"
+    r"|\bqq?\s?[\[({/!|]([^\n]{8,2000}?)[\])}/!|](?=\s{0,4}(?:[;,)]|$))"
 )
 _LONG_STRING = re.compile(
     r"(?:system|exec\w{0,4}|popen|passthru|proc_open|os\.execute|\"-c\",|do shell script|spawn)"

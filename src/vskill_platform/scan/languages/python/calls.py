@@ -311,6 +311,8 @@ PYTHON_METHODS: dict[str, Handler] = {
     **_each(decoding.opaque, "decrypt", "getdata", "getpixel"),
     **_each(files.read_receiver, "read", "read_text", "read_bytes", "readlines", "readline"),
     **_each(files.write_receiver, "write", "write_text", "write_bytes"),
+    **_each(secret_store(SecretKind.CLOUD, TaintSource.SECRET), "get_frozen_credentials",
+            "get_session_token"),
     "open": files.open_path,
     **_each(files.pack, "add", "writestr"),
     **_each(files.list_folder, "iterdir", "rglob", "glob"),

@@ -249,6 +249,8 @@ def run_git(state: State, command: Command) -> str:
                 else rest[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
             )
             state.emit(Act.FETCH, path, host)
+            if host.name and classify_host(host.name) not in VOUCHED_FOR:
+                send(state, [host], "http", rest[0], is_asked=False)
             note_place(state, path)
             state.trees.append(
                 FetchedFolder(re.sub(r"^(?:\./)+", "", path).rstrip("/"), (host,), "clone and run")

@@ -3,7 +3,7 @@
 import re
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.hosts import hosts_in
+from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.run import run_file
 from vskill_platform.scan.languages.shell.sending import host_of
@@ -71,6 +71,17 @@ _LETTERS = {
     "gem": "vi",
     "uv": "pri",
 }
+#: Domains that Go modules are known by, and that lead to a repository of a known owner.
+_GO_DOMAINS = frozenset(
+    {
+        "golang.org", "google.golang.org", "gopkg.in", "k8s.io", "sigs.k8s.io", "go.uber.org",
+        "honnef.co", "mvdan.cc", "cuelang.org", "gorm.io", "rsc.io", "go.etcd.io", "modernc.org",
+        "gotest.tools", "istio.io", "helm.sh", "buf.build", "connectrpc.com", "gioui.org",
+        "goa.design", "tailscale.com", "filippo.io", "entgo.io", "gvisor.dev", "dagger.io",
+        "cloud.google.com", "go.opentelemetry.io", "go.dev", "charm.land", "gitea.com",
+        "storj.io", "upper.io", "gonum.org", "sigstore.dev", "knative.dev", "tinygo.org",
+    }
+)  # fmt: skip
 #: Options with which a package manager accepts any certificate.
 _NO_CHECKS = (["config", "set", "strict-ssl", "false"], ["set", "strict-ssl", "false"])
 _RUNS_FOLDER = frozenset(
@@ -117,6 +128,8 @@ def _index_host(state: State, values: list[str]) -> Host | None:
 
 def _install(state: State, command: Command, packages: list[str], index: Host | None) -> None:
     from_address = [package for package in packages if _ADDRESS.match(package)]
+    if command.name == "go":
+        from_address += [package for package in packages if _is_of_unknown_owner(package)]
     for package in from_address[:8]:
         state.emit(Act.RUN_REMOTE, FROM_ADDRESS, _host(state, package))
     for package in packages:
@@ -136,6 +149,14 @@ def _install(state: State, command: Command, packages: list[str], index: Host | 
     for start in range(0, min(len(names), _MAX_NAMES), _NAMES_IN_A_FACT):
         some = names[start : start + _NAMES_IN_A_FACT]
         state.emit(Act.INSTALL, f"{command.name}: {' '.join(some)}", index)
+
+
+def _is_of_unknown_owner(module: str) -> bool:
+    """Return whether a Go module comes from a domain that neither Go nor a code host vouches for."""
+    domain, slash, _ = module.partition("/")
+    if not slash or "." not in domain.strip(".") or domain in _GO_DOMAINS:
+        return False
+    return classify_host(domain) not in VOUCHED_FOR
 
 
 def _host(state: State, package: str) -> Host:

@@ -4,6 +4,7 @@ import re
 import shlex
 
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import ANONYMOUS, HostClass, classify_host
 from vskill_platform.scan.languages.shell.names import SHELLS, program_name
 from vskill_platform.scan.languages.shell.options import first_command, read_options
 from vskill_platform.scan.languages.shell.run import execute, named
@@ -177,6 +178,12 @@ def run_xargs(state: State, command: Command) -> str:
     return state.run_command(state, run)
 
 
+#: The machine's own SSH server as the end of a tunnel.
+_TO_LOGIN = re.compile(r":(?:22|5900|3389)$")
+#: Hosts that may use the keys of an agent that is forwarded to them.
+_NOBODY_KNOWS = ANONYMOUS | {HostClass.UNKNOWN}
+
+
 def run_ssh(state: State, command: Command) -> str:
     options = read_options(command.args, _SSH_VALUED)
     for option in options.values("o"):
@@ -187,6 +194,10 @@ def run_ssh(state: State, command: Command) -> str:
     host = host_of(state, options.rest[0])
     if options.has("R"):
         state.emit(Act.LISTEN, "ssh tunnel", host)
+        if any(_TO_LOGIN.search(option) for option in options.values("R")):
+            state.emit(Act.OPEN_ACCESS, "a tunnel to the logins of this machine", host)
+    if options.has("A") and host.name and classify_host(host.name) in _NOBODY_KNOWS:
+        state.emit(Act.OPEN_ACCESS, "the keys of the SSH agent", host)
     if command.stdin and not state.flow(command.stdin).is_shell:
         send(state, [host], "ssh", command.stdin)
     elif command.stdin:
