@@ -10,7 +10,7 @@ import re2
 from vskill_platform.scan.facts.facts import PartRole
 from vskill_platform.scan.facts.pattern_set import lines_with
 from vskill_platform.scan.read.magic import FileType
-from vskill_platform.scan.read.skill_files import ScanFile
+from vskill_platform.scan.read.skill_files import ScanFile, is_prose
 
 #: Words that tell the agent to follow a file, not only to consult it.
 _ORDER = re.compile(
@@ -30,12 +30,18 @@ _ORDER = re.compile(
     r" (?:in|at|under|inside) [^\n.;]{0,24}[\w./-]+\.\w"
     r"|\.\w{1,12}\W{1,4}(?:read|load|open|decode|unpack)\b[^\n.]{0,30}"
     r"\b(?:follow|obey|apply|do what)\b"
+    r"|\b(?:its|the|their) (?:output|stdout|result|message)s?\b[^\n.;]{0,20}"
+    r"\b(?:tells?|says?|lists?|contains?|gives?|shows?|explains?|are|is)\b[^\n.;]{0,30}"
+    r"\b(?:next|steps|instructions|orders|what to do|your (?:rules|task))\b"
+    r"|\b(?:read|study|open|consult)\b[^\n.;]{0,20}[\w./-]+\.(?:py|m?js|ts|sh|rb|pl|php|go|rs)\b"
+    r"[^\n.;]{0,30}\b(?:before|first|carefully|comments?|docstrings?)\b"
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
     re.IGNORECASE,
 )  # fmt: skip
 #: Matches a superset of that, many times faster.
 _MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
 _FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
+_DOCUMENT = re2.compile(r"[\w.-]{1,100}\.(?:md|mdx|markdown|txt|rst|adoc|org)\b")
 #: Documents and pictures also contain readable text.
 _READABLE = frozenset({FileType.TEXT, FileType.DOCUMENT, FileType.MEDIA})
 _LOWER = frozenset({PartRole.REFERENCE, PartRole.DOCUMENT, PartRole.SAMPLE})
@@ -55,6 +61,22 @@ def mark_instruction_files(files: list[ScanFile]) -> list[ScanFile]:
             for place in by_name.pop(name, ()):
                 changed[place] = _obeyed(files[place])
                 todo.append(changed[place])
+    return _with_further_references(changed)
+
+
+def _with_further_references(files: list[ScanFile]) -> list[ScanFile]:
+    """Return the files; a document that a reference names is a reference, too."""
+    left = {place for place, file in enumerate(files) if file.role is PartRole.DOCUMENT}
+    todo = [file.text for file in files if file.role is PartRole.REFERENCE and is_prose(file.path)]
+    changed = list(files)
+    while todo and left:
+        raw = "\n".join(todo).lower().encode(errors="replace")
+        named = {found[0].decode(errors="replace") for found in _DOCUMENT.finditer(raw)}
+        places = {place for place in left if _name(files[place].path) in named}
+        left -= places
+        todo = [files[place].text for place in places]
+        for place in places:
+            changed[place] = msgspec.structs.replace(files[place], role=PartRole.REFERENCE)
     return changed
 
 

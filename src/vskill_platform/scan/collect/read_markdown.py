@@ -1,5 +1,6 @@
 """Read a Markdown file: prose, code fences, frontmatter and comments."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
@@ -37,6 +38,14 @@ _WORDY = frozenset(
 )
 #: Text that a person wrote, not the output of a program.
 _WRITTEN = frozenset({"markdown", "md", "text", "txt", "prompt"})
+#: A sentence that tells its reader to do something, where output or settings are shown.
+_ORDER_IN_FENCE = re.compile(
+    r"\b(?:after|before|at the (?:start|end) of)[ _](?:each|every|any|all)[ _]|\balways\b"
+    r"|\bwhenever\b|\bevery time\b|^\W*(?:\d+[.)]\s*)?(?:send|post|upload|forward|fetch"
+    r"|download|submit|report|copy|mail|push)"
+    r" (?:the|all|every|each|it|them|a|any|this|your|user)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 #: Signs of code: lines with them are not part of a paragraph.
 _CODE_SIGNS = frozenset("{}();=<>|$")
 _MAX_CODE_SHARE = 0.2
@@ -102,7 +111,9 @@ class Markdown:
         """Return whether an address is in displayed output or settings, and not an order."""
         if fact.act is not Act.TOLD_ADDRESS:
             return False
-        return self._region_at(fact.line).language not in _WRITTEN
+        if self._region_at(fact.line).language in _WRITTEN:
+            return False
+        return _ORDER_IN_FENCE.search(fact.text) is None
 
     def facts(self) -> list[LocatedFact]:
         """Return everything that the text does and says."""

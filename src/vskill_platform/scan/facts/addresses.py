@@ -16,7 +16,9 @@ from vskill_platform.scan.facts.hosts import (
 )
 
 _ADDRESS = re.compile(
-    rf"(?P<link>(?:https?|wss?|s?ftps?):[/\\]{{1,3}}){USER}(?P<site>{HOST})"
+    rf"(?P<link>(?:https?|wss?|s?ftps?|(?:git\+)?ssh|git(?:\+https?)?|rsync|davs?|smb|tcp|udp):[/\\]{{1,3}}"
+    rf"|(?<![\w:/.])//(?=[a-z0-9-]{{1,60}}\.[a-z0-9.-]{{2,60}}(?:[/:\s]|$))){USER}(?P<site>{HOST})"
+    r"|(?:s3|gs|gcs|r2|b2|oss|cos|wasbs?|abfss?)://(?P<bucket>[a-z0-9][a-z0-9.@-]{2,62})"
     r"|(?P<box>[\w.+-]{1,60})@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){0,3}\.[a-z][a-z-]{1,20})"
     r"|(?<![a-z0-9@./-])(?P<host>(?:[a-z0-9-]{1,60}\.){1,4}"
     r"(?P<last>[a-z]{2,13}))(?![a-z0-9(-])"
@@ -25,6 +27,12 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 
+#: Names of buckets in manuals.
+_ANY_BUCKET = re.compile(
+    r"(?:^|[.-])(?:my|your|our|the|some|example|demo|test|sample|bucket\w*|amzn|company|org|acme|"
+    r"project|account|name|data|source|src|dest\w*|target|foo|bar|path|public|landsat\w*)(?:[.-]|$)",
+    re.IGNORECASE,
+)
 #: Shorter numbers are ordinary numbers in code.
 _WALLET = 34
 _WORD = re.compile(r"\S+")
@@ -95,6 +103,8 @@ def _leads_to(before: str) -> bool:
 def _is_doubtful(found: re.Match[str]) -> bool:
     if found["wallet"]:
         return True
+    if found["bucket"]:
+        return _ANY_BUCKET.search(found["bucket"]) is None
     if found["mail"] and found["box"].lower() in _words("boxes"):
         return False
     if found["host"]:
@@ -114,6 +124,8 @@ def _end(found: re.Match[str]) -> int:
 def _host(found: re.Match[str]) -> str:
     if found["site"]:
         return plain_host(found["site"])
+    if found["bucket"]:  # the registered part of a host that is named after it
+        return f"{found['bucket'].lower().replace('.', '-')}.bucket"
     return (found["mail"] or found["host"] or found["ip"] or found["wallet"]).lower()
 
 

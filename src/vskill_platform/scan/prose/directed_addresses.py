@@ -23,7 +23,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)|[。！？\n]")  # noqa: 
 #: How far from the address the words may be, before and after it.
 _BEFORE, _BEHIND = 200, 140
 #: This many addresses in one paragraph are a list or a table.
-_MANY, _MOST = 3, 12
+_MANY, _MOST = 3, 400
 #: Names that only institutions can register.
 _OFFICIAL = (".gov", ".edu", ".mil", ".int", ".gov.uk", ".ac.uk")
 #: A query for the agent to fill in.
@@ -88,7 +88,7 @@ def find_directed(text: str) -> Iterator[Directed]:
         for start, stop, host in found:
             before = text[max(first, first + start - _BEFORE) : first + start]
             # Many addresses are a list of references, unless something is moved to one of them.
-            is_used = len(found) < _MANY or (len(found) < _MOST and _TOWARD.search(before))
+            is_used = len(found) < _MANY or _TOWARD.search(before)
             if is_used and not _is_familiar(host):
                 yield from _directed(text, first + start, first + stop, host)
 

@@ -23,6 +23,11 @@ _APART_SHORT = re.compile(
     r"(?<![A-Za-z0-9._-])[A-Za-z](?P<sign>[.\-_*·•~|])[A-Za-z](?:(?P=sign)[A-Za-z]){0,60}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])[A-Za-z](?: [A-Za-z]){1,60}(?![A-Za-z0-9])"
 )
+#: All characters of several words are apart, and the words farther.
+_ALL_APART = re.compile(r"(?<!\S)\S(?: \S){2,60} {2,9}\S(?: \S){2,60}(?!\S)")
+_EACH_APART, _WIDE = re.compile(r"\S(?: \S)*"), re.compile(r" {2,}")
+#: Words whose letters are apart have more than one space between them.
+_BLANKS, _BEFORE_MARK = re.compile(r"(?<=\S) {2,}"), re.compile(r" +(?=[;,.:!?](?:\s|$))")
 _NOT_LETTER = re.compile(r"[^A-Za-z]")
 _BROKEN = re.compile(r"([^\s-]{2,})-\r?\n[ \t>*#/]{0,12}([a-z][^\s]{1,200})")
 _DIGITS = "01345789$@"
@@ -42,6 +47,9 @@ _MAY_BE_LEET = re2.compile(
     rf"(?:[A-Za-z][{_DIGITS}]+[A-Za-z]\S*[ \t]+(?:\S+[ \t]+){{0,4}}){{2}}"
     rf"\S*[A-Za-z][{_DIGITS}]+[A-Za-z]"
 )
+_MAY_BE_IN_PIECES = re2.compile(
+    r"(?i)\b(?:join|concatenat|combin|together|assembl|glu(?:e|ing)|merg(?:e|ing)|as one)"
+)
 #: Stands for omitted blocks, so that no sentence continues across them. It contains links, because
 #: a text with several links is also read without their addresses.
 _GAP = "[.](.) [.](.)"
@@ -53,6 +61,17 @@ _RUN = re2.compile(rf"(?m)(?:^{_MARK}[^\n]{{1,80}}(?:\n(?:[ \t]*\n)?|\z)){{3,}}"
 _RULE = re.compile(r"^[ \t|:-]*$")
 _LABEL = re.compile(r"^(?:\d{1,3}|step|text|no|nr|#)$", re.IGNORECASE)
 _MAX_WORDS, _MIN_ITEMS = 6, 3
+#: A text in pieces that its reader is to join.
+_PIECES = re.compile(
+    r"(?:[\"“'`][^\"“”'`\n]{1,40}[\"”'`][ \t]{0,3}(?:[,+|;&]|\.\.)?[ \t]{0,3}){4,400}"
+)
+_PIECE = re.compile(r"[\"“'`]([^\"“”'`\n]{1,40})[\"”'`]")
+_GLUE = re.compile(
+    r"\b(?:join|concatenat\w+|combin\w+|put(?:ting)? (?:\w+ ){0,3}together|assembl\w+"
+    r"|glu(?:e|ing)|merg(?:e|ing)"
+    r"|string (?:\w+ ){0,3}together|read (?:\w+ ){0,3}(?:together|as one))\b",
+    re.IGNORECASE,
+)
 #: The items of an ordinary list are usually longer.
 _MAX_AVERAGE = 5
 #: The average number of words; with fewer, a capital letter does not make an item a sentence.
@@ -77,6 +96,19 @@ def other_spellings(text: str) -> Iterator[str]:
             yield _changed_blocks(text, other)
     if joined := _joined_items(raw):
         yield joined
+    if _MAY_BE_IN_PIECES.search(raw) and (whole := _joined_pieces(text)):
+        yield whole
+
+
+def _joined_pieces(text: str) -> str:
+    """Return the texts that a line gives in pieces, if it tells its reader to join them."""
+    lines = [""] * (text.count("\n") + 1)
+    before = ""
+    for number, line in enumerate(text.split("\n")):
+        if (found := _PIECES.search(line)) and _GLUE.search(f"{before} {line}"):
+            lines[number] = "".join(_PIECE.findall(found[0]))
+        before = line or before
+    return "\n".join(lines) if any(lines) else ""
 
 
 def _changed_blocks(text: str, plain: str) -> str:
@@ -100,9 +132,17 @@ def _joined_letters(text: str) -> str:
     for number, line in enumerate(lines):
         is_marked = not line.isascii() and _WITH_SYMBOLS.search(line)
         bare = _MARKED.sub("", line) if is_marked else line
-        if is_marked or _APART.search(bare):
-            lines[number] = _APART_SHORT.sub(lambda found: _NOT_LETTER.sub("", found[0]), bare)
+        if _ALL_APART.search(bare):
+            lines[number] = " ".join(map(_closed, _WIDE.split(bare)))
+        elif is_marked or _APART.search(bare):
+            joined = _APART_SHORT.sub(lambda found: _NOT_LETTER.sub("", found[0]), bare)
+            lines[number] = _BLANKS.sub(" ", _BEFORE_MARK.sub("", joined))
     return "\n".join(lines)
+
+
+def _closed(word: str) -> str:
+    """Return a word whose characters are apart without the spaces between them."""
+    return word.replace(" ", "") if _EACH_APART.fullmatch(word) else word
 
 
 def _unbroken(found: re.Match[str]) -> str:

@@ -16,7 +16,9 @@ from itertools import accumulate
 _JOINT = "\x1f"
 #: "[our desk][1]", and "[1]: https://…" at the end of the page.
 _DEFINED = re.compile(r"(?m)^ {0,3}\[([^\]\n]{1,80})\]:[ \t]{0,9}<?(\w{2,8}:[^\s>]{1,500})")
-_REFERENCE = re.compile(r"\[(?P<words>[^\[\]\n]{1,200})\]\[(?P<name>[^\[\]\n]{0,80})\]")
+_REFERENCE = re.compile(
+    r"\[(?P<words>[^\[\]\n]{1,200})\](?:\[(?P<name>[^\[\]\n]{0,80})\]|(?![\[(:]))"
+)
 #: Prefixes of a line that are not part of its words.
 _PREFIX = re.compile(
     r"(?P<quote>(?:>[ \t]?)*)[ \t]*"
@@ -123,7 +125,7 @@ class Paragraphs:
         """Join the lines, except those in *alone*."""
         if not text.isascii():  # strings in code and in settings may contain lone surrogates
             text = text.encode(errors="replace").decode()
-        if "]:" in text and "][" in text:
+        if "]:" in text:
             text = _with_references(text)
         self.text, self.first_line = text, first_line
         self._first_line = first_line

@@ -55,3 +55,9 @@ def test_words_in_a_script_that_is_to_be_followed_are_an_instruction(tmp_path: P
     (tmp_path / "sort.sh").write_text(f"#!/bin/sh\n# {ORDER}\nls\n")
 
     assert scan_skill(tmp_path, None).verdict is Verdict.REVIEW
+
+
+def test_a_document_that_a_reference_names_is_a_reference(tmp_path: Path) -> None:
+    order = {"more": "The details are in last.md.", "last": ORDER}
+
+    assert verdict(tmp_path, "See more.md.", **order) is Verdict.REVIEW

@@ -273,6 +273,7 @@ PYTHON_CALLS: dict[str, Handler] = {
             "browser_cookie3.safari",
             "rookiepy.chrome", "rookiepy.load", "rookiepy.firefox", "pycookiecheat.chrome_cookies",
             "win32crypt.CryptUnprotectData"),
+    "netrc.netrc": secret_store(SecretKind.TOKENS, TaintSource.PART),
     "os.chmod": _change_mode,
     **_each(_package_folder, "site.getusersitepackages", "sysconfig.get_path"),
     "site.getsitepackages": _package_folders,

@@ -16,6 +16,7 @@ from vskill_platform.scan.languages.shell.state import (
     SOURCE_CODE,
     Command,
     FetchedFolder,
+    Host,
     Origin,
     State,
     secret_at,
@@ -249,8 +250,7 @@ def run_git(state: State, command: Command) -> str:
                 else rest[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
             )
             state.emit(Act.FETCH, path, host)
-            if host.name and classify_host(host.name) not in VOUCHED_FOR:
-                send(state, [host], "http", rest[0], is_asked=False)
+            _send_login(state, host, rest[0])
             note_place(state, path)
             state.trees.append(
                 FetchedFolder(re.sub(r"^(?:\./)+", "", path).rstrip("/"), (host,), "clone and run")
@@ -268,6 +268,12 @@ def run_git(state: State, command: Command) -> str:
         note_place(state, "core.hooksPath")
         state.load(args[-1])
     return state.derive(command.stdin)
+
+
+def _send_login(state: State, host: Host, url: str) -> None:
+    """Record that the URL of a repository contains a secret, and is not that of a code host."""
+    if host.name and classify_host(host.name) not in VOUCHED_FOR:
+        send(state, [host], "http", url, is_asked=False)
 
 
 def _run_git_settings(state: State, args: list[str]) -> None:

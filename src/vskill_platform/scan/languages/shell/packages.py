@@ -152,7 +152,7 @@ def _install(state: State, command: Command, packages: list[str], index: Host | 
 
 
 def _is_of_unknown_owner(module: str) -> bool:
-    """Return whether a Go module comes from a domain that neither Go nor a code host vouches for."""
+    """Return whether a Go module comes from a domain that nobody vouches for."""
     domain, slash, _ = module.partition("/")
     if not slash or "." not in domain.strip(".") or domain in _GO_DOMAINS:
         return False
