@@ -26,6 +26,8 @@ _SHARE_OF_FACTS, _SHARE_OF_CAPABILITIES, _SHARE_OF_NAMES = 0.25, 0.1, 0.05
 _MAX_FACTS = 300
 #: The overhead of a line (its number and a bar), of a fact, and of a file.
 _MARGIN, _FRAME, _HEADING = 8, 80, 64
+#: With more documents that nothing names, one that is left out may be hidden on purpose.
+_FLOOD = 100
 #: Acts of files that could not be read.
 _UNREAD = frozenset({Act.OPAQUE, Act.EXECUTABLE, Act.ENCODED, Act.HIDDEN})
 #: Data of an unknown kind that nothing runs.
@@ -89,10 +91,12 @@ def gather_evidence(folder: Path, max_chars: int) -> JudgeEvidence:
     """Choose the files to show: first those that are obeyed, then run, then read."""
     own = mark_run_files(read_skill_files(folder))
     opened = open_files(own)
-    files = sorted(opened.files, key=_rank)
     facts = facts_of(opened)
     unread = _unread_paths(facts)
     needed = _most_needed(facts, own)
+    telling = {one.path for one in needed}
+    files = sorted(opened.files, key=lambda file: _rank(file, telling))
+    is_flood = sum(map(_is_unlinked, files)) > _FLOOD
     ordered = list(dict.fromkeys(map(_key, [*needed, *facts])))[:_MAX_FACTS]
     spans = tuple(_fitting(_spans(ordered), _size, int(max_chars * _SHARE_OF_FACTS)))
     dropped = {path for path, *_ in set(map(_key, needed)) - set(ordered[: len(spans)])}
@@ -107,8 +111,9 @@ def gather_evidence(folder: Path, max_chars: int) -> JudgeEvidence:
         else:
             shown.append(one)
             room -= len(one.path) + _HEADING + sum(len(line) + _MARGIN for line in one.lines)
-        is_lost = file.path in dropped and (one is None or one.is_cut)
-        if _is_unseen(file, one) or file.path in unread or is_lost:
+        is_lost = file.path in dropped or (is_flood and _is_unlinked(file))
+        is_cut = one is None or one.is_cut
+        if _is_unseen(file, one) or file.path in unread or (is_lost and is_cut):
             unseen.append(clean(file.path))
     return JudgeEvidence(
         spans=spans,
@@ -119,9 +124,12 @@ def gather_evidence(folder: Path, max_chars: int) -> JudgeEvidence:
     )
 
 
-def _rank(file: ScanFile) -> tuple[int, bool, int]:
-    """Put small files first, so that one huge file cannot displace the others."""
-    return _ROLES[file.role], file.path != MANIFEST, len(file.text)
+def _rank(file: ScanFile, telling: set[str]) -> tuple[int, bool, bool, int]:
+    """Put small files first, so that one huge file cannot displace the others.
+
+    Before them come those in which tier 1 found something, so that many small ones cannot, either.
+    """
+    return _ROLES[file.role], file.path != MANIFEST, file.path not in telling, len(file.text)
 
 
 def _unread_paths(facts: list[LocatedFact]) -> frozenset[str]:
@@ -228,6 +236,11 @@ def _show(file: ScanFile, room: int) -> EvidenceFile:
 
 def _is_text(file: ScanFile) -> bool:
     return file.kind is FileType.TEXT
+
+
+def _is_unlinked(file: ScanFile) -> bool:
+    """Return whether it is a document that the instructions don't name."""
+    return _is_text(file) and file.role is PartRole.DOCUMENT
 
 
 def _is_obeyed(file: ScanFile) -> bool:

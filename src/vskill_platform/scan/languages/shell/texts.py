@@ -17,7 +17,10 @@ from vskill_platform.scan.languages.shell.programs import run_its_commands
 from vskill_platform.scan.languages.shell.sockets import run_telnet
 from vskill_platform.scan.languages.shell.state import MAX_VALUE, Command, Host, Origin, State
 
-_SUBSTITUTE = re.compile(r"s([/|#,@])([^\[\].*+?\\^$/|#,@]{1,40})\1([^/|#,@&\\]{0,40})\1g?$")
+_SUBSTITUTE = re.compile(
+    r"\s*s([/|#,@:!%])((?:(?!\1)[^\[\].*+?\\^$]){1,40})\1((?:(?!\1)[^&\\]){0,40})\1g?\s*(?:;|$)"
+)
+_MAX_REPLACEMENTS = 100
 #: From this many replaced letters on, it is a cipher and not a separator.
 _ALPHABET = 10
 _READ_LINE = re.compile(r"\|\s{0,9}getline\s+(\w{1,40})")
@@ -160,15 +163,31 @@ def _members(letters: str) -> str:
 
 
 def run_sed(state: State, command: Command) -> str:
-    """A plain replacement in a known text is applied; anything else is a filter."""
+    """Plain replacements in a known text are applied; anything else is a filter."""
     text = state.plain(command.stdin)
-    script = next((arg for arg in command.args if not arg.startswith("-")), "")
-    found = _SUBSTITUTE.match(script)
+    scripts = [arg for arg in command.args if not arg.startswith("-")]
+    found = _replacements(scripts if "-e" in command.args else scripts[:1])
     if any(arg.startswith(("-i", "--in-place")) for arg in command.args):
         return run_in_place(state, command)
-    if not text or state.has_mark(text) or found is None:
+    if not text or state.has_mark(text) or not found:
         return filter_text(state, command)
-    return text.replace(found[2], found[3])[:MAX_VALUE]
+    for old, new in found:
+        text = text.replace(old, new)[:MAX_VALUE]
+    return text
+
+
+def _replacements(scripts: list[str]) -> list[tuple[str, str]]:
+    """Return what sed replaces, and by what; nothing if it does anything else, too."""
+    found: list[tuple[str, str]] = []
+    for script in scripts:
+        at = 0
+        while at < len(script):
+            one = _SUBSTITUTE.match(script, at)
+            if one is None or len(found) >= _MAX_REPLACEMENTS:
+                return []
+            found.append((one[2], one[3]))
+            at = one.end()
+    return found
 
 
 def run_rot13(state: State, command: Command) -> str:
