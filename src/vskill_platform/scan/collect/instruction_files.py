@@ -42,6 +42,11 @@ _ORDER = re.compile(
 _MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
 _FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
 _DOCUMENT = re2.compile(r"[\w.-]{1,100}\.(?:md|mdx|markdown|txt|rst|adoc|org)\b")
+#: What every project has and no agent needs for a task.
+_FOR_DEVELOPERS = frozenset(
+    {"contributing.md", "changelog.md", "code_of_conduct.md", "security.md", "license.md",
+     "license.txt", "authors.md", "history.md", "releasing.md"}
+)  # fmt: skip
 #: Documents and pictures also contain readable text.
 _READABLE = frozenset({FileType.TEXT, FileType.DOCUMENT, FileType.MEDIA})
 _LOWER = frozenset({PartRole.REFERENCE, PartRole.DOCUMENT, PartRole.SAMPLE})
@@ -72,6 +77,7 @@ def _with_further_references(files: list[ScanFile]) -> list[ScanFile]:
     while todo and left:
         raw = "\n".join(todo).lower().encode(errors="replace")
         named = {found[0].decode(errors="replace") for found in _DOCUMENT.finditer(raw)}
+        named -= _FOR_DEVELOPERS
         places = {place for place in left if _name(files[place].path) in named}
         left -= places
         todo = [files[place].text for place in places]
