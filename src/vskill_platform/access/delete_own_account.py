@@ -11,6 +11,7 @@ import msgspec
 from vskill_platform.access.delete_account import AccountDeletion, delete_account
 from vskill_platform.access.second_factor.factors import use_code
 from vskill_platform.access.sign_in import check_credentials, has_password
+from vskill_platform.access.users import keep_an_admin
 from vskill_platform.base.show_text import count_of
 from vskill_platform.errors import InvalidInput, NotAllowed
 from vskill_platform.model.rights import Visitor
@@ -18,6 +19,7 @@ from vskill_platform.model.user import User
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.second_factor_store import get_second_factor
 from vskill_platform.stores.session_store import list_sessions
+from vskill_platform.stores.user_store import get_user
 
 #: Until when a user without a password counts as having signed in just now.
 RECENT = timedelta(minutes=10)
@@ -43,15 +45,26 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
 async def what_confirms(user: User, visitor: Visitor) -> Needed:
     """Return what this user needs to delete their account, by how they have signed in."""
     needs_code = not visitor.has_second_factor and await get_second_factor(user.name) is not None
-    if await has_password(user):
-        return Needed(password=True, code=needs_code)
-    refused = None
-    if not await _is_recent(user, visitor):
+    needs_password = await has_password(user)
+    refused = await _why_not_removed(user)
+    if refused is None and not needs_password and not await _is_recent(user, visitor):
         refused = (
             "your account has no password: sign in again in the browser and delete it within "
             f"{count_of(RECENT // timedelta(minutes=1), 'minute')}, or ask an admin"
         )
-    return Needed(password=False, code=needs_code, refused=refused)
+    return Needed(password=needs_password, code=needs_code, refused=refused)
+
+
+async def _why_not_removed(user: User) -> str | None:
+    """Return why the registry cannot do without this user; None if it can."""
+    stored = await get_user(user.name)
+    if stored is None:
+        return None
+    try:
+        await keep_an_admin(stored, msgspec.structs.replace(stored.record, is_disabled=True))
+    except NotAllowed as error:
+        return str(error)
+    return None
 
 
 async def delete_own_account(user: User, visitor: Visitor, given: Confirmation) -> AccountDeletion:

@@ -89,3 +89,14 @@ async def test_users_without_a_password_must_have_signed_in_just_now(
 
     with pytest.raises(NotFound):
         await find_user("ada")
+
+
+async def test_the_last_admin_is_told_before_confirming(bound: WorkerEnv) -> None:
+    cyd = await a_user(Role.ADMIN, name="cyd")
+
+    alone = await what_confirms(cyd, BY_TOKEN)
+    await a_user(Role.ADMIN, name="dan")
+    with_another = await what_confirms(cyd, BY_TOKEN)
+
+    assert alone.refused == "cyd is the last admin; make another user an admin first"
+    assert with_another.refused is None
