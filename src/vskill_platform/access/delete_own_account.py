@@ -1,4 +1,4 @@
-"""Delete one's own account: what users confirm it with, and that they have.
+"""Delete one's own account: check how the user has to confirm it, and that it was confirmed.
 
 A stolen session or token is not enough: it takes the password and, if there is one, the second
 factor. Users without a password must have signed in just now, as they do at their provider.

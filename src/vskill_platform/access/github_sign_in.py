@@ -1,4 +1,4 @@
-"""Sign in with GitHub: the GitHub account must be linked to a user, or gets a new one.
+"""Sign in with GitHub: the account must be linked to a user, or a new user is created for it.
 
 An existing user or namespace with the same name is never taken over, because names at GitHub and
 names here are independent of each other.

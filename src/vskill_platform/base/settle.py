@@ -1,4 +1,4 @@
-"""Run many awaitables concurrently; one that fails does not affect the others."""
+"""Run many awaitables concurrently, a bounded number at once; a failure does not affect others."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable

@@ -46,7 +46,7 @@ from vskill_platform.errors import DiskNearlyFull, EngineError
 
 #: How often to check for writes of other processes. Our own writes are noticed at once.
 LOOK_EVERY_SECONDS = 0.02
-#: Every this many checks, one also verifies that the files are in place, like each commit.
+#: One of this many checks also verifies that the files are in place, as does each commit.
 LOOKS_PER_FILE_CHECK = 5
 #: How many expired records, or traces of deletions, one transaction removes.
 PRUNE_AT_ONCE = 500

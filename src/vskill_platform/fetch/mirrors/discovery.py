@@ -34,7 +34,7 @@ async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVe
         raise SourceRefused(f"{mirror.name} has no index for discovery at {_INDEX}") from error
     index = read_shape(mirror, answer, _Index)
     if index.schema != _SCHEMA:
-        raise SourceRefused(f"the index of {mirror.name} is not one of discovery 0.2.0")
+        raise SourceRefused(f"the index of {mirror.name} is not an index of discovery 0.2.0")
     named = [entry for entry in index.skills if entry.get("name") == name]
     if not named:
         raise NotFound(f"the index of {mirror.name} has no skill {name!r}")

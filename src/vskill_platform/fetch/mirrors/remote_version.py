@@ -54,7 +54,7 @@ def read_shape(mirror: Mirror, answer: Any, kind: type[Kind]) -> Kind:
         return msgspec.convert(answer, kind)
     except msgspec.ValidationError as error:
         raise SourceRefused(
-            f"the answer of {mirror.name} is not one of a registry of the kind {mirror.kind}: "
+            f"the response of {mirror.name} is not that of a registry of the kind {mirror.kind}: "
             f"{shown(str(error))}"
         ) from error
 

@@ -71,7 +71,7 @@ async def set_featured(slugs: Sequence[str], *, actor: str) -> Slugs:
 async def _listed(slug: str) -> str:
     slug, stored = await find_skill(slug.strip().strip("/"))
     if stored is None or stored.record.down or stored.record.is_private:
-        raise NotFound(f"no public skill that is listed is called {slug}")
+        raise NotFound(f"no listed public skill is called {slug}")
     return slug
 
 

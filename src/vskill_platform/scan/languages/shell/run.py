@@ -1,4 +1,4 @@
-"""Analyse the running of fetched, decoded or computed code, by a shell or another interpreter."""
+"""Analyse how a shell or another interpreter runs fetched, decoded or computed code."""
 
 import re
 
