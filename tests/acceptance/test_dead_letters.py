@@ -89,6 +89,6 @@ def test_a_dropped_letter_is_gone_and_its_submission_keeps_its_end(
     assert kept.code == 1
     assert "Nothing was changed." in kept.err
     assert (dropped.code, dropped.out) == (0, "Dropped.\n")
-    assert platform.run("dead-letters", "list").out == "There are no dead letters.\n"
+    assert platform.run("dead-letters", "list").err == "There are no dead letters.\n"
     status = platform.status(str(letter["submission"]))
     assert status.submission.state is SubmissionState.REJECTED

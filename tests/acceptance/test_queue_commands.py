@@ -91,7 +91,7 @@ async def test_nothing_is_stuck_once_a_worker_came(platform: Platform, tmp_path:
 
     shown = platform.run("stuck")
 
-    assert shown.out == "Nothing is stuck.\n"
+    assert shown.err == "Nothing is stuck.\n"
 
 
 async def test_tick_runs_what_is_due_and_only_once(platform: Platform) -> None:

@@ -50,7 +50,7 @@ async def test_a_review_is_listed_shown_and_approved(platform: Platform, tmp_pat
     assert "file run.sh" in approved.out
     assert "PUBLISHED" in approved.out
     assert platform.status(submission_id).steps[-2:] == _APPROVED
-    assert "Nothing needs review." in platform.run("reviews").out
+    assert "Nothing needs review." in platform.run("reviews").err
 
 
 @pytest.mark.slow

@@ -45,6 +45,6 @@ def test_similar_says_that_there_is_no_similar_skill(platform: Platform, tmp_pat
     alone = platform.run("similar", a_skill_folder(tmp_path, "weather"))
     gone = platform.run("similar", "ada/box/gone")
 
-    assert (alone.code, alone.out) == (0, "No similar skill is published.\n")
+    assert (alone.code, alone.err) == (0, "No similar skill is published.\n")
     assert gone.code == 1
     assert "is neither a folder nor the slug of a published skill" in gone.err

@@ -57,7 +57,7 @@ def list_letters(*, as_json: bool) -> None:
         )
         return
     if not letters:
-        echo("There are no dead letters.")
+        echo("There are no dead letters.", err=True)
         return
     table = Table("id", Column("submission", no_wrap=True), "attempts", "failed (UTC)", "reason")
     for letter in letters:

@@ -58,5 +58,7 @@ def _show(
     slugs = run_command(work, read_only=read_only)
     if as_json:
         print_json(slugs)
+    elif slugs:
+        echo(*slugs)
     else:
-        echo(*(slugs or ("No skills are featured.",)))
+        echo("No skills are featured.", err=True)

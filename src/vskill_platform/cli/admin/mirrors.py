@@ -45,7 +45,7 @@ def list_mirrors(*, as_json: bool) -> None:
         print_json({"mirrors": described, "skills": [_with_status(one) for one in skills]})
         return
     if not described:
-        echo("No mirrors: VSKILL_MIRRORS is not set.")
+        echo("No mirrors: VSKILL_MIRRORS is not set.", err=True)
     else:
         table = Table("mirror", "kind", "url", "minimum age", "state")
         for one in described:
@@ -170,7 +170,7 @@ def _with_status(one: MirroredSkill) -> dict[str, object]:
 
 def _show(skills: list[MirroredSkill]) -> None:
     if not skills:
-        echo("No mirrored skills.")
+        echo("No mirrored skills.", err=True)
         return
     table = Table("skill", "there", "version", "status", "problem")
     for one in skills:

@@ -82,7 +82,7 @@ def stuck(*, as_json: bool) -> None:
             print_json(found)
             return
         if not found:
-            echo("Nothing is stuck.")
+            echo("Nothing is stuck.", err=True)
             return
         table = Table(Column("id", no_wrap=True), "skill", "state", "for", "source")
         for submission in found:

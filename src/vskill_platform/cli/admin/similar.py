@@ -55,7 +55,7 @@ def similar(*, slug_or_path: str, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif not rows:
-        echo("No similar skill is published.")
+        echo("No similar skill is published.", err=True)
     else:
         _show(rows)
 

@@ -66,7 +66,7 @@ def list_all(*, as_json: bool) -> None:
     elif found:
         _show(found)
     else:
-        echo("Nothing is blocked.")
+        echo("Nothing is blocked.", err=True)
 
 
 def check(*, as_json: bool, **about: str | None) -> None:

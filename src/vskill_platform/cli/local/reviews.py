@@ -134,7 +134,7 @@ def _confirm(submission_id: str, verb: str, *, yes: bool, as_json: bool) -> str:
 
 def _show_list(found: list[Review]) -> None:
     if not found:
-        echo("Nothing needs review.")
+        echo("Nothing needs review.", err=True)
         return
     table = Table(
         Column("id", no_wrap=True),
