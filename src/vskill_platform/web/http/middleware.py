@@ -1,5 +1,6 @@
 """Middleware of every request: worker env, allowed hosts, identity, rate limits, HEAD, ETags."""
 
+import asyncio
 import hashlib
 import ipaddress
 from functools import partial
@@ -11,7 +12,7 @@ from litestar.status_codes import HTTP_200_OK, HTTP_304_NOT_MODIFIED
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
-from vskill_platform.errors import NotFound, NotSignedIn, VskillError, WrongHost
+from vskill_platform.errors import Busy, NotFound, NotSignedIn, VskillError, WrongHost
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.setting_values import is_loopback
@@ -49,6 +50,8 @@ _MAX_BYTES = 1024 * 1024
 #: Under load, that takes ten times as long as hashing a page of search results.
 _HASHED_AT_ONCE = 2047
 _WANTED = b"if-none-match"
+#: The web server cancels requests that take longer than the grace period.
+_STOPPING = "this server is stopping and could not finish the request; check, and send it again"
 _OF_CONTENT = frozenset({b"content-length", b"content-type"})
 
 
@@ -185,6 +188,11 @@ def _has_port(text: str) -> bool:
     return ":" in text and not text.endswith("]")
 
 
+async def _send_problem(request: WebRequest, error: VskillError, send: Send) -> None:
+    response = problem_response(request, error).to_asgi_response(app=None, request=request)
+    await response(request.scope, request.receive, send)
+
+
 class AccessMiddleware:
     """Identifies the visitor and counts the request; before the router, so that 404s also count."""
 
@@ -195,14 +203,22 @@ class AccessMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with bound_contextvars(request_id=request_id_of(scope)), release_after_response(scope):
             request: WebRequest = Request(scope, receive, send)
+            has_begun = False
+
+            async def send_on(message: Message) -> None:
+                nonlocal has_begun
+                has_begun = True
+                await send(message)
+
             try:
                 await self._identify(request)
-                await self._app(scope, receive, send)
+                await self._app(scope, receive, send_on)
             except VskillError as error:  # from here or other middleware; the app handles its own
-                response = problem_response(request, error).to_asgi_response(
-                    app=None, request=request
-                )
-                await response(scope, receive, send)
+                await _send_problem(request, error, send)
+            except asyncio.CancelledError:
+                if has_begun:
+                    raise
+                await _send_problem(request, Busy(_STOPPING), send)
 
     async def _identify(self, request: WebRequest) -> None:
         token = take_path_token(request.scope)  # first, so that no log shows it

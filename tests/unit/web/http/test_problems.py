@@ -1,5 +1,6 @@
 """Error responses for programs and for people."""
 
+import asyncio
 import errno
 from dataclasses import replace
 from typing import Any, cast
@@ -55,9 +56,34 @@ async def break_api(how: FromQuery[str], number: FromQuery[int] = 0) -> str:
     raise ERRORS[how]
 
 
+@get("/api/v1/wait", opt={"right": Right.ANYONE})
+async def wait_for_ever() -> str:
+    _waiting.set()
+    await asyncio.Event().wait()
+    return "never"
+
+
+_waiting = asyncio.Event()
+
+
 @pytest.fixture
 def app(bound: WorkerEnv) -> Litestar:
-    return an_app(bound, break_page, break_api)
+    return an_app(bound, break_page, break_api, wait_for_ever)
+
+
+async def test_a_request_that_the_end_of_the_server_interrupts_may_be_repeated(
+    app: Litestar,
+) -> None:
+    transport = ASGITransport(cast("Any", app))
+    async with AsyncClient(transport=transport, base_url="http://registry") as client:
+        asking = asyncio.create_task(client.get("/api/v1/wait"))
+        await _waiting.wait()
+        asking.cancel()  # as the web server does when the time to finish is over
+        answer = await asking
+
+    assert answer.status_code == 503
+    assert answer.json()["code"] == "busy"
+    assert int(answer.headers["retry-after"]) > 0
 
 
 @pytest.mark.parametrize("code", list(ERRORS))
