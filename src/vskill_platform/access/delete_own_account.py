@@ -1,7 +1,7 @@
 """Delete one's own account: check how the user has to confirm it, and that it was confirmed.
 
-A stolen session or token is not enough: it takes the password and, if there is one, the second
-factor. Users without a password must have signed in just now, as they do at their provider.
+A stolen session or token is not enough: the password is required and, if there is one, the second
+factor. Users without a password must have signed in shortly before, at their provider.
 """
 
 from datetime import timedelta
@@ -21,17 +21,17 @@ from vskill_platform.stores.second_factor_store import get_second_factor
 from vskill_platform.stores.session_store import list_sessions
 from vskill_platform.stores.user_store import get_user
 
-#: Until when a user without a password counts as having signed in just now.
+#: How recently a user without a password must have signed in.
 RECENT = timedelta(minutes=10)
 
 
 class Needed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user has to send, besides their name."""
+    """What a user has to send in addition to the name."""
 
     password: bool
     #: A code of the authenticator app, or a recovery code.
     code: bool
-    #: Why the account cannot be deleted like this; None if it can.
+    #: Why the account cannot be deleted this way; None if it can.
     refused: str | None = None
 
 
@@ -43,7 +43,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def what_confirms(user: User, visitor: Visitor) -> Needed:
-    """Return what this user needs to delete their account, by how they have signed in."""
+    """Return what this user has to send to delete the account, which depends on the sign-in."""
     needs_code = not visitor.has_second_factor and await get_second_factor(user.name) is not None
     needs_password = await has_password(user)
     refused = await _why_not_removed(user)

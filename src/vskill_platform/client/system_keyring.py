@@ -10,7 +10,7 @@ _SERVICE = "vskill-platform"
 
 Result = TypeVar("Result")
 
-#: What a backend raises that is misconfigured, or whose own libraries are missing or too new.
+#: Errors of a backend that is misconfigured, or whose own libraries are missing or too new.
 _BACKEND_ERRORS = (
     AttributeError,
     ImportError,
@@ -63,7 +63,7 @@ def read_from_keyring(url: str) -> str:
 
 def delete_from_keyring(url: str) -> None:
     def delete(keyring: Any) -> None:
-        with suppress(keyring.errors.PasswordDeleteError):  # it is not there
+        with suppress(keyring.errors.PasswordDeleteError):  # it is not in the keyring
             keyring.delete_password(_SERVICE, url)
 
     try:

@@ -1,4 +1,4 @@
-"""Resolve host names and tell public IP addresses from private ones, for guarded_proxy.py."""
+"""Resolve host names and classify IP addresses as public or private, for guarded_proxy.py."""
 
 import asyncio
 import ipaddress

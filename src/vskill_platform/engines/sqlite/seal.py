@@ -1,8 +1,8 @@
 """The digest at the end of a backup: it covers every byte before it.
 
-SQLite reads as many pages as the head of the file names and ignores what comes after them. So the
-backup is still a database that every program can open. Its own integrity check covers the structure
-of the file, but not the bytes of a value.
+SQLite reads the number of pages in the file's header and ignores everything after them. So every
+program can still open the backup as a database. SQLite's own integrity check covers the structure
+of the file, but not the bytes of values.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ _HEX_DIGITS = 64
 _SIZE = len(_SEAL % bytes(_HEX_DIGITS))
 _PATTERN = re.compile(re.escape(_SEAL).replace(b"%s", rb"([0-9a-f]{64})"))
 _DATABASE = b"SQLite format 3\0"
-#: The size of a database is a multiple of it, and that of one with a digest is not.
+#: The size of a database is a multiple of this; with a digest it is not.
 _SMALLEST_PAGE = 512
 _CHUNK = 1024 * 1024
 
@@ -37,7 +37,7 @@ def has_seal(path: Path) -> bool:
 
 
 def check_seal(path: Path) -> None:
-    """Compare a backup with its digest; one that an older release made has none."""
+    """Compare a backup with its digest; backups of older releases have none."""
     with path.open("rb") as file:
         digest = _read_seal(file)
         size = file.seek(0, os.SEEK_END)
