@@ -91,7 +91,7 @@ async def test_users_without_a_password_must_have_signed_in_just_now(
         await find_user("ada")
 
 
-async def test_the_last_admin_is_told_before_confirming(bound: WorkerEnv) -> None:
+async def test_the_last_admin_is_refused_before_confirming(bound: WorkerEnv) -> None:
     cyd = await a_user(Role.ADMIN, name="cyd")
 
     alone = await what_confirms(cyd, BY_TOKEN)
