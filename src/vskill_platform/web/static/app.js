@@ -168,7 +168,7 @@ async function copyText(button) {
 
 // --- text that is not lost ------------------------------------------------------------------------
 
-/** Keep what is typed until it was sent successfully: another page may be opened meanwhile. */
+/** Keep typed text until it was sent successfully, because the user may open another page meanwhile. */
 function startDrafts() {
   try {
     const sent = sessionStorage.getItem("draft-sent");
@@ -185,7 +185,7 @@ function startDrafts() {
   } catch { /* storage may be forbidden: then nothing is kept */ }
 }
 
-/** What was typed comes back after a refused action that leads to a new page with an empty form. */
+/** Restore typed text after a refused action that leads to a new page with an empty form. */
 function restoreTyped() {
   try {
     const sent = JSON.parse(sessionStorage.getItem("typed") ?? "null");
@@ -207,7 +207,7 @@ document.addEventListener("submit", ({ target: form }) => {
   } catch { /* as above */ }
 });
 
-/** A text that the page already has: a kept one is newer, unless the page is the answer to it. */
+/** A field with text from the server: kept text is newer, unless the page is the response to it. */
 function keepWholeText(field, key, kept) {
   const note = document.getElementById(field.dataset.draftNote);
   if (!note) {
@@ -226,7 +226,7 @@ function keepWholeText(field, key, kept) {
 
 // --- work in parts ----------------------------------------------------------------------------------
 
-/** Let a long dry run go on by itself, part by part, until it is done or the page is left. */
+/** Continue a long dry run automatically, part by part, until it is done or the user leaves the page. */
 async function startParts() {
   for (let form; (form = document.querySelector("form[data-continue]"));) {
     const sent = new URLSearchParams(new FormData(form));
@@ -246,7 +246,7 @@ async function startParts() {
 
 // --- choices that last, and messages that go ---------------------------------------------------
 
-/** Open the tab that this visitor chose the last time, on this and every other page. */
+/** Open the tab that this visitor chose last, on this or any other page. */
 function startSwitches() {
   for (const choices of document.querySelectorAll(".switch[data-remember]")) {
     const key = `switch-${choices.dataset.remember}`;
@@ -311,7 +311,7 @@ async function readDropped(items) {
   return found;
 }
 
-/** Upload files with their paths, which a file input cannot hold, and follow the redirect. */
+/** Upload files with their paths, which a file input cannot contain, and follow the redirect. */
 async function sendFiles(form, found) {
   const data = new FormData(form);
   data.delete("files");
@@ -408,7 +408,7 @@ document.addEventListener("click", (event) => {
   if (choice) for (const box of choice.form.querySelectorAll("input[type=checkbox]")) box.checked = "checkAll" in choice.dataset;
   if (event.target.closest?.("[data-shortcuts]")) document.getElementById("shortcuts").showModal();
 });
-/** Close the evidence of a capability as a menu closes: with Escape, or a click elsewhere. */
+/** Close the evidence of a capability like a menu: with Escape, or a click elsewhere. */
 function closeCapabilities(target) {
   for (const open of document.querySelectorAll("details.capability[open]")) if (!open.contains(target)) open.open = false;
 }

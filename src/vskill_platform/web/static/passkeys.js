@@ -23,7 +23,7 @@ async function askForOptions(form) {
   return said;
 }
 
-/** Return what the device said, in the form that the server reads. */
+/** Return the response of the device in the form that the server reads. */
 function describe(credential) {
   const response = { clientDataJSON: toText(credential.response.clientDataJSON) };
   for (const name of ["attestationObject", "authenticatorData", "signature", "userHandle"]) {
