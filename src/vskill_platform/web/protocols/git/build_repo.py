@@ -15,6 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
+import anyio
+
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.base.settle import settle
 from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed
@@ -45,6 +47,8 @@ _AT_ONCE, _AT_ONCE_BYTES = 8, 16 * 1024 * 1024
 _GROUP_BYTES = 64 * 1024
 #: How many groups are compressed at once.
 _THREADS = 2
+#: How many repositories are built at once: files of each are in memory.
+_BUILDS = anyio.CapacityLimiter(4)
 
 
 #: A version and its parent commit.
@@ -86,7 +90,8 @@ class RepoBuild:
         return self._size
 
     def _grow(self, size: int) -> None:
-        self._size = size
+        # Threads may report out of order.
+        self._size = max(self._size, size)
         self._wake()
 
     def _wake(self) -> None:
@@ -95,7 +100,7 @@ class RepoBuild:
 
     async def _run(self) -> None:
         """Build it under another name, so that no one sees an incomplete repository."""
-        async with AsyncExitStack() as undo:
+        async with _BUILDS, AsyncExitStack() as undo:
             # The archives are read while the folder is made.
             first, *more = _batches(zip(self._state.versions, self._state.parents, strict=True))
             objects = asyncio.ensure_future(_objects_of(first))
