@@ -18,6 +18,7 @@ def show_account_deletion(
     echo(f"{did} {found.name}: {tokens}, {sessions}.")
     for namespace, count in found.ownerless.items():
         left = f"{count_of(count, 'skill')} {'stays' if count == 1 else 'stay'} in it"
+        left = left if count else "it has no skills"
         echo(f"{namespace} has no other owner; {left}.")
     if found.webhooks:
         echo(f"Webhooks of this user that send nothing anymore: {found.webhooks}.")
