@@ -15,7 +15,7 @@ from fuzz.skill_from_bytes import pieces_of, write_skill
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import unpack
 from vskill_platform.model.verdict import FindingKind, Verdict
-from vskill_platform.scan.any_language.code_signs import code_signs
+from vskill_platform.scan.any_language.code_signs import SIGNS, code_signs
 from vskill_platform.scan.any_language.read_any_text import read_any_text
 from vskill_platform.scan.any_language.trace_program import trace_program
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
@@ -55,8 +55,10 @@ from vskill_platform.scan.reports.report_html import write_html
 from vskill_platform.scan.reports.report_json import write_json, write_jsonl
 from vskill_platform.scan.reports.report_sarif import write_sarif
 from vskill_platform.scan.reports.report_text import write_text
+from vskill_platform.scan.rules.match_rules import apply_rules
+from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.scan_many import Scanned, ScanTarget
-from vskill_platform.scan.scan_skill import ScanResult, scan_skill
+from vskill_platform.scan.scan_skill import ScanResult, all_facts, scan_skill
 from vskill_platform.scan.settings_files.remote_settings import remote_settings
 from vskill_platform.scan.settings_files.settings_signs import settings_signs
 
@@ -71,6 +73,7 @@ _STARTS = (
 )  # fmt: skip
 #: So much of a secret must never be seen in one piece.
 _SECRET_CHARACTERS = 12
+_SIGN_PARTS = [re.compile(part) for _, _, _, parts in SIGNS for part in parts]
 #: One of each format of settings.
 _SUFFIXES = (".json", ".yaml", ".toml", ".ini", ".ipynb")
 _MAX_UNPACKED = 16 * 1024 * 1024
@@ -279,7 +282,23 @@ def _links(raw: bytes) -> None:
 
 
 def _signs(text: str) -> list[Fact]:
+    """Search a text for all signs, also for those whose words it does not have."""
+    for part in _SIGN_PARTS:
+        part.search(text)
     return [*code_signs(text), *settings_signs(text)]
+
+
+def _read_together(raw: bytes) -> None:
+    """Read instructions and a file of any kind that they name, and match the rules."""
+    name = seeds.READ_FILES[raw[0] % len(seeds.READ_FILES)] if raw else "run.sh"
+    whole = _text(raw[1:]).replace("\r", "\n")  # as files are read
+    told, _, text = whole.partition("\0")
+    told = f"{told}\nRun {name}\n"
+    facts = all_facts(mark_run_files([_file("SKILL.md", told), _file(name, text)]))
+    for path, its in (("SKILL.md", told), (name, text)):
+        _located((one for one in facts if one.path == path), its)
+    for is_about_security in (False, True):
+        apply_rules(load_rules(), facts, is_about_security=is_about_security)
 
 
 def _file_bytes(raw: bytes) -> None:
@@ -392,10 +411,11 @@ TARGETS: dict[str, FuzzTarget] = {
     "words_in_code": FuzzTarget(check=_words_in_code, seeds=seeds.markdown),
     "orders": FuzzTarget(check=_orders, seeds=seeds.orders, max_bytes=16 * 1024),
     "links": FuzzTarget(check=_links, seeds=seeds.links),
-    "signs": FuzzTarget(check=_language(_signs), seeds=seeds.any_text),
+    "signs": FuzzTarget(check=_language(_signs), seeds=seeds.signs),
     "trace_program": FuzzTarget(check=_language(trace_program), seeds=seeds.any_text),
     "file_bytes": FuzzTarget(check=_file_bytes, seeds=seeds.files),
     "named_files": FuzzTarget(check=_named_files, seeds=seeds.named_files),
+    "read_together": FuzzTarget(check=_read_together, seeds=seeds.read_together),
     "pumped": FuzzTarget(
         check=_pumped, seeds=seeds.pumped, max_bytes=1024, grows_to=PUMPED_CHARACTERS
     ),
