@@ -40,6 +40,7 @@ from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.facts.facts import Act, Fact, LocatedFact, PartRole, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
 from vskill_platform.scan.facts.packages import imitated_names
+from vskill_platform.scan.read.license_terms import without_license_terms
 from vskill_platform.scan.read.limits import check_limits, check_names
 from vskill_platform.scan.read.list_files import list_files
 from vskill_platform.scan.read.magic import CONTAINERS
@@ -205,7 +206,7 @@ def open_files(files: list[ScanFile]) -> OpenedFiles:
 
 
 def facts_of(opened: OpenedFiles) -> list[LocatedFact]:
-    files = opened.files
+    files = [_without_license_terms(file) for file in opened.files]
     facts = [
         *collect_facts(files), *file_facts(files), *settings_facts(files), *encoded_facts(files),
         *link_facts(files), *joined_facts(files), *remote_settings(files), *opened.unreadable,
@@ -214,6 +215,14 @@ def facts_of(opened: OpenedFiles) -> list[LocatedFact]:
         *facts, *imitated_names(facts), *flows_across_files(files, facts),
         *check_claims(files, facts), *undeclared_addresses(files, facts),
     ]  # fmt: skip
+
+
+def _without_license_terms(file: ScanFile) -> ScanFile:
+    """Leave out the terms, unless the file is run or is one that the agent obeys."""
+    if file.role not in {PartRole.DOCUMENT, PartRole.REFERENCE} or file.is_run or file.is_obeyed:
+        return file
+    text = without_license_terms(file.text)
+    return file if text is file.text else msgspec.structs.replace(file, text=text)
 
 
 def _finding(match: Match) -> Finding:
