@@ -92,8 +92,8 @@ screenshots: $(READY)  ## the images in docs/images/; needs the system's Chromiu
 
 required-words: $(READY)  ## derive the words that the patterns of prose need, after a change of them
 	$(BIN)/python -c "from vskill_platform.scan.facts import required_words; \
-	    from vskill_platform.scan.prose import read_prose; \
-	    required_words.write_words(read_prose.prose_patterns())"
+	    from vskill_platform.scan.prose.prose_patterns import prose_patterns; \
+	    required_words.write_words(prose_patterns())"
 
 lock: $(READY)  ## resolve the dependencies again; lock files carry hashes and name no host
 	$(INSTALL) uv

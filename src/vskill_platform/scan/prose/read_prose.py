@@ -2,106 +2,24 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple, Protocol
 
 import re2
 
-from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
-from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet
 from vskill_platform.scan.facts.sensitive_paths import secrets_in
 from vskill_platform.scan.prose.directed_addresses import find_directed
 from vskill_platform.scan.prose.discouraged_cells import rows_without_discouraged, with_rows
 from vskill_platform.scan.prose.downloads_in_prose import downloads
 from vskill_platform.scan.prose.find_instructions import find_instructions
-from vskill_platform.scan.prose.frames_other import foreign_patterns
 from vskill_platform.scan.prose.mentions import is_mention
 from vskill_platform.scan.prose.negations import is_forbidden, is_negated, is_refused
 from vskill_platform.scan.prose.other_spellings import other_spellings
 from vskill_platform.scan.prose.paragraphs import CodeWords, Paragraphs, View
-from vskill_platform.scan.prose.sentences import FOR_USERS, Combination, Sentences, load_anchors
+from vskill_platform.scan.prose.prose_patterns import load_patterns, places_of
+from vskill_platform.scan.prose.sentences import FOR_USERS, Sentences
 from vskill_platform.scan.prose.words_in_code import words_in_code
-
-#: What a pattern expresses: an act, or an anchor of acts that its sentence may express.
-_Meaning = Act | list[Combination]
-
-
-class _Lexicon(NamedTuple):
-    """Patterns and their meanings."""
-
-    meanings: list[_Meaning]
-    patterns: PatternSet
-
-
-#: Signs of a large pattern: many alternatives, or letters beyond ASCII.
-_LONG_WORDS = ("<secret>", "<private>", "<content>", "<worse>", "<reply>", "<opening>")
-
-
-@cache
-def _lexicon() -> _Lexicon:
-    known = list(_known_patterns())
-    return _Lexicon([meaning for meaning, _ in known], PatternSet(text for _, text in known))
-
-
-def prose_patterns() -> list[str]:
-    """Return all patterns whose required words are stored."""
-    return [*(text for _, text in _known_patterns()), *foreign_patterns()]
-
-
-def _known_patterns() -> Iterator[tuple[_Meaning, str]]:
-    tables = load_data("prose.toml")
-    words = tables["words"]
-    known: list[tuple[_Meaning, str]] = [
-        (Act[name], _expand(pattern, words))
-        for name, table in tables.items()
-        if table is not words
-        for pattern in _joined(table["patterns"])
-    ]
-    anchors = [(combinations, anchor) for anchor, combinations in load_anchors().items()]
-    known += [one for one in anchors if one[1].isascii()]
-    known += _of_other_languages(words)
-    known += [one for one in anchors if not one[1].isascii()]
-    yield from ((meaning, f"(?im){text}") for meaning, text in known)
-
-
-def _joined(patterns: list[str]) -> Iterator[str]:
-    """Combine patterns into one; long ones stay separate, because the engine's memory is small."""
-    long = [pattern for pattern in patterns if any(word in pattern for word in _LONG_WORDS)]
-    short = [pattern for pattern in patterns if pattern not in long]
-    if short:
-        yield "|".join(short)
-    yield from long
-
-
-@cache
-def _places_of(acts: frozenset[Act]) -> frozenset[int]:
-    meanings = enumerate(_lexicon().meanings)
-    return frozenset(place for place, act in meanings if isinstance(act, Act) and act in acts)
-
-
-def _of_other_languages(common: dict[str, str]) -> Iterator[tuple[Act, str]]:
-    """Yield each pattern separately: combined, they would exceed the engine's memory.
-
-    The engine's own word characters are Latin only.
-    """
-    tables = load_data("languages.toml")
-    languages = tables["words"].values()
-    for name, table in tables.items():
-        for pattern in table.get("patterns", ()):
-            is_general = "<send>" in pattern or "<secret>" in pattern
-            for words in languages if is_general else [{}]:
-                expanded = _expand(pattern, words).replace(r"\w", LETTER)
-                yield Act[name], _expand(expanded, common)
-
-
-def _expand(pattern: str, words: dict[str, str]) -> str:
-    for name, meaning in words.items():
-        pattern = pattern.replace(f"<{name}>", meaning)
-    return pattern
-
 
 #: A comment that names the agent as its reader.
 _TO_AGENT = re2.compile(
@@ -197,10 +115,11 @@ def _read_as_spelled(part: Paragraphs, *, is_for_agent: bool) -> list[Fact]:
         facts += [fact for fact in found if _key(fact) not in known]
     marked = part.marked
     if "![" in marked.text or _MAY_LOAD_SCRIPT.search(marked.text):
-        facts += _facts_at(part, marked, _find(marked.text, _places_of(_MARKED)))
-    if _ESCAPED_SCRIPT.search(marked.text):
+        facts += _facts_at(part, marked, _find(marked.text, places_of(_MARKED)))
+    may_be_escaped = "&" in marked.text or "<!--" in marked.text
+    if may_be_escaped and _ESCAPED_SCRIPT.search(marked.text):
         decoded = part.decoded
-        facts += _facts_at(part, decoded, _find(decoded.text, _places_of(_MARKED)))
+        facts += _facts_at(part, decoded, _find(decoded.text, places_of(_MARKED)))
     told = _acts_in_sentences(part, places) if is_for_agent else []
     return facts + told + downloads(part)
 
@@ -252,7 +171,7 @@ def read_words_in_code(text: str, *, is_for_agent: bool = False) -> WordsInCode:
     is_for_agent = is_for_agent or _TO_AGENT.search(words.encode(errors="replace")) is not None
     shown = read_prose(part, is_for_agent=is_for_agent) if words.strip() else []
     code = CodeWords(text, 1)
-    told = _facts_at(code, code.view, _find(code.view.text, _places_of(ACTS_OF_WORDS_IN_CODE)))
+    told = _facts_at(code, code.view, _find(code.view.text, places_of(ACTS_OF_WORDS_IN_CODE)))
     # A rule may count occurrences, so the same words must not count twice.
     known = {(fact.act, fact.line) for fact in shown}
     return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
@@ -260,7 +179,7 @@ def read_words_in_code(text: str, *, is_for_agent: bool = False) -> WordsInCode:
 
 def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
     """Return the acts that a text expresses, and their positions; *only* restricts the patterns."""
-    meanings, patterns = _lexicon()
+    meanings, patterns = load_patterns()
     sentences = Sentences(text)
     found: list[tuple[Act, int, int]] = []
     for place, start, end in patterns.finds(text, only):

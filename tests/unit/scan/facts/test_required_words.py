@@ -8,7 +8,7 @@ import re2
 from tests.cases import all_cases
 from vskill_platform.scan.facts import required_words as words
 from vskill_platform.scan.facts.word_index import WordIndex
-from vskill_platform.scan.prose.read_prose import prose_patterns
+from vskill_platform.scan.prose.prose_patterns import prose_patterns
 
 
 @all_cases(
