@@ -45,6 +45,9 @@ _EVALUATES_CALL = re.compile(
 _EVALUATES_BUFFER = re.compile(r"\(eval-buffer\b|\(eval-region\b|\(load-file\b")
 #: A pipe of awk that passes lines to a shell: `print line | "sh"`.
 _GIVEN_TO_SHELL = re.compile(r"\bprintf?\b[^\n|]{0,80}\|\s{0,4}[\"'](?:ba|z|da)?sh\b")
+_EVALUATES_AT_ONCE = re.compile(
+    rf"{_EVALUATES_CALL.pattern}|{_EVALUATES_BUFFER.pattern}|{_GIVEN_TO_SHELL.pattern}"
+)
 _RUNS = re.compile(
     r"(?i)\b(?:system|popen\w*|proc_open|shell_exec|passthru|spawn\w*|exec\w*|execute|start\w{0,9}|run\w{0,3}|"
     r"callCommand|callProcess|readProcess|readCreateProcess|rawSystem|"
@@ -128,6 +131,9 @@ _HIDDEN_PROGRAM = re.compile(
 class _Names(msgspec.Struct):
     """The values of names and paths: a host, a fetched file, a socket, a sensitive folder."""
 
+    #: What the text has nowhere is not searched for in each line.
+    may_have_sockets: bool
+    may_evaluate: bool
     addresses: dict[str, str] = msgspec.field(default_factory=dict)
     fetched: dict[str, str] = msgspec.field(default_factory=dict)
     sockets: set[str] = msgspec.field(default_factory=set)
@@ -150,7 +156,10 @@ def may_trace(raw: bytes) -> bool:
 
 def trace_program(text: str) -> list[Fact]:
     """Return what a program does with fetched content, and with the folders of its user."""
-    names = _Names()
+    names = _Names(
+        may_have_sockets=_SOCKET.search(text) is not None,
+        may_evaluate=_EVALUATES_AT_ONCE.search(text) is not None,
+    )
     lines = islice(_statements(text), _MAX_LINES)
     found = [fact for number, line in lines for fact in _facts(_read(number, line), names)]
     if _HIDDEN_PROGRAM.search(text):
@@ -212,7 +221,7 @@ def _follow(line: _Line, names: _Names, known: set[str]) -> None:
                 paths += [name for name in line.strings if _FILE_NAME.fullmatch(name)]
                 paths += _LAST_ARGUMENT.findall(line.text)
             names.fetched.update(dict.fromkeys(paths, fetched))
-    if _SOCKET.search(line.text) or known & names.sockets:
+    if names.may_have_sockets and (_SOCKET.search(line.text) or known & names.sockets):
         names.sockets.update(line.targets)
 
 
@@ -232,7 +241,7 @@ def _is_path(text: str) -> bool:
 
 def _run(line: _Line, names: _Names) -> Iterator[Fact]:
     """Yield a fact if the line runs something that was fetched, or that came from a socket."""
-    host = _run_at_once(line, names)
+    host = _run_at_once(line, names) if names.may_evaluate else ""
     if host:
         yield _run_from(host, line)
         return

@@ -26,7 +26,10 @@ _ESCAPED = re.compile(r"\\([ :|\\])")
 
 def modeline_facts(text: str) -> Iterator[Fact]:
     """Yield what the modelines of a text run."""
-    if not any(mark in text for mark in _MARKS):
+    head = text.split("\n", _LINES)
+    tail = head.pop().rsplit("\n", _LINES) if len(head) > _LINES else []
+    ends = "\n".join([*head, *tail[-_LINES:]])
+    if not any(mark in ends for mark in _MARKS):
         return
     lines = text.split("\n")
     numbers = sorted({*range(len(lines))[:_LINES], *range(len(lines))[-_LINES:]})

@@ -36,6 +36,8 @@ _ANY_BUCKET = re.compile(
 #: Shorter numbers are ordinary numbers in code.
 _WALLET = 34
 _WORD = re.compile(r"\S+")
+#: Every address has one of these.
+_SIGN = re.compile(r"\.(?=\S)|:/|0[xX]")
 #: How much text before an address is searched for its purpose.
 _REACH = 160
 _CLAUSE = re.compile(r"[.!?;](?=\s)|\n")
@@ -89,10 +91,17 @@ def doubtful_addresses(sentence: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _addresses(sentence: str) -> Iterator[re.Match[str]]:
-    """Yield possible addresses; a word without a dot is not searched letter by letter."""
-    for word in _WORD.finditer(sentence):
-        if "." in word[0][:-1] or "0x" in word[0].lower() or ":/" in word[0]:
-            yield from _ADDRESS.finditer(sentence, *word.span())
+    """Yield what may be addresses; only words with a sign of one are searched letter by letter."""
+    end = 0
+    for sign in _SIGN.finditer(sentence):
+        start = sign.start()
+        if start < end:  # of the word that was searched last
+            continue
+        while start > end and not sentence[start - 1].isspace():
+            start -= 1
+        word = _WORD.match(sentence, start)
+        end = word.end() if word else sign.end()
+        yield from _ADDRESS.finditer(sentence, start, end)
 
 
 def _leads_to(before: str) -> bool:

@@ -4,7 +4,7 @@ An agent runs an unmarked command in a sentence just like a marked one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import re2
@@ -82,11 +82,14 @@ def commands_in(part: Paragraphs) -> Iterator[ProseCommand]:
         for found in _INLINE.finditer(shown.text):
             yield from _spans(shown, found)
     if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
-        yield from _bare(part.plain)
+        yield from _bare(part.plain, lines_with(_ANY_BARE, part.plain.text))
     yield from _installs_in_words(shown)
-    if not may_be_command(shown.text):
+    if not _MATTERS.search(shown.text.encode(errors="replace")):
         return
-    yield from _bare(shown)
+    paragraphs = list(lines_with(_ANY_BARE, shown.text))
+    if not paragraphs:
+        return
+    yield from _bare(shown, paragraphs)
     for start, block in part.blocks():
         if "\n" in block and _COMMAND_LINE.search(block):
             yield ProseCommand(marked, start, block)
@@ -107,13 +110,9 @@ def _spans(view: View, found: re.Match[str]) -> Iterator[ProseCommand]:
         yield ProseCommand(view, found.start(2), found[2].replace("\\|", "|"))
 
 
-def _bare(view: View) -> Iterator[ProseCommand]:
-    # One search over the whole text shows which paragraphs are worth a search of their own.
-    numbers = {
-        number
-        for number, paragraph in lines_with(_ANY_BARE, view.text)
-        if _MATTERS.search(paragraph.encode())
-    }
+def _bare(view: View, paragraphs: Iterable[tuple[int, str]]) -> Iterator[ProseCommand]:
+    """Yield the commands in paragraphs that may have one, which are given with their numbers."""
+    numbers = {number for number, text in paragraphs if _MATTERS.search(text.encode())}
     start = 0
     for number, paragraph in enumerate(view.text.split("\n"), start=1):
         if number in numbers:

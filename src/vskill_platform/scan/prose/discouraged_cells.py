@@ -1,6 +1,7 @@
 """Find table rows with a column that says what not to do: "Do | Don't"."""
 
 import re
+from functools import lru_cache
 
 import re2
 
@@ -16,9 +17,10 @@ _SEPARATOR = re.compile(r"^\s*\|[\s:|-]+$")
 _BAR = re.compile(r"(?<!\\)\|")
 
 
+@lru_cache(maxsize=2)  # several checks read the same text one after the other
 def rows_without_discouraged(text: str) -> dict[int, str]:
     """Return rows with such cells, without these cells, by line number starting at 0."""
-    if not _MAY_BE.search(text.encode(errors="replace")):
+    if "|" not in text or not _MAY_BE.search(text.encode(errors="replace")):
         return {}
     rows: dict[int, str] = {}
     columns: set[int] = set()

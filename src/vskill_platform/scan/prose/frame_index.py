@@ -128,10 +128,10 @@ class FrameIndex:
 
     def is_known(self, met: int) -> bool:
         """Return whether a text contains any word of the frames, and not just an address."""
-        return met & self._is_known != 0
+        return met >= self._is_known  # the highest bit
 
     def is_empty(self, met: int) -> bool:
-        return met | self._is_negated == self._empty
+        return met in (self._nothing, self._empty)
 
     def possible(self, met: int, among: int) -> int:
         """Return, as bits, which frames of *among* have all their needs met, in any order."""

@@ -208,5 +208,8 @@ def _sentence(items: list[str]) -> str:
 
 
 def _words_of(item: str) -> str:
+    if "|" not in item:
+        words = item.strip()
+        return "" if _LABEL.match(words) else words
     cells = [cell.strip() for cell in item.split("|")]
     return " ".join(cell for cell in cells if cell and not _LABEL.match(cell))

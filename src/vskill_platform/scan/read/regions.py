@@ -86,12 +86,21 @@ def _differing(regions: list[Region], others: list[Region]) -> Iterator[Region]:
                 yield msgspec.structs.replace(region, line=run[0][0], text=text)
 
 
-def _sign_of(line: str) -> str:
-    """Return the marker at the start of a line; a fence may come directly after a list marker."""
-    sign = line.lstrip()[:1]
-    if sign in _ITEM_STARTS and (fence := _FENCE.match(line)):
-        return fence["mark"][0]
-    return sign
+def _signs_in(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines that start with a marker, counted from 0, and the marker.
+
+    A fence may follow directly after a list marker.
+    """
+    for number, line in enumerate(lines):
+        sign = line.lstrip()[:1]
+        if sign in _SIGNS:
+            yield number, sign
+        elif sign in _ITEM_STARTS and (fence := _fence_in(line)):
+            yield number, fence["mark"][0]
+
+
+def _fence_in(line: str) -> re.Match[str] | None:
+    return _FENCE.match(line) if "```" in line or "~~~" in line else None
 
 
 class _Splitter:
@@ -100,12 +109,7 @@ class _Splitter:
     def __init__(self, lines: list[str], *, is_strict: bool = False) -> None:
         self._lines = lines
         self._is_strict = is_strict
-        #: The lines that start with a marker, counted from 0, and the marker.
-        self._signs = [
-            (number, sign)
-            for number, line in enumerate(lines)
-            if (sign := _sign_of(line)) in _SIGNS
-        ]
+        self._signs = list(_signs_in(lines))
         self._regions: list[Region] = []
         #: The headings above the current region, by level.
         self._headings: dict[int, str] = {}
