@@ -1,4 +1,4 @@
-"""Signs of lost money, power and data: payments, miners, deletion, in any language.
+"""Signs of lost money, power and data, and names of attacks, in any language.
 
 The table has the same form as in code_signs.py.
 """
@@ -18,7 +18,29 @@ _MINES = (
     r"[\"']user[\"']|POOL_USER|0x[0-9a-fA-F]{40}"
 )
 
+#: Functions and constants that say what they are for. Tools of defence detect, test or simulate
+#: the same, and are called so.
+_STOLEN = (
+    r"(?:secrets?|tokens?|cred\w{0,12}|env\w{0,12}|ssh\w{0,12}|cookies?|passwords?|wallets?"
+    r"|\w{0,12}keys?)"
+)
+_ADMITS = (
+    r"(?i)\b(?:def|function|func|fn|sub)\s{1,4}_{0,2}(?:do_?|run_?|start_?|async_?)?(?:"
+    rf"exfil(?:trate)?(?:_?(?:{_STOLEN}|data|files?|dom|all|to\w{{0,12}}|via\w{{0,12}}|dns))?"
+    rf"|(?:steal|harvest)_?{_STOLEN}|dump_?passwords|keylog(?:ger|s)?|send_?to_?(?:c2|attacker)"
+    r"|c2_?(?:beacon|checkin|callback)|beacon_?(?:home|out|c2)|inject_?(?:shellcode|backdoor|malware)"
+    r"|(?:install|deploy|plant|drop)_?(?:backdoor|rootkit|implant|persistence)|drop_?payload"
+    r"|encrypt_?victim\w{0,12})\s{0,4}\("
+    r"|\b(?:C2|EXFIL|EXFILTRATION)_(?:HOST|URL|SERVER|ENDPOINT|DOMAIN|IP)\b[\"']?"
+    r"\s{0,4}[:=]\s{0,4}[\"']?(?:\w{2,6}://|[\w-]+\.[\w-])"
+)
+_MAY_ADMIT = (
+    r"(?i)exfil|steal|harvest|passwords|keylog|c2|beacon|shellcode|backdoor|malware|rootkit"
+    r"|implant|payload|persistence|victim|attacker"
+)
+
 DAMAGE_SIGNS: tuple[Sign, ...] = (
+    (Act.ADMIT, "names itself", _MAY_ADMIT, (_ADMITS,)),
     (
         Act.PAY,
         "puts an address into the clipboard",

@@ -56,7 +56,7 @@ _COMMON = frozenset(
 #: Words that a description must contain, by the act.
 _DECLARED = {
     Act.DELETE: r"\b(?:delet|remov|clean|uninstall|reset|wip|eras|purg|destr|danger|secur|forensic|"
-    r"pentest|sandbox|format|teardown)",
+    r"pentest|sandbox|format (?:\w+ )?(?:disk|drive|card|volume|partition)|teardown)",
     Act.TELL_DELETE: r"\b(?:delet|remov|clean|trash|archiv|tid[iy]|organi[sz]|purg|wip|dedup|"
     r"migrat|renam|mov)",
     Act.TOLD_DESTROY: r"\b(?:delet|remov|clean|trash|archiv|tid[iy]|organi[sz]|purg|wip|dedup|"

@@ -15,6 +15,7 @@ from vskill_platform.scan.collect.recipes import commands_of_fence
 from vskill_platform.scan.collect.tool_texts import tool_texts
 from vskill_platform.scan.collect.unlabelled_code import (
     code_blocks,
+    is_report,
     read_as_settings,
     read_here_documents,
     read_unlabelled,
@@ -109,6 +110,8 @@ class Markdown:
 
     def _is_printed(self, fact: Fact) -> bool:
         """Return whether an address is in displayed output or settings, and not an order."""
+        if fact.act is Act.TELL_SEND:
+            return is_report(self._region_at(fact.line).text)
         if fact.act is not Act.TOLD_ADDRESS:
             return False
         if self._region_at(fact.line).language in _WRITTEN:

@@ -87,6 +87,9 @@ def _is_declared(domain: str, head: str, texts: list[str], *, orders: int) -> bo
     said = _NAME.sub(" ", head)
     if {*label.split("-")} & {*_WORD.findall(said)} - _words("common"):
         return True
+    beginning = len(label) >= _SHORT and label not in _words("common")
+    if beginning and any(word.startswith(label) for word in _WORD.findall(said)):
+        return True
     if len(label) > _SHORT and label.replace("-", "") in _NOT_LETTER.sub("", said):
         return True
     return sum(len(named.findall(text)) for text in texts if domain in text) > _FEW

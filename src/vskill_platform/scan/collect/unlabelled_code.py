@@ -134,9 +134,18 @@ _CODE_MARK = re2.compile(r"[\w\])]\(|\w\s?=\s?[\w\"'\[{$]|[{}]|-\w+ \$|do shell 
 #: Lines of lists, outlines and reports, and the share of such lines that is too high for code.
 _REPORT_LINE = re.compile(
     r"\s*(?:[-*•├└│|+✓✗]|\d{1,3}[.)]\s|[A-Z][\w/()-]{0,20}(?: [\w/()-]{1,20}){0,3}:(?:\s|$)"
-    r"|[=~_]{4}|\[[\d:T.-]{5,})"
+    r"|[=~_]{4}|\[[\d:T.-]{5,}"
+    r"|\[(?:[+*!✓✗xX -]|[A-Z][A-Z ]{2,12}|\d{1,3}/\d{1,3})\][ \t]+(?![-!(\[]))"
 )
 _MAX_ITEMS = 0.3
+#: What a program prints: columns, trees, rulers, headings and tags, but no steps.
+_PRINTED_LINE = re.compile(
+    r"\s*(?:[├└│]|[A-Z][\w/()#.-]{0,20}(?: [\w/()#.-]{1,20}){0,3}:(?: {2,}|\s*$)|[=~_━─-]{4}"
+    r"|\[(?:[+*!✓✗-]|[A-Z][A-Z ]{2,12}|\d{1,3}/\d{1,3}|[\d:T.-]{5,25})\][ \t]+(?![-!(\[])"
+    r"|[A-Z][A-Z /&()-]{5,60}$)"
+)
+#: The share of such lines in a report, and how many lines it has at least.
+_REPORT, _LONG_REPORT = 0.6, 8
 
 
 class CodeBlock(NamedTuple):
@@ -160,6 +169,13 @@ def _without_reports(text: str) -> str:
     if sum(is_item) <= _MAX_ITEMS * sum(bool(line.strip()) for line in lines):
         return text
     return "\n".join("" if item else line for line, item in zip(lines, is_item, strict=True))
+
+
+def is_report(text: str) -> bool:
+    """Return whether a text is the output of a program: nobody is told to do what it says."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    count = sum(_PRINTED_LINE.match(line) is not None for line in lines)
+    return len(lines) >= _LONG_REPORT and count >= _REPORT * len(lines)
 
 
 def _is_noise(fact: Fact) -> bool:

@@ -12,6 +12,7 @@ from vskill_platform.scan.facts.hosts import (
     HostClass,
     classify_host,
     end_of_host,
+    is_documentation,
     plain_host,
 )
 
@@ -21,7 +22,7 @@ _ADDRESS = re.compile(
     r"|(?:s3|gs|gcs|r2|b2|oss|cos|wasbs?|abfss?)://(?P<bucket>[a-z0-9][a-z0-9.@-]{2,62})"
     r"|(?P<box>[\w.+-]{1,60})@(?P<mail>[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){0,3}\.[a-z][a-z-]{1,20})"
     r"|(?<![a-z0-9@./-])(?P<host>(?:[a-z0-9-]{1,60}\.){1,4}"
-    r"(?P<last>[a-z]{2,13}))(?![a-z0-9(-])"
+    r"(?P<last>[a-z]{2,13}))(?![a-z0-9_(-])"
     r"|(?<![a-z0-9.])(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?!\.?[a-z0-9])"
     r"|(?P<wallet>\b0x[0-9a-f]{8,}\b)",
     re.IGNORECASE,
@@ -38,6 +39,14 @@ _WALLET = 34
 _WORD = re.compile(r"\S+")
 #: Every address has one of these.
 _SIGN = re.compile(r"\.(?=\S)|:/|0[xX]")
+#: In front of a name that may be one of code, such as `torch.distributed.run`, or behind it.
+_TO_HOST = re.compile(
+    r"(?i)\b(?:to|into|onto|at|from|via|through|toward|towards|visit|curl|wget|ssh|ping|dig"
+    r"|hosts?|servers?|endpoint|address|domain|site|relay|collector|gateway|mirror)"
+    r"[\s(<\[\"'“:=]*(?:(?:https?|wss?):/+|www\.)?$"
+)
+_NEAR = 24
+_HOST_BEHIND = re.compile(r":\d|/")
 #: How much text before an address is searched for its purpose.
 _REACH = 160
 _CLAUSE = re.compile(r"[.!?;](?=\s)|\n")
@@ -116,12 +125,29 @@ def _is_doubtful(found: re.Match[str]) -> bool:
         return _ANY_BUCKET.search(found["bucket"]) is None
     if found["mail"] and found["box"].lower() in _words("boxes"):
         return False
-    if found["host"]:
-        is_file = found["last"].lower() in _words("files") and found["host"].count(".") == 1
-        is_name_in_code = found["host"] != found["host"].lower()
-        if is_name_in_code or found["last"].lower() not in _words("domains") or is_file:
-            return False
-    return classify_host(_host(found)) not in VOUCHED_FOR | {HostClass.PLACEHOLDER}
+    if found["host"] and not _may_be_host(found):
+        return False
+    host = _host(found)
+    if not found["mail"] and is_documentation(host):  # people have mailboxes at such domains, too
+        return False
+    return classify_host(host) not in VOUCHED_FOR | {HostClass.PLACEHOLDER}
+
+
+def _may_be_host(found: re.Match[str]) -> bool:
+    """Return whether a name without a scheme is a host, and not a file or a name in code."""
+    name, last = found["host"], found["last"].lower()
+    if name != name.lower() or last not in _words("domains"):
+        return False
+    if last not in _words("files"):
+        return True
+    return name.count(".") > 1 and _is_used_as_host(found)
+
+
+def _is_used_as_host(found: re.Match[str]) -> bool:
+    """Return whether a name that code and files may have, too, is used like a host."""
+    before = found.string[max(found.start() - _NEAR, 0) : found.start()]
+    is_behind = _HOST_BEHIND.match(found.string, found.end()) is not None
+    return is_behind or _TO_HOST.search(before) is not None
 
 
 def _end(found: re.Match[str]) -> int:

@@ -44,6 +44,7 @@ class Act(StrEnum):
     OPEN_ACCESS = "opens access to everyone"
     SEND_FIXED = "sends to a recipient of the author by default"
     SPREAD = "copies itself to other projects or packages"
+    ADMIT = "calls itself an attack"
     TOOL_SERVER = "connects the agent to an MCP server"
 
     # What a text tells its reader, the agent or its user.

@@ -123,6 +123,17 @@ def _official_repos() -> frozenset[str]:
     return frozenset(load_data("hosts.toml")["official"]["repos"])
 
 
+@lru_cache(maxsize=4096)
+def is_documentation(host: str) -> bool:
+    """Return whether a host is a well-known site that is read, and that nobody can send to."""
+    return host in _documentation() or registered_domain(host) in _documentation()
+
+
+@cache
+def _documentation() -> frozenset[str]:
+    return frozenset(load_data("hosts.toml")["documentation"]["domains"].split())
+
+
 def _imitates_known_name(host: str) -> bool:
     """Return whether a domain is a well-known name with something added."""
     domain = registered_domain(host)

@@ -41,7 +41,7 @@ _DATA = re.compile(
 )
 #: The user visits the address, so nothing is moved.
 _VISITED = re.compile(
-    r"(?i)\b(?:(?:sign|log)[ -]?(?:in|up)|create an account|go to|visit|navigate to|head to)\b"
+    r"(?i)\b(?:(?:sign|log)[ -]?(?:in|up)|create an account|visit|(?:go|navigate|head|browse) to)\b"
 )
 _SIGN_IN = re.compile(r"(?i)\b(?:sign|log|register|enrol)(?:s|ged|ing)?[ -]?(?:in|up|on|into)\b")
 #: The word before an address in a sentence; in a table it is any word.
@@ -57,12 +57,25 @@ _NAMED = re.compile(
 _TOWARD = re.compile(
     r"\b(?:[Tt]o|into|onto|[Vv]ia|through)(?:\s+[a-z][a-z-]*){0,3}\s*[(<\[\"'“]*(?:\w{2,5}:/+)?$"
 )
+#: The title of a link in front of its address.
+_NAME_OF_LINK = re.compile(
+    r"(?P<name>[\w.+-]{2,40}(?: [\w.+-]{2,40}){0,2}) [(<](?:https?://)?(?:www\.)?$"
+)
+_NO_LETTER = re.compile(r"[^a-z0-9]+")
+_SHORT_LABEL = 3
+#: What is done with a program and not with data.
+_GETTING = frozenset(
+    {
+        "download", "downloads", "downloaded", "get", "grab", "import", "imported", "install",
+        "installed", "installing", "installs", "obtain", "obtained",
+    }
+)  # fmt: skip
 _CODE_SIGN = re.compile(r"[={}\[\]$]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MIN_WORDS = 5
 _FEW = 3
 _LEADS = "then|please|first|next|now|and|or|also|always|you"
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 class Directed(NamedTuple):
@@ -96,16 +109,20 @@ def find_directed(text: str) -> Iterator[Directed]:
 def names_used_address(passage: str) -> bool:
     """Return whether a passage names an address other than as a reference."""
     lexicon = _lexicon()
-    for start, end, _ in doubtful_addresses(passage):
-        before = passage[_sentence(passage, start, end)[0] : start]
-        if not _is_reference(lexicon, before) and not _VISITED.search(before):
+    for start, end, host in doubtful_addresses(passage):
+        first, last = _sentence(passage, start, end)
+        before, path = passage[first:start], _PATH.match(passage[end:last])
+        is_page = _VISITED.search(before) or _is_home_page(
+            lexicon, before, host, path[0] if path else ""
+        )
+        if not is_page and not _is_reference(lexicon, before):
             return True
     return False
 
 
 def _is_familiar(host: str) -> bool:
-    domain = registered_domain(host)
-    return not {domain, host}.isdisjoint(_lexicon().familiar) or host.endswith(_OFFICIAL)
+    known = _lexicon().familiar
+    return host in known or registered_domain(host) in known or host.endswith(_OFFICIAL)
 
 
 def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
@@ -115,6 +132,8 @@ def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
     path = _PATH.match(behind)
     is_data = path is not None and _DATA.search(path[0].rstrip(".,")) is not None
     if _QUOTED.search(before) or (is_data and not _TOWARD.search(before)):
+        return
+    if _is_home_page(lexicon, before, host, path[0] if path else ""):
         return
     around = _SIGN_IN.sub("", f"{before} {behind[path.end() :] if path else behind}")
     if not _FILLED_IN.match(behind):
@@ -126,6 +145,21 @@ def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
         if not is_told:
             return
     yield Directed(first, last, host, lexicon.doubts.search(around) is not None)
+
+
+def _is_home_page(lexicon: "_Lexicon", before: str, host: str, path: str) -> bool:
+    """Return whether an address is the home page of a program that the user is to get there.
+
+    "Install [Acme](https://acme.dev)": the page has no path, so it is neither a file nor an API.
+    """
+    named = _NAME_OF_LINK.search(before)
+    if named is None or path.rstrip(".,;:*_)>`/"):
+        return False
+    label = registered_domain(host).partition(".")[0].replace("-", "")
+    name = _NO_LETTER.sub("", named["name"].lower())
+    is_its_name = len(label) >= _SHORT_LABEL and (label in name or name.startswith(label))
+    verbs = {verb[0].lower() for verb in lexicon.verbs.finditer(before)}
+    return is_its_name and verbs <= _GETTING
 
 
 def _is_title(words: str) -> bool:
@@ -141,9 +175,21 @@ def _is_told(lexicon: "_Lexicon", before: str, around: str) -> bool:
 
 
 def _is_told_in_other_language(lexicon: "_Lexicon", around: str) -> bool:
-    if not (_BEYOND_ASCII.search(around) or lexicon.small.search(around)):
+    if not (_is_foreign(around, names=True) or lexicon.small.search(around)):
         return False
     return any(not is_negated(around, *verb.span()) for verb in lexicon.other.finditer(around))
+
+
+def _is_foreign(words: str, *, names: bool = False) -> bool:
+    """Return whether words have letters beyond ASCII, and not only dashes, arrows and emoji.
+
+    The names of people and places in an English text have such letters, too.
+    """
+    if words.isascii():
+        return False
+    return any(
+        not word.isascii() and (names or not word[0].isupper()) for word in _LETTERS.findall(words)
+    )
 
 
 def _is_full(address: str) -> bool:
@@ -155,7 +201,7 @@ def _is_no_reading(lexicon: "_Lexicon", before: str, around: str) -> bool:
     """Return whether a sentence neither says to read a page nor shows what addresses look like."""
     if _CODE_SIGN.search(around) or lexicon.reading.search(around):
         return False
-    if _BEYOND_ASCII.search(around) or lexicon.small.search(around):
+    if _is_foreign(around) or lexicon.small.search(around):
         return True
     return _is_named(lexicon, before) and len(_WORD.findall(around)) >= _MIN_WORDS
 
@@ -169,7 +215,7 @@ def _is_named(lexicon: "_Lexicon", before: str) -> bool:
 def _is_reference(lexicon: "_Lexicon", before: str) -> bool:
     """Return whether an address belongs to a title or a label: "Docs: …", "Style guide (…"."""
     label = _LABEL.search(before)
-    if label is None or _BEYOND_ASCII.search(label["words"]):
+    if label is None or _is_foreign(label["words"]):
         return False
     words = label["words"].strip()
     if _TOWARD.search(words) and not lexicon.reading.search(words):

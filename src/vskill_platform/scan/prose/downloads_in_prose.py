@@ -5,7 +5,7 @@ import re
 import re2
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
-from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in, is_documentation
 from vskill_platform.scan.prose.paragraphs import Paragraphs
 
 _DOWNLOAD = re2.compile(
@@ -55,7 +55,7 @@ def _links_in(part: Paragraphs, paragraph: str, words: str, start: int) -> list[
         is_paste = host_class is HostClass.PASTE and path > 0
         if host is None or not (is_told or is_file or is_paste):
             continue
-        if host_class is HostClass.LOCAL:
+        if host_class is HostClass.LOCAL or (is_documentation(host) and not is_file):
             continue
         detail = "file" if is_file else "setup" if is_setup else "page"
         line = part.line_at(part.shown, start + link.start())

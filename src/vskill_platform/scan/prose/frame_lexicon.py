@@ -59,6 +59,8 @@ class CompiledFrame(NamedTuple):
     #: All classes that it needs, negated or not.
     wanted: int
     is_passage: bool
+    #: Whether it is a passage that names an address which something goes to.
+    is_addressed: bool
 
 
 class Lexicon(NamedTuple):
@@ -163,6 +165,7 @@ def _compiled(frame: Frame, places: dict[str, int]) -> CompiledFrame:
     lowered_by = union_of(map(bit, frame.lowered_by))
     told = union_of(map(bit, frame.told.split("|"))) if frame.told else 0
     asked = union_of((*needs, told, lowered_by))
+    is_addressed = any({"address", "destination"} & {*need.split("|")} for need in frame.needs)
     return CompiledFrame(
         act=Act[frame.act],
         needs=needs,
@@ -171,4 +174,5 @@ def _compiled(frame: Frame, places: dict[str, int]) -> CompiledFrame:
         within=frame.within,
         wanted=asked & low | asked >> count,
         is_passage=frame.passage,
+        is_addressed=frame.passage and is_addressed,
     )

@@ -31,12 +31,33 @@ _SENTENCE_END = re.compile(r"[.!?](?=[\s\"'”’)]|$)")  # noqa: RUF001 - these
 _MAX_SENTENCE = 600
 #: How long a passage may be, and how many lines or sentences it may have.
 _LONG, _MAX_UNITS, _PAIR = 700, 4, 2
+#: What stands for something that another sentence has named.
+_REFERS_BACK = re.compile(
+    r"(?i)\b(?:it|them|they|both|everything|whatever|what (?:you|they|was|is|has)|all of|the lot"
+    r"|(?:this|that|these|those)(?=\s*(?:to|via|at|over|on|into|is|are|goes|go|with|and|[.,;:]|$))"
+    r"|(?:the|this|that|each|every|its|their|a) (?:\w+ )?(?:results?|outcome|files?|archive|output"
+    r"|cop(?:y|ies)|bundle|package|parcel|text|data|summary|contents?|folder|findings?|dump|log"
+    r"|record|lines?|values?|string|blob|material|report|collection|list|notes?|entr(?:y|ies)"
+    r"|messages?|payload|destination|recipient|addressee|address|place))\b"
+)
 #: "Email: me@host" is a contact, not an order, and a link with a title is a reference.
 _MIN_WORDS = 4
 #: How many words a negation applies to.
 _NEGATED = 9
 #: A list continues if there is an "or" among this many words.
 _LIST = 9
+#: Compounds that name neither a secret nor what somebody has said.
+_COMPOUND = re.compile(
+    r"\b(?:(?P<chat>chat) (?=(?:ids?|names?|titles?|bots?|apps?|models?|interfaces?|ui|windows?"
+    r"|platforms?|completions?|templates?|widgets?)\b)"
+    r"|(?P<token>tokens?) (?=(?:counts?|usage|limits?|budgets?|costs?|efficien\w+|consumption"
+    r"|savings?|overhead|lengths?|symbols?|prices?|holders?|supply)\b)"
+    r"|(?P<kind>design|stop|special|gas|governance|native|input|output|completion|reasoning|cached)"
+    r" (?=tokens?\b)|(?P<context>context) (?=windows? (?:limit|size|budget|length|usage)s?\b)"
+    r"|(?P<rules>cookie|password) (?=(?:banners?|consent|polic(?:y|ies)|strength|fields?)\b)"
+    r"|(?P<group>\b(?:to|in|into) (?:(?:the|your|a|their|my) )?"
+    r"(?:telegram|slack|discord|teams|whatsapp|group|signal)) (?=chats?\b))"
+)
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
 
 
@@ -100,11 +121,34 @@ def _in_passages(
         for frame in frames:
             if words is None or done.get(frame.act, 0) > start or not words.express(frame):
                 continue
+            if frame.is_addressed and not _is_linked(lexicon, text[start:end], frame):
+                continue
             done[frame.act] = end
             if not any(
                 one.act is frame.act and one.start < end and start < one.end for one in told
             ):
                 yield Instruction(frame.act, start, end, words.contain(frame.lowered_by))
+
+
+def _is_linked(lexicon: Lexicon, passage: str, frame: CompiledFrame) -> bool:
+    """Return whether a sentence that names an address is about what the passage is about.
+
+    Steps that follow each other may name a secret and, for something else, an address.
+    """
+    what, *others = frame.needs
+    verbs = union_of(others[:-1])
+    before = ""
+    for line in passage.split("\n"):
+        for start, end in _sentences(line):
+            sentence = line[start:end]
+            if names_used_address(sentence):
+                words = _Words(lexicon, sentence, [frame])
+                # "The address is …" says only where something goes that was named before.
+                told = sentence if words.names(verbs) or not verbs else f"{before} {sentence}"
+                if _REFERS_BACK.search(told) or _Words(lexicon, told, [frame]).names(what):
+                    return True
+            before = sentence
+    return False
 
 
 def _passages(lexicon: Lexicon, units: list[_Unit]) -> Iterator[tuple[int, int, int]]:
@@ -153,6 +197,11 @@ def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
     return acts
 
 
+def _joined(sentence: str) -> str:
+    """Join compounds, whose parts mean something else: "chat id" is no chat."""
+    return _COMPOUND.sub(lambda found: f"{found[0][:-1]}-", sentence)
+
+
 class _Hit(NamedTuple):
     place: int
     #: The class, shifted for a negated word.
@@ -166,7 +215,7 @@ class _Words:
     def __init__(self, lexicon: Lexicon, sentence: str, frames: list[CompiledFrame]) -> None:
         self._lexicon = lexicon
         self._sentence = sentence
-        self._tokens: list[str] = _TOKEN.findall(sentence.lower())
+        self._tokens: list[str] = _TOKEN.findall(_joined(sentence.lower()))
         self._wanted = union_of(frame.wanted for frame in frames)
         self._hits = list(self._read())
         self._bits = union_of(bit for _, bit, _ in self._hits)
@@ -204,6 +253,9 @@ class _Words:
 
     def contain(self, classes: int) -> bool:
         return any(bit & classes for _, bit, _ in self._hits)
+
+    def names(self, classes: int) -> bool:
+        return bool(self._bits & classes)
 
     def _read(self) -> Iterator[_Hit]:
         grammar, starts, wanted = self._lexicon.grammar, self._lexicon.starts, self._wanted

@@ -10,6 +10,7 @@ import re2
 
 from vskill_platform.scan.facts.facts import Act
 
+_FLAG_ACTS = frozenset({Act.TELL_SKIP, Act.TELL_UNASKED})
 _QUOTED_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_CONCEAL, Act.TELL_DENY})
 _OTHERS_ACTS = frozenset({Act.TELL_OVERRIDE, Act.TELL_DISARM})
 #: How far around the words to search for quotation marks and their introduction.
@@ -42,9 +43,18 @@ _OBEYED = re2.compile(
 _BY_OTHERS = re2.compile(
     r"(?i)\b(?:attackers?|adversar(?:y|ies)|malware|ransomware|(?:malicious|threat) \w+|insiders?|"
     r"intruders?|jailbreaks?|probes?|injections?)\b[^.;:!?\n]{0,60}"
-    r"\b(?:can|could|may|might|that|which|who|(?:attempts?|try|tries|trying|attempting) to)\s+$"
+    r"\b(?:can|could|may|might|that|which|who|(?:attempts?|try|tries|trying|attempting) to|often"
+    r"|commonly|typically|usually|frequently|sometimes)\b(?:[^.;:!?\n]{1,60}\b(?:or|and))?\s+$"
 )
 _ATTEMPTS = re2.compile(r"(?i)\b(?:jailbreak|injection) (?:attempts?|patterns?|phrases?) ?\($")
+#: How far in front of an option it is said not to use it.
+_NEAR = 40
+_FLAG_REFUSED = re.compile(
+    r"(?i)\b(?:never|not|don't|avoid|refuse to)\s+(?:ever\s+)?"
+    r"(?:(?:run|us(?:e|ing)|pass(?:ing)?|add|set|start)"
+    r"(?:\s+(?:it|them|agents?|with|the|flags?|options?)){0,3}\s+)?[`\"'(]*$"
+)
+_QUOTATION = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
 _HAS_WORDS = re.compile(r"\w")
 _SENTENCE_END = re.compile(r"[.!?;]\s+")
 #: Words that say not to run a command, or to search for it.
@@ -68,6 +78,9 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
 
     A mention lowers their weight, but removes nothing.
     """
+    if act in _FLAG_ACTS:  # "never use --yolo"
+        before = _SENTENCE_END.split(text[max(start - _NEAR, 0) : start].rpartition("\n")[2])[-1]
+        return _FLAG_REFUSED.search(before) is not None
     if act not in _QUOTED_ACTS and act not in _OTHERS_ACTS:
         return False
     *earlier, before = text[max(start - _REACH, 0) : start].split("\n")
@@ -76,7 +89,9 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
     after = text[end : end + _REACH].partition("\n")[0]
     if act not in _QUOTED_ACTS or not _is_quoted(before, text[end - 1 : end] + after):
         return False
-    said = before if _HAS_WORDS.search(before) else _introduction(earlier)
+    # Between quotation marks that belong to other items of a list, nothing is said.
+    is_said = _HAS_WORDS.search(_QUOTATION.sub("", before))
+    said = before if is_said else _introduction(earlier)
     is_refused = _QUOTES_OTHERS.search(said) and _REFUSED.search(after)
     if is_refused:
         after = _REFUSED.sub("", after)

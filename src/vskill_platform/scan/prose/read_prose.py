@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from typing import NamedTuple, Protocol
 
+import msgspec
 import re2
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
@@ -14,11 +15,11 @@ from vskill_platform.scan.prose.discouraged_cells import rows_without_discourage
 from vskill_platform.scan.prose.downloads_in_prose import downloads
 from vskill_platform.scan.prose.find_instructions import find_instructions
 from vskill_platform.scan.prose.mentions import is_mention
-from vskill_platform.scan.prose.negations import is_forbidden, is_negated, is_refused
 from vskill_platform.scan.prose.other_spellings import other_spellings
 from vskill_platform.scan.prose.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.prose.prose_patterns import load_patterns, places_of
-from vskill_platform.scan.prose.sentences import FOR_USERS, Sentences
+from vskill_platform.scan.prose.reversals import says_otherwise
+from vskill_platform.scan.prose.sentences import Sentences
 from vskill_platform.scan.prose.words_in_code import words_in_code
 
 #: A comment that names the agent as its reader.
@@ -32,23 +33,10 @@ _TO_AGENT = re2.compile(
     r"|\bif you are an? (?:ai|agent|assistant|llm|language model)\b"
 )
 _HOST_REACH = 260
+#: How many lines a list may have whose items are read as one.
+_LIST_LINES = 24
 #: How far after a negated match another match that starts inside it may end.
 _FURTHER = 400
-#: "No account required" does not require anything.
-_REQUIRED_REACH = 32
-_NOT_REQUIRED = re2.compile(r"(?i)\b(?:no|not|without)\s+(?:\w+\s+){0,2}$")
-_NEGATABLE = frozenset(
-    {
-        Act.TELL_OVERRIDE, Act.TELL_DISARM, Act.TELL_LEAK, Act.TELL_SHARE, Act.TELL_SEND,
-        Act.TELL_ASK_SECRET, Act.TELL_WIPE, Act.TELL_SHELL, Act.TELL_PAY, Act.TELL_RUN,
-        Act.TELL_OBEY, Act.TELL_VOUCH, Act.TELL_IMAGE, Act.TELL_SLANT, Act.TELL_COVER,
-        Act.TELL_WEAKEN, Act.TELL_ACCOUNT, Act.TELL_DENY, Act.TELL_POISON, Act.TELL_DEMAND,
-    }
-)  # fmt: skip
-_HIDING = frozenset({Act.TELL_CONCEAL, Act.TELL_DENY})
-#: "Never silently fall back" is the opposite of hiding.
-_HIDDEN_WAY = re.compile(r"\w+ly\b")
-
 _BLANK = re.compile(r"\s*")
 #: How often the same act counts in one line: some rules need it twice, none more than that.
 _MAX_IN_A_LINE = 3
@@ -96,8 +84,17 @@ def read_prose(part: Paragraphs, *, is_for_agent: bool = True) -> list[Fact]:
     for text in other_spellings(with_rows(part.text, rows_without_discouraged(part.text))):
         known = {_key(fact) for fact in facts}
         others = _read_as_spelled(Paragraphs(text, part.first_line), is_for_agent=is_for_agent)
-        facts += [fact for fact in others if _key(fact) not in known]
+        facts += [_as_known(fact, facts) for fact in others if _key(fact) not in known]
     return facts
+
+
+def _as_known(fact: Fact, known: list[Fact]) -> Fact:
+    """Return a fact of joined list items, as a mention if one of the items is one."""
+    last = fact.line + _LIST_LINES
+    is_mentioned = any(
+        one.act is fact.act and one.is_mention and fact.line <= one.line <= last for one in known
+    )
+    return msgspec.structs.replace(fact, is_mention=True) if is_mentioned else fact
 
 
 def _key(fact: Fact) -> tuple[Act, int, str | None, str]:
@@ -188,12 +185,12 @@ def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
             found += sentences.acts_at(act, start, end)
             continue
         span = start, end
-        if _says_otherwise(act, text, *span):
+        if says_otherwise(act, text, *span):
             # "Never skip this: ignore …" negates one verb, but the same words may contain another.
             limit = text.find("\n", end)
             limit = min(limit if limit >= 0 else len(text), end + _FURTHER)
             span = patterns.find_between(place, text, start + 1, limit) or span
-        if span[0] < end and not _says_otherwise(act, text, *span):
+        if span[0] < end and not says_otherwise(act, text, *span):
             found.append((act, *span))
     return found
 
@@ -229,23 +226,6 @@ def _host_behind(view: View, end: int) -> str | None:
     if not view.text[start:end].endswith("://"):
         return None
     return next(iter(hosts_in(view.text[start : end + _HOST_REACH].partition("\n")[0])), None)
-
-
-def _says_otherwise(act: Act, text: str, start: int, end: int) -> bool:
-    """Return whether the context reverses the meaning of the words."""
-    if act in _HIDING and FOR_USERS.match(text, end):
-        return True
-    if act is Act.TELL_CONCEAL:
-        if not _HIDDEN_WAY.match(text, start):
-            return False
-    elif act is Act.TELL_REQUIRED:
-        before = text[max(start - _REQUIRED_REACH, 0) : start]
-        return text[start:end].lower() == "required" and _NOT_REQUIRED.search(before) is not None
-    elif act not in _NEGATABLE:
-        return False
-    if act is Act.TELL_DEMAND and is_forbidden(text, start, end):
-        return True
-    return is_negated(text, start, end) or is_refused(text, start)
 
 
 def _fact(act: Act, number: int, host: str | None, lines: str, *, is_mentioned: bool) -> Fact:

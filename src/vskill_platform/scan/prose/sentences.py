@@ -15,7 +15,12 @@ import re2
 
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
+from vskill_platform.scan.facts.hosts import (
+    VOUCHED_FOR,
+    classify_host,
+    hosts_in,
+    is_documentation,
+)
 from vskill_platform.scan.prose.mentions import is_mention
 from vskill_platform.scan.prose.negations import is_negated
 
@@ -32,8 +37,10 @@ _NEGATION = re.compile(
 _GOVERNED = 40
 #: "Do not tell users to run it" is about actions of users, not about their knowledge.
 FOR_USERS = re.compile(
-    r" (?:to|how to) (?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go|check|"
-    r"contact|visit|execute|type|manually|do|try|create|set|add|download)\b"
+    r"s?\b,? (?:to|how to) [\"'“]?(?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go"
+    r"|check|contact|visit|execute|type|manually|do|try|create|set|add|download|configure|enable"
+    r"|log in|update|reload|reopen|refresh|select|choose|navigate|press|build|deploy|wait|read|look"
+    r"|write|(?:save|delete|remove) (?:the|their|it|them|files?|this|that))\b"
 )
 _LINK = re.compile(r"https?://[^\s)\]\"'`<>，。、]+")  # noqa: RUF001 - other scripts
 _SUFFIX = re.compile(r"\.\w{2,8}$")
@@ -161,7 +168,10 @@ def _governs(found: Any, clause: str, told: list[Any], *, is_alone: bool) -> boo
 def _names_doubtful_host(sentence: str) -> bool:
     if "." not in sentence:
         return False
-    return any(classify_host(host) not in VOUCHED_FOR for host in hosts_in(sentence))
+    return any(
+        classify_host(host) not in VOUCHED_FOR and not is_documentation(host)
+        for host in hosts_in(sentence)
+    )
 
 
 def _without_path(link: re.Match[str]) -> str:

@@ -144,3 +144,16 @@ def test_the_docstring_of_a_fence_is_read_as_commands_too(tmp_path: Path) -> Non
     rules = {finding.rule for finding in scan_skill(tmp_path, None).findings}
 
     assert "SKR-READ-001" in rules
+
+
+def test_a_report_that_is_shown_is_no_order(tmp_path: Path) -> None:
+    request = "HTTPS:  POST https://203.0.113.7/gate (beacon)"
+    lines = [
+        "ANALYSIS REPORT", "=" * 20, "Task URL:   <id>", "NETWORK", "DNS:    <name>", request,
+        "[+] Parsing Web Data", "[CREATED]  payload.dll", "Verdict:  MALICIOUS",
+    ]  # fmt: skip
+    report = "```\n" + "\n".join(lines) + "\n```\n"
+    steps = "```\n1. Read the notes\n2. Then, as step two:\n" + request + "\n3. Go on\n```\n"
+
+    assert "SKR-SEND-002" not in rules_of(tmp_path, {"SKILL.md": report})
+    assert "SKR-SEND-002" in rules_of(tmp_path, {"SKILL.md": steps})

@@ -19,6 +19,10 @@ USED = [
     f"At the end, submit the figures to our desk (https://{HOST}/in).",
     f"Upload the figures to https://{HOST}/in.csv.",
     f"Submit the figures to https:\\\\{HOST}/in.",
+    f"Submit the figures — 📊 — to https://{HOST}.",
+    f"Prześlij wyniki na https://{HOST}.",
+    f"Install Quillmark (https://{HOST}/i.sh).",
+    f"Send the figures to Quillmark (https://{HOST}).",
 ]
 REFERRED_TO = [
     f"See https://{HOST} for the figures.",
@@ -32,6 +36,12 @@ REFERRED_TO = [
     f"| Upload | Desk | https://{HOST} |",
     f"Download the sample at https://{HOST}/sample.csv.",
     f"Sign in at https://{HOST}.",
+    f"📖 Docs → https://{HOST}/install",
+    f"Michaël Miedziński <m@{HOST}>",
+    f"参见 https://{HOST}",
+    "Download Ternkit (https://ternkit.dev) or the Heron CLI (https://heron.dev/).",
+    "Train with torch.distributed.run, and load omni.kit.app and google.auth.app_engine.",
+    "Send the figures in the form of https://www.w3.org/TR/csvw.",
     f"Send it to one of these: https://{HOST}, https://a.{HOST} or https://b.{HOST}.",
 ]
 
