@@ -8,7 +8,7 @@ import msgspec
 import re2
 
 from vskill_platform.scan.facts.facts import PartRole
-from vskill_platform.scan.facts.pattern_set import lines_with
+from vskill_platform.scan.facts.pattern_set import lines_with, loosened
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_prose
 
@@ -38,10 +38,10 @@ _ORDER = re.compile(
     r"|遵循|按照|照做|\bsigue\b|\bsiga\b|\bbefolge\b|следуй|выполни|従って|従い",
     re.IGNORECASE,
 )  # fmt: skip
-#: Matches a superset of that, many times faster.
-_MAY_ORDER = re2.compile(f"(?i){_ORDER.pattern}")
+#: Matches a superset of that, many times faster, because it counts no characters.
+_MAY_ORDER = re2.compile(loosened(f"(?i){_ORDER.pattern}"))
 _FILE = re.compile(r"[\w./!-]{1,200}\.\w{1,12}\b")
-_DOCUMENT = re2.compile(r"[\w.-]{1,100}\.(?:md|mdx|markdown|txt|rst|adoc|org)\b")
+_DOCUMENT = re2.compile(r"[\w.-]+\.(?:md|mdx|markdown|txt|rst|adoc|org)\b")
 #: What every project has and no agent needs for a task.
 _FOR_DEVELOPERS = frozenset(
     {"contributing.md", "changelog.md", "code_of_conduct.md", "security.md", "license.md",
