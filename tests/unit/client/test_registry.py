@@ -100,9 +100,11 @@ def test_an_expired_token_says_how_to_sign_in(server: ScriptedServer) -> None:
 
 def test_a_token_from_the_environment_is_to_be_replaced_there(server: ScriptedServer) -> None:
     server.replies = [problem(401)]
-    registry = Registry(server.url, "vsk_old", token_source="VSKILL_TOKEN")
 
-    with pytest.raises(RegistryError, match=r"Replace the token in VSKILL_TOKEN\.$") as refused:
+    with (
+        Registry(server.url, "vsk_old", token_source="VSKILL_TOKEN") as registry,
+        pytest.raises(RegistryError, match=r"Replace the token in VSKILL_TOKEN\.$") as refused,
+    ):
         registry.get_json("/api/v1/account")
 
     assert "login" not in str(refused.value)
