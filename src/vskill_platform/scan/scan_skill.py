@@ -27,7 +27,7 @@ from vskill_platform.model.verdict import (
 from vskill_platform.scan.collect.check_claims import check_claims
 from vskill_platform.scan.collect.collect_facts import collect_facts
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
-from vskill_platform.scan.collect.file_facts import file_facts
+from vskill_platform.scan.collect.file_facts import file_facts, name_facts
 from vskill_platform.scan.collect.flows_across_files import flows_across_files
 from vskill_platform.scan.collect.instruction_files import mark_instruction_files
 from vskill_platform.scan.collect.joined_files import joined_facts
@@ -208,8 +208,8 @@ def open_files(files: list[ScanFile]) -> OpenedFiles:
 def facts_of(opened: OpenedFiles) -> list[LocatedFact]:
     files = [_without_license_terms(file) for file in opened.files]
     facts = [
-        *collect_facts(files), *file_facts(files), *settings_facts(files), *encoded_facts(files),
-        *link_facts(files), *joined_facts(files), *remote_settings(files), *opened.unreadable,
+        *collect_facts(files), *file_facts(files), *name_facts(files), *settings_facts(files),
+        *encoded_facts(files), *link_facts(files), *joined_facts(files), *remote_settings(files), *opened.unreadable,
     ]  # fmt: skip
     return [
         *facts, *imitated_names(facts), *flows_across_files(files, facts),

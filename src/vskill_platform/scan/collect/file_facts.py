@@ -18,6 +18,8 @@ from vskill_platform.scan.facts.hosts import VOUCHED_FOR, HostClass
 from vskill_platform.scan.facts.leaked_secrets import find_leaked_secrets
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.languages.unparsed import Unparsed
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.read_prose import read_prose
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import ScanFile, suffix_of
 from vskill_platform.scan.settings_files.dependencies import dependency_facts
@@ -39,6 +41,8 @@ _ADDRESSED = re.compile(
 )
 _ADDRESSES_AGENT = re2.compile(_ADDRESSED.pattern)
 _MAX_ADDRESSED = 5
+#: A name with so many words may be a sentence.
+_WORD_IN_NAME, _SENTENCE, _MAX_NAMES = re.compile(r"[^\W\d_]{2,}(?=[ _-])"), 4, 100
 _DOUBTFUL = frozenset(HostClass) - VOUCHED_FOR - {HostClass.LOCAL, HostClass.PLACEHOLDER}
 
 
@@ -66,6 +70,22 @@ def _facts(file: ScanFile) -> Iterator[LocatedFact]:
     if suffix == ".svg" and (found := _ACTIVE.search(file.text)):
         line = file.text.count("\n", 0, found.start()) + 1
         yield _at(file, Act.ACTIVE, line, found[0], "svg")
+
+
+def name_facts(files: list[ScanFile]) -> list[LocatedFact]:
+    """Return what the names of files tell an agent that lists them, each in the role of orders."""
+    named = [file for file in files if len(_WORD_IN_NAME.findall(file.path)) >= _SENTENCE]
+    return [
+        LocatedFact(fact=fact, path=file.path, role=PartRole.INSTRUCTION)
+        for file in named[:_MAX_NAMES]
+        for fact in read_prose(Paragraphs(_words_of_name(file.path), 1))
+    ]
+
+
+def _words_of_name(path: str) -> str:
+    name = visible(path).rpartition("/")[2].replace("\u2215", "/").replace("\u2044", "/")
+    stem = name.rpartition(".")[0] or name
+    return stem if " " in stem else stem.replace("_", " ").replace("-", " ")
 
 
 def _addressed_commands(file: ScanFile) -> Iterator[LocatedFact]:
