@@ -209,7 +209,8 @@ def facts_of(opened: OpenedFiles) -> list[LocatedFact]:
     files = [_without_license_terms(file) for file in opened.files]
     facts = [
         *collect_facts(files), *file_facts(files), *name_facts(files), *settings_facts(files),
-        *encoded_facts(files), *link_facts(files), *joined_facts(files), *remote_settings(files), *opened.unreadable,
+        *encoded_facts(files), *link_facts(files), *joined_facts(files), *remote_settings(files),
+        *opened.unreadable,
     ]  # fmt: skip
     return [
         *facts, *imitated_names(facts), *flows_across_files(files, facts),
