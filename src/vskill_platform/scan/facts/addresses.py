@@ -30,7 +30,7 @@ _ADDRESS = re.compile(
 
 #: Names of buckets in manuals.
 _ANY_BUCKET = re.compile(
-    r"(?:^|[.-])(?:my|your|our|the|some|example|demo|test|sample|bucket\w*|amzn|company|org|acme|"
+    r"(?:^|[.-])(?:arn|my\w*|your\w*|our|the|some|example\w*|demo|test|sample|bucket\w*|amzn|company|org|acme|"
     r"project|account|name|data|source|src|dest\w*|target|foo|bar|path|public|landsat\w*)(?:[.-]|$)",
     re.IGNORECASE,
 )
