@@ -108,8 +108,8 @@ _ORDERS = {
 #: it is faster to check skills one by one; with words, each check would merge the prefix of the
 #: last word.
 _ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
-#: How many times more skills than expected are checked one by one. For example, a list of one tier
-#: by rank begins after all skills of better tiers.
+#: How many times more skills than expected are checked one by one. Matches may be clustered late
+#: in the order: for example, a list of one tier by rank begins after all skills of better tiers.
 _PATIENCE = 4
 _encode = msgspec.json.Encoder().encode
 _HITS = msgspec.json.Decoder(list[SkillHit])

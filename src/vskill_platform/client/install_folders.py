@@ -39,9 +39,9 @@ class InstallScope(msgspec.Struct, frozen=True, kw_only=True):
     lock: Path
 
     def place(self, path: str) -> Path:
-        """Return a path of the lock file on this machine; refuse one that leads elsewhere.
+        """Return where a path from the lock file is on this machine.
 
-        Lock files come with repos, so their paths are untrusted.
+        It refuses one that leads elsewhere: lock files come with repos, so they are untrusted.
         """
         if self.kind is ScopeKind.USER:
             found = self.root / path[2:] if path.startswith("~/") else Path(path)

@@ -45,8 +45,8 @@ class Worker:
         """Work until *stop* is set, or with *drain* until nothing is ready and nothing runs."""
         others = BackgroundWorker(self._env, lambda: len(self._in_flight))
         if drain:
-            # One by one: a receive does not see the messages that another one is just sorting into
-            # the fair order, and would mistake the queue for empty.
+            # One after the other: while one receive sorts messages into the fair order, another
+            # does not see them and would mistake the queue for empty.
             await self._run_submissions(stop, drain=True)
             await others.run(stop, drain=True)
             return

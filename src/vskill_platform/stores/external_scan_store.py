@@ -136,8 +136,8 @@ async def end_external_scan(
 ) -> bool:
     """End a scan, once, and wake the waiting submission, in one commit.
 
-    If the commit loses, it is planned again: another scan of the submission may have ended at the
-    same time, or the submission may just have started to wait.
+    If the commit conflicts, it is planned again: another scan of the submission may have ended at
+    the same time, or the submission may just have started to wait.
     """
     ended = msgspec.structs.replace(
         scan,

@@ -1,7 +1,7 @@
 """Sign in at the provider: authorization code, PKCE, state and nonce.
 
 The state is a secret that works once, and only in the browser that began the sign-in: a cookie ties
-them together. So no one can sign another user in to the wrong account (login CSRF).
+them together. Otherwise an attacker could sign a victim in to the attacker's account (login CSRF).
 """
 
 import base64

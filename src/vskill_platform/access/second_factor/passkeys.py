@@ -1,6 +1,7 @@
 """Passkeys (WebAuthn): add, name and remove them, and verify them at a sign-in.
 
-The library is imported when someone uses a passkey, because that takes longer than most pages.
+The library is imported only when someone uses a passkey, because importing it takes longer than
+serving most pages.
 """
 
 from datetime import timedelta

@@ -20,7 +20,7 @@ _HOST = re.compile(
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
 _UNKNOWN = re.compile(r"[${<\[(*]|^\.\.\.|^_|^[A-Z][A-Z_]+$")
 NOWHERE = Host(None)
-#: Others, such as ssh, are used to copy work to one's own machine.
+#: Not ssh and the like: people use those to copy files to their own machines.
 _PLAIN_CHANNELS = frozenset({"http", "socket", "dns"})
 
 
