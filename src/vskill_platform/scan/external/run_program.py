@@ -8,6 +8,7 @@ nothing. When the program ends or times out, its whole group is killed.
 import asyncio
 import os
 import shutil
+import stat
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -68,26 +69,34 @@ async def run_program(
     return ProgramResult(
         exit_code=process.returncode or 0,
         stdout=await work_in_thread(read_bounded, printed),
-        stderr=await work_in_thread(_first_of, complaint),
+        stderr=await work_in_thread(_read_complaint, complaint),
     )
 
 
 def read_bounded(path: Path) -> bytes:
     """Read a result file if it is a regular file within the limit."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as reading:
-            content = reading.read(MAX_OUTPUT_BYTES + 1)
-    except OSError as error:
-        raise ScannerFailed("it wrote no output") from error
+    content = _read_first(path, MAX_OUTPUT_BYTES + 1)
     if len(content) > MAX_OUTPUT_BYTES:
         raise ScannerFailed(f"its output has more than {MAX_OUTPUT_BYTES:,} bytes")
     return content
 
 
-def _first_of(complaint: Path) -> str:
-    with complaint.open("rb") as reading:
-        return reading.read(_MAX_COMPLAINT).decode(errors="replace")
+def _read_complaint(path: Path) -> str:
+    return _read_first(path, _MAX_COMPLAINT).decode(errors="replace")
+
+
+def _read_first(path: Path, limit: int) -> bytes:
+    """Read the beginning of a file, which the program may have replaced by a link or a FIFO."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise ScannerFailed("its output is not a regular file")
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as reading:
+            return reading.read(limit)
+    except FileNotFoundError as error:
+        raise ScannerFailed("it wrote no output") from error
+    except OSError as error:
+        raise ScannerFailed(f"its output cannot be read: {error.strerror}") from error
 
 
 def _environment(program: Path, home: Path, more: Mapping[str, str]) -> dict[str, str]:

@@ -353,16 +353,33 @@ async def test_findings_may_come_in_a_file(skill: Path) -> None:
 
     outcome = await scan(skill, write, output="file", arguments=("{output}", "{folder}"))
     silent = await scan(skill, "", output="file", arguments=("{output}", "{folder}"))
-    linked = await scan(
-        skill,
-        "os.symlink('/etc/hostname', sys.argv[1])\n",
-        output="file",
-        arguments=("{output}", "{folder}"),
-    )
 
     assert outcome.status is S.FAIL
     assert (silent.status, silent.note) == (S.ERROR, "it wrote no output")
-    assert (linked.status, linked.note) == (S.ERROR, "it wrote no output")
+
+
+@pytest.mark.parametrize(
+    "made", ["os.symlink('/etc/hostname', {0})", "os.mkfifo({0})", "os.mkdir({0})"]
+)
+@pytest.mark.parametrize("output", ["file", "stdout", "stderr"])
+async def test_output_that_is_not_a_regular_file_is_not_read(
+    skill: Path, made: str, output: str
+) -> None:
+    if output == "file":
+        source = made.format("sys.argv[1]")
+        outcome = await scan(skill, source, output="file", arguments=("{output}", "{folder}"))
+    else:  # the program replaces the file to which it prints
+        path = f"os.path.join(os.environ['HOME'], '{output}')"
+        outcome = await scan(skill, f"path = {path}\nos.remove(path)\n{made.format('path')}\n")
+
+    assert (outcome.status, outcome.note) == (S.ERROR, "its output is not a regular file")
+
+
+async def test_output_that_cannot_be_read_is_an_error_with_its_cause(tmp_path: Path) -> None:
+    too_long = tmp_path / ("o" * 300)
+
+    with pytest.raises(ScannerFailed, match="its output cannot be read: File name too long"):
+        run_program.read_bounded(too_long)
 
 
 JSON = OutputFormat(
