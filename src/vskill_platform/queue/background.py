@@ -44,7 +44,7 @@ from vskill_platform.stores.skill_store import get_skill
 log = get_logger(__name__)
 
 Result = TypeVar("Result")
-#: After this many deliveries whose worker died, a message becomes a dead letter.
+#: After this many deliveries without a result, besides the retries, a message is a dead letter.
 _END_AFTER_LOST = 10
 #: How often, and for how long, a message is postponed if only newer nodes know its kind.
 _UNKNOWN_TRIES, _UNKNOWN_DELAY = 20, timedelta(minutes=1)
@@ -58,7 +58,7 @@ async def process_background(delivery: Delivery) -> None:
         return
     if delivery.attempt > get_settings().max_retries + _END_AFTER_LOST:
         lost = count_of(delivery.attempt - 1, "time")
-        raise WorkerDied(f"the worker crashed {lost} while processing it")
+        raise WorkerDied(f"it was delivered {lost} without a result")
     operations = await _while_leased(delivery, _plan_in_slot(message))
     operations += await forget_failure(message)
     if await commit([*operations, Acknowledge(delivery)]) is None:

@@ -46,13 +46,13 @@ class BackgroundWorker:
         try:
             while not stop.is_set():
                 try:
-                    is_empty = await run_with_worker_env(self._env, self._take)
+                    is_done = await run_with_worker_env(self._env, self._take)
                 except EngineError as error:
                     if drain:
                         raise
                     log.error("queue does not answer", error=str(error))
-                    is_empty = False
-                if drain and is_empty and not self._in_flight:
+                    is_done = False
+                if drain and is_done and not self._in_flight:
                     return
                 await asyncio.wait(
                     {*self._in_flight, stopping},
@@ -67,10 +67,15 @@ class BackgroundWorker:
             await asyncio.gather(stopping, *self._in_flight, return_exceptions=True)
 
     async def _take(self) -> bool:
-        """Start as many messages as there are free slots; return whether the queue was empty."""
+        """Start as many messages as there are free slots; return whether nothing is left to do.
+
+        Messages that are left to a node with newer rules count as nothing.
+        """
         free = self.free_slots(seconds_since_last=self._time() - self._started_at)
-        if free < 1 or not await self._may_rescan():
+        if free < 1:
             return False
+        if not await self._may_rescan():
+            return True
         batch = await self._env.engine.queue.receive(
             free, lease=self._env.settings.lease, background=True
         )
