@@ -5,7 +5,7 @@ is submitted once, even if a node crashes or two nodes find it.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,7 +16,13 @@ from vskill_platform.base.stopwatch import Stopwatch
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.cron.follow_new_skills import take_new_skills
 from vskill_platform.cron.record_repo_checks import mark_failed, postpone, stop_following
-from vskill_platform.cron.submit_new_commits import DueRepo, check_commits, check_tags
+from vskill_platform.cron.submit_new_commits import (
+    DueRepo,
+    check_commits,
+    check_tags,
+    is_new_tag,
+    newest_tag,
+)
 from vskill_platform.errors import RecordMalformed, SourceError, SourceRefused
 from vskill_platform.fetch.allowed_sources import Reach, reach_of
 from vskill_platform.fetch.probe_repo import is_missing
@@ -29,6 +35,7 @@ from vskill_platform.stores.followed_repo_store import (
     get_followed_repo,
     list_due_followed_repos,
 )
+from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import find_skill
 from vskill_platform.stores.submission_store import get_submission
 
@@ -153,10 +160,12 @@ async def _check_repo(skills: Sequence[DueRepo]) -> int:
         with_tags = any(due.followed.record.follows_tags for due in skills)
         refs = await _find_refs(source, reach, with_tags=with_tags)
     except SourceError as error:
+        # Other errors do not show that it is back: a new repository has no commits at first.
+        is_gone = is_missing(error, source) or None
         for due in skills:
-            await mark_failed(due.followed, str(error), is_gone=is_missing(error, source))
+            await mark_failed(due.followed, str(error), is_gone=is_gone)
         return 0
-    skills = [due for due in skills if not await _is_replaced(due, refs)]
+    skills = [same for due in skills if (same := await _trusted(due, refs))]
     submitted = 0
     for due in skills:
         if not due.followed.record.slug:
@@ -184,16 +193,29 @@ async def _find_refs(source: Source, reach: Reach, *, with_tags: bool) -> Refs:
         return Refs("", refs.tags)
 
 
-async def _is_replaced(due: DueRepo, refs: Refs) -> bool:
-    """Stop following a repository that was missing for long and is back with other commits."""
-    missing_since = due.followed.record.missing_since
-    if missing_since is None or refs.commit_sha == due.followed.record.commit_sha:
-        return False
-    if get_now() - missing_since < _TRUSTED_WHILE_MISSING:
-        return False
+async def _trusted(due: DueRepo, refs: Refs) -> DueRepo | None:
+    """Return what to check; None, and stop, if it was missing for long and has something new.
+
+    Everyone who has a clone can publish the same commits again, so they do not prove that the
+    repository still belongs to the same people. Only something new is submitted, so until then the
+    absence is recorded.
+    """
+    record = due.followed.record
+    since = record.was_missing_since or _missing_for_long(record)
+    if since is None:
+        return due
+    if refs.commit_sha == record.commit_sha and not is_new_tag(record, newest_tag(refs)):
+        noted = msgspec.structs.replace(record, was_missing_since=since)
+        return due._replace(followed=Stored(noted, due.followed.revision))
     await stop_following(
         due.followed,
-        f"the repository was missing since {missing_since:%Y-%m-%d} and is back with other "
-        "commits; make sure that it is still yours, then follow it again",
+        f"the repository was missing since {since:%Y-%m-%d} and is back with other "
+        "commits or tags; make sure that it is still yours, then follow it again",
     )
-    return True
+    return None
+
+
+def _missing_for_long(followed: FollowedRepo) -> datetime | None:
+    """Return since when a repository was missing, if that was for longer than it is trusted."""
+    since = followed.missing_since
+    return since if since and get_now() - since >= _TRUSTED_WHILE_MISSING else None

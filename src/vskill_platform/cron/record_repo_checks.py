@@ -65,15 +65,17 @@ def mark_seen(followed: FollowedRepo, sha: str, problem: str = "") -> FollowedRe
 
 
 async def mark_failed(
-    followed: Stored[FollowedRepo], problem: str, *, is_gone: bool = False
+    followed: Stored[FollowedRepo], problem: str, *, is_gone: bool | None = False
 ) -> None:
+    """Record a failed check; with None for *is_gone*, it did not show whether the repo exists."""
     record, now = followed.record, get_now()
+    since = None if is_gone is False else record.missing_since
     failed = msgspec.structs.replace(
         record,
         checked_at=now,
         failures=record.failures + 1,
         problem=problem[:_MAX_PROBLEM],
-        missing_since=(record.missing_since or now) if is_gone else None,
+        missing_since=(since or now) if is_gone else since,
     )
     log.info("followed repo not readable", slug=record.name, error=failed.problem)
     await put_checked(followed, failed, back_off(failed.failures))
@@ -91,7 +93,7 @@ async def postpone(name: str, error: RecordMalformed) -> None:
         await commit([put] if put else [])
         return
     if followed:
-        await mark_failed(followed, f"a record in the database is damaged: {error}")
+        await mark_failed(followed, f"a record in the database is damaged: {error}", is_gone=None)
 
 
 def back_off(failures: int) -> timedelta:

@@ -62,6 +62,8 @@ class FollowedRepo(Record, frozen=True, kw_only=True):
     problem: str = ""
     #: Since when the host reports the repository as missing.
     missing_since: datetime | None = None
+    #: The same, if it is back after a long absence with nothing new.
+    was_missing_since: datetime | None = None
     #: When following stopped, for example because its user lost the right to submit; the problem
     #: says why.
     stopped_at: datetime | None = None

@@ -144,3 +144,62 @@ async def test_a_repo_that_is_back_after_a_day_with_other_commits_may_be_somebod
     assert await is_due() is False
     if status is FollowStatus.STOPPED:
         assert "make sure that it is still yours" in (await followed()).record.problem
+
+
+@pytest.mark.parametrize("is_tag", [False, True])
+async def test_old_commits_do_not_prove_that_a_repo_that_is_back_belongs_to_the_same_people(
+    source: Source, repo: Path, clock: ManualClock, is_tag: bool
+) -> None:
+    await check(clock)
+    shutil.move(repo / ".git", repo.with_name("away"))
+    await check(clock)
+    shutil.move(repo.with_name("away"), repo / ".git")  # as a stranger with a clone could
+    clock.advance(days=2)
+    same = await check(clock)
+
+    if is_tag:
+        git(repo, "checkout", "--quiet", "-b", "other")
+    change_skill(repo, "by a stranger")
+    if is_tag:
+        git(repo, "tag", "v9.0.0")
+        git(repo, "checkout", "--quiet", "main")
+    other = await check(clock)
+
+    assert (same, other) == (FollowStatus.FOLLOWING, FollowStatus.STOPPED)
+    assert await submitted(source) == []
+    assert await get_source_owner(git_source(source.url, PATH, ref="v9.0.0")) is None
+
+
+async def test_a_tag_in_a_repo_that_is_back_with_the_same_commit_is_not_submitted(
+    source: Source, repo: Path, clock: ManualClock
+) -> None:
+    await check(clock)
+    shutil.move(repo / ".git", repo.with_name("away"))
+    await check(clock)
+    shutil.move(repo.with_name("away"), repo / ".git")
+    git(repo, "checkout", "--quiet", "-b", "other")
+    change_skill(repo, "by a stranger")
+    git(repo, "tag", "v9.0.0")
+    git(repo, "checkout", "--quiet", "main")
+    clock.advance(days=2)
+
+    assert await check(clock) is FollowStatus.STOPPED
+    assert await get_source_owner(git_source(source.url, PATH, ref="v9.0.0")) is None
+
+
+async def test_an_empty_repo_does_not_end_the_absence(
+    source: Source, repo: Path, clock: ManualClock
+) -> None:
+    await check(clock)
+    shutil.rmtree(repo / ".git")
+    await check(clock)
+    git(repo, "init", "--quiet", "--initial-branch=main")
+    clock.advance(days=2)
+    await check(clock)
+
+    (repo / PATH / "more.md").write_text("by a stranger")
+    commit_all(repo)
+    clock.advance(days=1)
+
+    assert await check(clock) is FollowStatus.STOPPED
+    assert await submitted(source) == []
