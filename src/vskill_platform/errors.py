@@ -192,6 +192,10 @@ class Busy(VskillError):
     retry_after = dt.timedelta(seconds=5)
 
 
+class Interrupted(VskillError):
+    """A change was stopped, perhaps after it was stored."""
+
+
 class TooLarge(VskillError):
     pass
 

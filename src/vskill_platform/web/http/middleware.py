@@ -12,7 +12,7 @@ from litestar.status_codes import HTTP_200_OK, HTTP_304_NOT_MODIFIED
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
-from vskill_platform.errors import Busy, NotFound, NotSignedIn, VskillError, WrongHost
+from vskill_platform.errors import Busy, Interrupted, NotFound, NotSignedIn, VskillError, WrongHost
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.setting_values import is_loopback
@@ -24,6 +24,7 @@ from vskill_platform.web.http.problems import problem_response
 from vskill_platform.web.http.rate_limits import RateLimits, address_key, quota_key
 from vskill_platform.web.http.requests import (
     CLAWHUB,
+    SAFE_METHODS,
     WebRequest,
     cannot_exist,
     is_health,
@@ -51,7 +52,7 @@ _MAX_BYTES = 1024 * 1024
 _HASHED_AT_ONCE = 2047
 _WANTED = b"if-none-match"
 #: The web server cancels requests that take longer than the grace period.
-_STOPPING = "this server is stopping and could not finish the request; check, and send it again"
+_STOPPING = "this server is stopping and could not finish the request"
 _OF_CONTENT = frozenset({b"content-length", b"content-type"})
 
 
@@ -193,6 +194,12 @@ async def _send_problem(request: WebRequest, error: VskillError, send: Send) -> 
     await response(request.scope, request.receive, send)
 
 
+def _stopped(scope: Scope) -> VskillError:
+    """Only a request that changes nothing can be sent again without a look at what was done."""
+    is_safe = scope.get("method") in SAFE_METHODS
+    return Busy(_STOPPING) if is_safe else Interrupted(_STOPPING)
+
+
 class AccessMiddleware:
     """Identifies the visitor and counts the request; before the router, so that 404s also count."""
 
@@ -218,7 +225,7 @@ class AccessMiddleware:
             except asyncio.CancelledError:
                 if has_begun:
                     raise
-                await _send_problem(request, Busy(_STOPPING), send)
+                await _send_problem(request, _stopped(scope), send)
 
     async def _identify(self, request: WebRequest) -> None:
         token = take_path_token(request.scope)  # first, so that no log shows it

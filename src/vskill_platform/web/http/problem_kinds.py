@@ -13,6 +13,7 @@ from vskill_platform.errors import (
     DiskNearlyFull,
     EngineError,
     GithubUnavailable,
+    Interrupted,
     InvalidInput,
     InvalidTransition,
     LinkExpired,
@@ -186,6 +187,10 @@ KINDS: dict[type[Exception], ProblemKind] = {
         "Try again; Retry-After says when. The request need not be changed.",
     ),
     Busy: ProblemKind(503, "busy", "Server busy", "Retry-After says when to try again."),
+    # Not a 503: clients repeat a request that was answered so, and this one may have been done.
+    Interrupted: ProblemKind(
+        500, "interrupted", "Interrupted", "Check whether it was done before you send it again."
+    ),
     NotReady: ProblemKind(
         503, "not_ready", "Search index is being built", "Retry-After says when to try again."
     ),
