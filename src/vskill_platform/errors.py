@@ -25,6 +25,7 @@ VskillError
 ├── WrongHost              the request is for another host               421
 ├── TooMany                the rate limit is reached                     429
 ├── Busy                   too many concurrent requests                  503
+├── Interrupted            the server stopped during a change            500
 ├── TooLarge               the request body exceeds the limit            413
 ├── SourceError            the source could not be fetched               500
 │   ├── SourceUnavailable  temporarily                                   424, retried
