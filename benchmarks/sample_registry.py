@@ -34,7 +34,7 @@ from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve, reject
 from vskill_platform.publish.moderation.yank_version import yank_version
 from vskill_platform.queue import process_submission
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.open_env import open_worker_env
 from vskill_platform.runtime.worker_context import run_with_worker_env
@@ -353,7 +353,7 @@ class Builder:
 
     async def _process(self) -> None:
         while batch := await self._env.engine.queue.receive(4, lease=_LEASE):
-            await handle_submission_queue(batch, self._env)
+            await handle_messages(batch, self._env)
 
     @asynccontextmanager
     async def _fetched(self, source: Source, *, group: str) -> AsyncIterator[Snapshot]:

@@ -19,7 +19,7 @@ from tests.unit.web.pages_cast import put_skill
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.mirror_settings import Mirror, MirrorKind
 from vskill_platform.model.skill import PublishedSkill
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import worker_env_storage
 
@@ -131,4 +131,4 @@ def mirroring(env: WorkerEnv, *mirrors: Mirror, **settings: Any) -> WorkerEnv:
 async def process_all(env: WorkerEnv) -> None:
     """Process everything that is in the queue now."""
     while batch := await env.engine.queue.receive(10, lease=env.settings.lease):
-        await handle_submission_queue(batch, env)
+        await handle_messages(batch, env)

@@ -10,7 +10,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import Source
 from vskill_platform.model.submission import Submission
 from vskill_platform.model.verdict import Finding, Report
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.scan_store import get_report
 from vskill_platform.stores.submission_store import get_submission
@@ -65,7 +65,7 @@ def process(bound: WorkerEnv) -> Process:
     ) -> Journey:
         result = await submit(source, submitter=submitter, may_replace_ref=True)
         batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
-        await handle_submission_queue(batch, env or bound)
+        await handle_messages(batch, env or bound)
         stored = await get_submission(result.submission.id)
         report = await get_report(result.submission.id)
         assert stored

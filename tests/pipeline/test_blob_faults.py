@@ -19,7 +19,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.versions.find_version import find_archive
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.skill_store import list_skills
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
@@ -155,7 +155,7 @@ async def _process(env: WorkerEnv, clock: ManualClock, submission: Submission) -
     clock.advance(seconds=60)
     batch = await env.engine.queue.receive(3, lease=env.settings.lease)
     assert len(batch) == 1
-    await handle_submission_queue(batch, env)
+    await handle_messages(batch, env)
     stored = await get_submission(submission.id)
     assert stored
     return stored.record

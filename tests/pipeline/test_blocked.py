@@ -28,7 +28,7 @@ from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.publish.moderation.block_subject import read_blocked_source
 from vskill_platform.publish.moderation.unblock_skill import unblock
 from vskill_platform.publish.versions.find_version import find_archive, find_version
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores import records
 from vskill_platform.stores.audit_store import list_audit
@@ -57,7 +57,7 @@ async def subject_of(kind: str, source: Source) -> BlockSubject:
 
 async def work(env: WorkerEnv) -> None:
     batch = await env.engine.queue.receive(3, lease=env.settings.lease)
-    await handle_submission_queue(batch, env)
+    await handle_messages(batch, env)
 
 
 async def state_of(submission_id: str) -> SubmissionState:

@@ -23,7 +23,7 @@ from vskill_platform.publish.moderation.block_skill import block
 from vskill_platform.publish.moderation.delete_skill import delete_skill
 from vskill_platform.publish.moderation.list_reviews import list_reviews
 from vskill_platform.publish.moderation.unblock_skill import unblock
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.db import commit
@@ -65,7 +65,7 @@ async def judged(env: WorkerEnv, folder: Path, meanwhile: Callable[[], Awaitable
         result = await submit(folder_source(str(folder)), submitter="ada")
         asking = replace(env, settings=judge.settings(env.settings))
         batch = await env.engine.queue.receive(3, lease=env.settings.lease)
-        await handle_submission_queue(batch, asking)
+        await handle_messages(batch, asking)
         return await found(result.submission.id)
 
 
@@ -104,7 +104,7 @@ async def test_a_submission_after_the_deletion_publishes_the_skill_again(
 
     await retry(withdrawn.submission.id, actor="ada")
     batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
-    await handle_submission_queue(batch, bound)
+    await handle_messages(batch, bound)
 
     assert (await found(withdrawn.submission.id)).submission.state is S.PUBLISHED
     assert [one.version for one in await get_versions(SLUG)] == ["1.0.1"]
@@ -137,7 +137,7 @@ async def test_a_dead_letter_from_before_the_deletion_does_not_bring_the_skill_b
 
     await requeue_dead_letter(letter.message_id, actor="cyd")
     batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
-    await handle_submission_queue(batch, bound)
+    await handle_messages(batch, bound)
 
     assert await get_skill(SLUG) is None
     journey = await found(result.submission.id)
@@ -159,7 +159,7 @@ async def test_a_submission_that_arrives_within_the_deletion_does_not_bring_the_
 
     await run_with_worker_env(replace(bound, engine=Interrupted(bound.engine)), delete)
     batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
-    await handle_submission_queue(batch, bound)
+    await handle_messages(batch, bound)
 
     assert await get_skill(SLUG) is None
     journey = await found(arrived[0])
@@ -186,7 +186,7 @@ async def test_an_unblocked_submission_from_before_the_deletion_does_not_bring_t
 
     unblocked = await unblock(subject, reason="settled", actor="cyd")
     batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
-    await handle_submission_queue(batch, bound)
+    await handle_messages(batch, bound)
 
     assert await get_skill(SLUG) is None
     (submission_id,) = unblocked.reopened
@@ -210,12 +210,12 @@ async def test_a_submission_right_after_the_deletion_is_not_lost_with_the_messag
         await delete()
         engine = InterruptedEngine(bound.engine, again)
     batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
-    await handle_submission_queue(batch, replace(bound, engine=engine))
+    await handle_messages(batch, replace(bound, engine=engine))
 
     assert await bound.engine.queue.pending([submission.id])
     clock.advance(minutes=1)  # until the retry
     batch = await bound.engine.queue.receive(3, lease=bound.settings.lease)
-    await handle_submission_queue(batch, bound)
+    await handle_messages(batch, bound)
     assert (await found(submission.id)).submission.state is S.PUBLISHED
 
 

@@ -14,7 +14,7 @@ from vskill_platform.intake.take_upload import take_folder
 from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve, recheck, reject
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.stores.upload_store import get_upload
@@ -47,7 +47,7 @@ async def waiting(process: Process, folder: Path) -> Journey:
 
 async def process_queue(env: WorkerEnv, submission_id: str) -> SubmissionState:
     batch = await env.engine.queue.receive(3, lease=env.settings.lease)
-    await handle_submission_queue(batch, env)
+    await handle_messages(batch, env)
     stored = await get_submission(submission_id)
     assert stored
     return stored.record.state

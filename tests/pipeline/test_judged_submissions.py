@@ -33,7 +33,7 @@ from vskill_platform.model.trust import TrustTier
 from vskill_platform.model.verdict import Report, Verdict
 from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.secret_settings import Secret
@@ -76,7 +76,7 @@ def process_judged(bound: WorkerEnv, clock: ManualClock, judge: JudgeServer) -> 
         if result.kind is SubmitKind.ALREADY_VERIFIED:
             await check_again(result.submission.id)
         while batch := await bound.engine.queue.receive(3, lease=timedelta(minutes=1)):
-            await handle_submission_queue(batch, env)
+            await handle_messages(batch, env)
             clock.advance(minutes=1)
         stored = await get_submission(result.submission.id)
         assert stored
@@ -134,7 +134,7 @@ async def test_a_judge_a_reviewer_and_a_known_commit_make_t4(
     )
     result = await submit(git_source(a_repo(folder)), submitter="ada")
     batch = await bound.engine.queue.receive(3, lease=timedelta(minutes=1))
-    await handle_submission_queue(batch, env)
+    await handle_messages(batch, env)
     waiting = await get_submission(result.submission.id)
     assert waiting
     assert waiting.record.state is S.NEEDS_REVIEW
@@ -400,14 +400,14 @@ async def test_a_worker_that_stops_in_the_middle_of_a_question_hands_its_message
     submission = (await submit(folder_source(str(folder)), submitter="ada")).submission
     env = replace(bound, settings=judge.settings(bound.settings))
     batch = await bound.engine.queue.receive(1, lease=timedelta(minutes=1))
-    work = asyncio.create_task(handle_submission_queue(batch, env))
+    work = asyncio.create_task(handle_messages(batch, env))
     await asked.wait()
 
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
     again = await bound.engine.queue.receive(1, lease=timedelta(minutes=1))
-    await handle_submission_queue(again, env)
+    await handle_messages(again, env)
 
     assert (await states_of(submission))[2:5] == [S.TIER2_SCANNING, S.RECEIVED, S.TIER1_SCANNING]
     assert (await states_of(submission))[-1] is S.PUBLISHED

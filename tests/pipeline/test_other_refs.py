@@ -12,7 +12,7 @@ from vskill_platform.intake.withdraw import withdraw
 from vskill_platform.model.source import git_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.moderation.review_skill import ReviewDecision, approve
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.submission_store import get_submission
@@ -43,7 +43,7 @@ async def submit_ref(url: str, ref: str, *, may_replace_ref: bool = False) -> st
 async def process(env: WorkerEnv, submission_id: str) -> Submission:
     """Process the messages that wait, one after the other, and return the submission."""
     while batch := await env.engine.queue.receive(1, lease=env.settings.lease):
-        await handle_submission_queue(batch, env)
+        await handle_messages(batch, env)
     stored = await get_submission(submission_id)
     assert stored
     return stored.record

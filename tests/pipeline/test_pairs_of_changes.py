@@ -25,7 +25,7 @@ from vskill_platform.publish.moderation.review_skill import ReviewDecision, appr
 from vskill_platform.publish.moderation.yank_version import yank_version
 from vskill_platform.publish.versions.move_skill import rename_skill, transfer_skill
 from vskill_platform.publish.versions.set_visibility import set_visibility
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.deleted_skill_store import get_deleted_skill
@@ -46,7 +46,7 @@ Change = Callable[[], Awaitable[object]]
 async def process_all() -> None:
     env = bound_env()
     while batch := await env.engine.queue.receive(10, lease=env.settings.lease):
-        await handle_submission_queue(batch, env)
+        await handle_messages(batch, env)
 
 
 async def find_id(state: SubmissionState) -> str:

@@ -43,7 +43,7 @@ from vskill_platform.publish.moderation.review_skill import (
 from vskill_platform.publish.versions import check_version
 from vskill_platform.publish.versions.apply_registry_rules import apply_registry_rules
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill, trust_of_skills
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
@@ -459,7 +459,7 @@ async def test_files_the_judge_could_not_see_are_held_for_review(
         judge.will(sending(b"", 500))
         env = replace(bound, settings=judge.settings(bound.settings))
         while batch := await bound.engine.queue.receive(3, lease=bound.settings.lease):
-            await handle_submission_queue(batch, env)
+            await handle_messages(batch, env)
             clock.advance(minutes=1)
     (review,) = await list_reviews()
     seen = (await get_case(review.id)).submission.digest

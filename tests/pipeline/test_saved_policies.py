@@ -15,7 +15,7 @@ from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.publish.policy.current_policy import with_current_policy
 from vskill_platform.publish.policy.edit_policy import PolicyDraft, save_policy
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.policy_store import PolicyVersion, put_policy_version
 from vskill_platform.stores.submission_store import get_submission
@@ -47,11 +47,11 @@ async def test_a_submission_waits_if_the_saved_policy_cannot_be_applied(
     made = await submit(folder_source(str(a_skill_folder(tmp_path))), submitter="ada")
 
     batch = await env.engine.queue.receive(1, lease=env.settings.lease)
-    await handle_submission_queue(batch, env)
+    await handle_messages(batch, env)
     waiting = await get_submission(made.submission.id)
     await save_policy(PolicyDraft(text="# none\n", base=1, reason="repair", author="cyd"))
     again = await env.engine.queue.receive(1, lease=env.settings.lease)
-    await handle_submission_queue(again, env)
+    await handle_messages(again, env)
     done = await get_submission(made.submission.id)
 
     assert waiting

@@ -21,7 +21,7 @@ from vskill_platform.model.source import Source, git_source
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.model.verdict import Severity, Verdict
 from vskill_platform.publish.versions.compare_skill import BULK_SKILLS
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.similarity_store import get_similarity_record, write_similarity_record
 from vskill_platform.stores.submission_store import get_submission
@@ -266,7 +266,7 @@ async def test_an_index_that_does_not_answer_is_an_error(
     result = await submit(a_source(tmp_path, "ben", "sort-papers"), submitter="ben")
     batch = await bound.engine.queue.receive(3, lease=timedelta(minutes=1))
 
-    await handle_submission_queue(batch, replace(bound, engine=broken))
+    await handle_messages(batch, replace(bound, engine=broken))
 
     stored = await get_submission(result.submission.id)
     assert stored

@@ -44,7 +44,7 @@ from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.model.verdict import FindingKind, Report, Verdict
 from vskill_platform.queue import external_scan, process_submission
 from vskill_platform.queue.ask_scanners import ask_scanners
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.queue.external_scan import MAX_WAITS
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
@@ -87,7 +87,7 @@ class Registry:
     async def work(self) -> None:
         """Handle messages until none is left, however long their delays are."""
         while batch := await self.receive():
-            await handle_submission_queue(batch, self.env)
+            await handle_messages(batch, self.env)
             self.clock.advance(minutes=1)
 
     async def process(self, folder: Path) -> Submission:

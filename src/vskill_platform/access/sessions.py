@@ -91,7 +91,7 @@ async def end_session(user_name: str, session_id: str) -> None:
     await commit(delete_session(digest, stored.record))
 
 
-async def add_second_factor_to(
+async def mark_second_factor(
     user_name: str, session_id: str, *, ends_others: bool
 ) -> list[Operation]:
     """Return the operations that record a verified second factor in a session.

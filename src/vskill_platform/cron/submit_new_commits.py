@@ -24,7 +24,7 @@ from vskill_platform.intake.submission_request import SubmissionRequest
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.skill import parse_version, version_of_tag
 from vskill_platform.model.source import Source
-from vskill_platform.model.submission import STUCK_STATES, Submission
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission
 from vskill_platform.stores.followed_repo_store import FollowedRepo, get_followed_repo
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.submission_store import get_source_owner, get_submission
@@ -190,7 +190,7 @@ async def _is_pending(due: DueRepo) -> bool:
     """Return whether an earlier commit or tag is being processed."""
     for source in _sources_of(due):
         known = await _find_submission(source)
-        if known and known.state in STUCK_STATES:
+        if known and known.state in IN_PROGRESS_STATES:
             return True
     return False
 
@@ -251,7 +251,7 @@ async def _note_nothing_new(
     While an older commit is processed, the new one does not count as seen, because the worker may
     have fetched the repository before it.
     """
-    if submission.state in STUCK_STATES:
+    if submission.state in IN_PROGRESS_STATES:
         pending = mark_seen(followed.record, followed.record.commit_sha)
         await put_checked(followed, pending, _WHILE_PENDING)
     else:

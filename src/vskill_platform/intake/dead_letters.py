@@ -3,7 +3,7 @@
 from vskill_platform.engines.operations import Drop, Operation, Requeue
 from vskill_platform.engines.ports import DeadLetter
 from vskill_platform.errors import NotFound
-from vskill_platform.model.submission import STUCK_STATES, Cause, Submission, reopen
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Cause, Submission, reopen
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.background_store import forget_failure, read_background
 from vskill_platform.stores.db import commit, get_now, get_queue
@@ -26,7 +26,7 @@ async def requeue_dead_letter(message_id: int, *, actor: str) -> Submission | No
         return None
     stored = await get_submission(read_message(letter.body).submission_id)
     submission = stored.record if stored else None
-    if stored and stored.record.state not in STUCK_STATES:
+    if stored and stored.record.state not in IN_PROGRESS_STATES:
         cause = Cause(trigger="revive", actor=actor, reason="requeued from the dead letters")
         submission, event = reopen(stored.record, cause, now=get_now())
         operations += write_submission(submission, [event], expected=stored.revision)

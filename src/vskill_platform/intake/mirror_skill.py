@@ -27,7 +27,7 @@ from vskill_platform.mirror_settings import Mirror
 from vskill_platform.model.mirror import name_at_mirror, parse_mirrored
 from vskill_platform.model.record import cut_reason
 from vskill_platform.model.source import MIRROR_PREFIX, mirror_source
-from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission, SubmissionState
 from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import check_free_space, commit, get_now, get_queue, get_settings
@@ -87,7 +87,7 @@ async def mirror_skill(slug: str, *, by: str, again: bool = False) -> Submission
     if not again:
         await check_not_deleted(wanted)
     known, submission = await get_mirrored(slug), await _find_submission(slug)
-    if submission and submission.state in STUCK_STATES:
+    if submission and submission.state in IN_PROGRESS_STATES:
         return submission
     if known and submission and not again and _is_recent(known.record):
         return submission

@@ -27,7 +27,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.mirror_settings import MirrorKind
 from vskill_platform.model.skill import is_version, parse_version, version_key
 from vskill_platform.model.source import pinned_source
-from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission, SubmissionState
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.deleted_skill_store import allow_republishing
@@ -131,7 +131,7 @@ async def _find_submission(slug: str, version: str) -> Submission | None:
 
 def _is_settled(submission: Submission, *, again: bool) -> bool:
     """Return whether it is being checked, or was decided and is not requested *again*."""
-    if submission.state in STUCK_STATES:
+    if submission.state in IN_PROGRESS_STATES:
         return True
     is_ended = submission.digest is not None or submission.state is SubmissionState.DEQUEUED
     return is_ended and not again

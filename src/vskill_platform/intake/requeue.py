@@ -13,7 +13,7 @@ from vskill_platform.errors import InvalidTransition, NotFound, Overtaken, Vskil
 from vskill_platform.intake.count_submission import count_submission
 from vskill_platform.model.source import SourceKind
 from vskill_platform.model.submission import (
-    STUCK_STATES,
+    IN_PROGRESS_STATES,
     Cause,
     Submission,
     SubmissionState,
@@ -54,7 +54,7 @@ async def retry(submission_id: str, *, actor: str, may_replace_ref: bool = False
 async def requeue(submission_id: str, *, actor: str) -> Submission:
     """Requeue a stuck submission with a fresh retry budget."""
     stored = await _find(submission_id)
-    if stored.record.state not in STUCK_STATES:
+    if stored.record.state not in IN_PROGRESS_STATES:
         raise InvalidTransition(f"it is not stuck: it is {stored.record.state}")
     audit = write_audit("requeue", submission_id, actor=actor, reason="it was stuck")
     return await _start(stored, "requeue", actor=actor, reason="requeued", also=[audit])

@@ -13,7 +13,7 @@ from vskill_platform.intake.submission_request import SubmissionRequest, is_unch
 from vskill_platform.model.block import Block
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import (
-    STUCK_STATES,
+    IN_PROGRESS_STATES,
     Cause,
     StateEvent,
     Submission,
@@ -164,7 +164,7 @@ async def _answer(
         why = why_blocked(known.record)
         return _unchanged(SubmitKind.BLOCKED, submission, reason=why)
     is_hidden = request.is_private and not submission.is_private
-    if submission.state in STUCK_STATES and not (
+    if submission.state in IN_PROGRESS_STATES and not (
         is_hidden or _has_other_files(submission, request)
     ):
         return _unchanged(SubmitKind.PENDING, submission)

@@ -27,7 +27,7 @@ class SubmissionState(StrEnum):
 _S = SubmissionState
 
 #: States in progress; a submission that stays in one of them too long is stuck.
-STUCK_STATES = frozenset(
+IN_PROGRESS_STATES = frozenset(
     {_S.RECEIVED, _S.TIER1_SCANNING, _S.TIER2_SCANNING, _S.AUTO_APPROVED, _S.VENDOR_APPROVED}
 )
 APPROVED_STATES = frozenset({_S.AUTO_APPROVED, _S.VENDOR_APPROVED})
@@ -237,7 +237,7 @@ def is_stuck(submission: Submission, *, now: datetime, stuck_threshold: timedelt
     stands_for = now - submission.updated_at
     if submission.waiting and submission.updated_at <= now < submission.waiting.until:
         return False
-    return submission.state in STUCK_STATES and abs(stands_for) >= stuck_threshold
+    return submission.state in IN_PROGRESS_STATES and abs(stands_for) >= stuck_threshold
 
 
 def _record(

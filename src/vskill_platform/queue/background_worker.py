@@ -11,7 +11,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import Delivery
 from vskill_platform.errors import EngineError
 from vskill_platform.publish.rescans.newest_rules import has_newest_rules
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.background_store import JOB_OF, read_background
@@ -107,7 +107,7 @@ class BackgroundWorker:
         self._started_at = self._time()
         if message := read_background(delivery.body):
             self._jobs.add(JOB_OF[type(message)])
-        task = asyncio.create_task(handle_submission_queue([delivery], self._env))
+        task = asyncio.create_task(handle_messages([delivery], self._env))
         self._in_flight.add(task)
         task.add_done_callback(self._in_flight.discard)
 

@@ -11,7 +11,7 @@ from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import Acknowledge, Delivery, Operation, Release
 from vskill_platform.errors import Overtaken, WorkerDied
 from vskill_platform.model.submission import (
-    STUCK_STATES,
+    IN_PROGRESS_STATES,
     Cause,
     Submission,
     SubmissionState,
@@ -50,7 +50,7 @@ async def find_submission(delivery: Delivery) -> Stored[Submission] | None:
         log.warning("message without a submission", submission=submission_id)
         await commit([Acknowledge(delivery)])
         return None
-    if stored.record.state not in STUCK_STATES:
+    if stored.record.state not in IN_PROGRESS_STATES:
         operations: list[Operation] = [expect_submission(stored)]
     elif blocked := await end_if_blocked(stored):  # before anything is fetched
         _, operations = blocked
@@ -108,7 +108,7 @@ async def release_submission(delivery: Delivery) -> None:
     """Return a message to the queue without a result; the try does not count."""
     operations: list[Operation] = [Release(delivery)]
     stored = await get_submission(read_message(delivery.body).submission_id)
-    if stored and is_counted(stored.record, delivery) and stored.record.state in STUCK_STATES:
+    if stored and is_counted(stored.record, delivery) and stored.record.state in IN_PROGRESS_STATES:
         reason = "the worker was stopped; this attempt does not count"
         cause = Cause(trigger="redeliver", actor=get_settings().node, reason=reason)
         uncounted = msgspec.structs.replace(

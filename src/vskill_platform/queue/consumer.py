@@ -36,7 +36,7 @@ from vskill_platform.stores.submission_messages import is_submission_message
 log = get_logger(__name__)
 
 
-async def handle_submission_queue(batch: Sequence[Delivery], env: WorkerEnv) -> None:
+async def handle_messages(batch: Sequence[Delivery], env: WorkerEnv) -> None:
     """Handle all messages of a batch concurrently; a failure affects only its own message."""
 
     async def handle_batch() -> None:
@@ -45,7 +45,7 @@ async def handle_submission_queue(batch: Sequence[Delivery], env: WorkerEnv) -> 
             if isinstance(outcome, Exception):
                 # Not even the failure could be stored, so the database has a problem. The lease
                 # expires, and the message is delivered again.
-                log.error("message not handled", message=delivery.key, error=str(outcome))
+                log.error("message not handled", **_id_field(delivery), error=str(outcome))
 
     await run_with_worker_env(env, handle_batch)
 
@@ -59,9 +59,18 @@ class _Handler(NamedTuple):
 
 
 def _handler_of(delivery: Delivery) -> _Handler:
-    if delivery.group == BACKGROUND or not is_submission_message(delivery.body):
-        return _Handler(_process_background, release_background, fail_background)
-    return _Handler(_process_in_time, release_submission, fail_submission)
+    if _has_submission(delivery):
+        return _Handler(_process_in_time, release_submission, fail_submission)
+    return _Handler(_process_background, release_background, fail_background)
+
+
+def _has_submission(delivery: Delivery) -> bool:
+    return delivery.group != BACKGROUND and is_submission_message(delivery.body)
+
+
+def _id_field(delivery: Delivery) -> dict[str, str | None]:
+    """Return the log field that names a message: the ID of its submission, or else its key."""
+    return {"submission" if _has_submission(delivery) else "message": delivery.key}
 
 
 async def _handle_message(delivery: Delivery) -> None:
@@ -74,7 +83,7 @@ async def _handle_message(delivery: Delivery) -> None:
         raise
     except NoSpaceLeft as error:
         # Nothing has been done yet: the message keeps its position, and the attempt does not count.
-        log.info("message released", submission=delivery.key, error=str(error))
+        log.info("message released", **_id_field(delivery), error=str(error))
         await handler.release(delivery)
     except Exception as error:
         if isinstance(error, OutOfResources) or is_machine_short(error):
@@ -88,7 +97,7 @@ async def _handle_message(delivery: Delivery) -> None:
             return
         unforeseen = None if isinstance(error, VskillError) else error
         log.warning(
-            "processing failed", submission=delivery.key, error=repr(error), exc_info=unforeseen
+            "processing failed", **_id_field(delivery), error=repr(error), exc_info=unforeseen
         )
         await handler.fail(delivery, error)
 
@@ -98,7 +107,7 @@ async def _release_later(delivery: Delivery, error: Exception, *, why: str) -> N
 
     Meanwhile the message keeps its slot, so the worker receives fewer messages.
     """
-    log.error(why, submission=delivery.key, error=str(error))
+    log.error(why, **_id_field(delivery), error=str(error))
     try:
         await asyncio.sleep(get_settings().retry_delay.total_seconds())
     finally:

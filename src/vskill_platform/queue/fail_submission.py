@@ -32,7 +32,7 @@ from vskill_platform.errors import (
 )
 from vskill_platform.model.source import Source, without_local_path
 from vskill_platform.model.submission import (
-    STUCK_STATES,
+    IN_PROGRESS_STATES,
     Cause,
     Submission,
     SubmissionState,
@@ -107,7 +107,7 @@ async def fail_submission(delivery: Delivery, error: Exception) -> None:
     found = await get_submission(read_message(delivery.body).submission_id)
     if found is None:
         operations: list[Operation] = [Acknowledge(delivery)]
-    elif found.record.state not in STUCK_STATES:
+    elif found.record.state not in IN_PROGRESS_STATES:
         await _acknowledge(found, delivery)
         return
     else:

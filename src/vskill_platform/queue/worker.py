@@ -12,7 +12,7 @@ from vskill_platform.engines.operations import Delivery, Release
 from vskill_platform.engines.ports import NOTHING_BUSY, BusyResources
 from vskill_platform.errors import EngineError
 from vskill_platform.queue.background_worker import BackgroundWorker
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.fetch_limits import message_slots
 from vskill_platform.runtime.worker_context import run_with_worker_env
@@ -125,7 +125,7 @@ class Worker:
     def _start(self, batch: list[Delivery]) -> None:
         for delivery in batch:
             # Each task has its own context, which ends with the task.
-            task = asyncio.create_task(handle_submission_queue([delivery], self._env))
+            task = asyncio.create_task(handle_messages([delivery], self._env))
             self._in_flight.add(task)
             task.add_done_callback(self._end)
 

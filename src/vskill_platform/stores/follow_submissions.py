@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 
 from vskill_platform.model.submission import (
-    STUCK_STATES,
+    IN_PROGRESS_STATES,
     TERMINAL_STATES,
     Submission,
 )
@@ -44,7 +44,7 @@ async def follow_submissions(submission_ids: Sequence[str]) -> AsyncIterator[Sub
     revision = await engine.revision()
     on_their_way: set[str] = set()
     for submission in await get_submissions_fresh(submission_ids):
-        if submission.state in STUCK_STATES:
+        if submission.state in IN_PROGRESS_STATES:
             on_their_way.add(SUBMISSION + submission.id)
         yield submission
     if not on_their_way:
@@ -52,7 +52,7 @@ async def follow_submissions(submission_ids: Sequence[str]) -> AsyncIterator[Sub
     async for change in engine.changes(after=revision, prefixes=(SUBMISSION,)):
         changed = on_their_way.intersection(change.keys)
         for submission in await read_each(sorted(changed), decode_submission):
-            if submission.state not in STUCK_STATES:
+            if submission.state not in IN_PROGRESS_STATES:
                 on_their_way.discard(SUBMISSION + submission.id)
             yield submission
         if not on_their_way:

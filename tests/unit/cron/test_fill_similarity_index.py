@@ -12,7 +12,7 @@ from vskill_platform.engines.operations import Delete, Put
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.lookalike import name_marks
 from vskill_platform.model.source import folder_source
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.queue.worker import Worker
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.similarity_store import find_by_marks, get_similarity_record
@@ -25,7 +25,7 @@ async def published_by_another_release(env: WorkerEnv, parent: Path, *names: str
     for name in names:
         await submit(folder_source(str(a_skill_folder(parent, name))), submitter="ada")
         batch = await env.engine.queue.receive(3, lease=env.settings.lease)
-        await handle_submission_queue(batch, env)
+        await handle_messages(batch, env)
     keys = (await env.engine.kv.list_keys("like", limit=10_000)).keys
     await env.engine.commit([Delete(key) for key in keys])
 

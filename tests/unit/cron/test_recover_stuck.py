@@ -11,7 +11,7 @@ from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.operations import Acknowledge
 from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
-from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission, SubmissionState
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 from vskill_platform.stores.scan_store import get_report
@@ -39,7 +39,7 @@ async def lose_message(env: WorkerEnv) -> None:
 
 
 async def test_every_stuck_state_is_requeued(bound: WorkerEnv, clock: ManualClock) -> None:
-    submissions = [await stranded(bound, state) for state in sorted(STUCK_STATES)]
+    submissions = [await stranded(bound, state) for state in sorted(IN_PROGRESS_STATES)]
     clock.advance(minutes=5)
 
     outcome = await recover_stuck_submissions()

@@ -19,7 +19,7 @@ from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
 from vskill_platform.model.source import Source, folder_source, git_source
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.submission_set_store import get_submission_set
@@ -163,9 +163,7 @@ async def test_a_set_again_queues_only_what_has_changed(
     a_repo(toolbox)
     place: Source | LocalFiles = LocalFiles(toolbox) if packed else git_source(f"file://{toolbox}")
     first = await submit_all(place)
-    await handle_submission_queue(
-        await bound.engine.queue.receive(3, lease=bound.settings.lease), bound
-    )
+    await handle_messages(await bound.engine.queue.receive(3, lease=bound.settings.lease), bound)
     (toolbox / "skills" / "two" / "more.md").write_text("more")
     commit_all(toolbox)
 

@@ -18,7 +18,7 @@ from vskill_platform.intake.submission_request import SubmissionRequest, prepare
 from vskill_platform.intake.submit import SubmitKind, submit
 from vskill_platform.intake.take_upload import Upload, take_archive, take_folder
 from vskill_platform.model.submission import SubmissionState
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.stores.upload_store import KEPT_FOR, get_upload
@@ -34,7 +34,7 @@ async def submit_upload(upload: Upload) -> tuple[SubmitKind, str]:
 
 async def work(env: WorkerEnv) -> None:
     batch = await env.engine.queue.receive(3, lease=env.settings.lease)
-    await handle_submission_queue(batch, env)
+    await handle_messages(batch, env)
 
 
 async def state_of(submission_id: str) -> SubmissionState:
@@ -116,7 +116,7 @@ async def test_other_files_while_the_first_are_being_checked_win(
     (folder / "more.md").write_text("more")
 
     answer = await submit_upload(await take_folder(folder))
-    await handle_submission_queue(batch, bound)
+    await handle_messages(batch, bound)
 
     assert answer == (SubmitKind.REQUEUED, submission_id)
     stored = await get_submission(submission_id)

@@ -10,7 +10,7 @@ from tests.clocks import NOON
 from vskill_platform.errors import InvalidTransition
 from vskill_platform.model.submission import (
     EDGES,
-    STUCK_STATES,
+    IN_PROGRESS_STATES,
     STUCK_THRESHOLD,
     TERMINAL_STATES,
     Cause,
@@ -60,7 +60,7 @@ def test_an_end_has_no_deadline_and_can_be_opened_again(state: SubmissionState) 
     assert SubmissionState.RECEIVED in EDGES[state]
 
 
-@pytest.mark.parametrize("state", sorted(STUCK_STATES))
+@pytest.mark.parametrize("state", sorted(IN_PROGRESS_STATES))
 def test_recovery_can_bring_every_stuck_state_back_or_to_an_end(state: SubmissionState) -> None:
     assert {SubmissionState.RECEIVED, SubmissionState.REJECTED} <= EDGES[state]
 
@@ -115,7 +115,7 @@ def test_nobody_is_stuck_before_the_threshold() -> None:
     assert stuck_after(minutes=5)
 
 
-@pytest.mark.parametrize("state", sorted(STUCK_STATES))
+@pytest.mark.parametrize("state", sorted(IN_PROGRESS_STATES))
 def test_a_submission_waiting_for_scanners_is_due_at_their_deadline(state: SubmissionState) -> None:
     until = NOON + timedelta(minutes=25)
     waiting = Waiting(scanners=("acme",), until=until)

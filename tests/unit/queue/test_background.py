@@ -23,7 +23,7 @@ from vskill_platform.publish.rescans import rescan_skills
 from vskill_platform.publish.rescans.rescan_skills import current_standard, is_rescanned
 from vskill_platform.queue import background, consumer
 from vskill_platform.queue.background_worker import TURN_SECONDS, BackgroundWorker
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.queue.health import check_health
 from vskill_platform.queue.process_submission import process_submission
 from vskill_platform.queue.worker import Worker
@@ -224,7 +224,7 @@ async def test_a_dropped_failure_stays_known(bound: WorkerEnv, clock: ManualCloc
         received = await bound.engine.queue.receive(9, lease=bound.settings.lease, background=True)
         delivery = next(each for each in received if each.message_id == delivery.message_id)
 
-    await handle_submission_queue([delivery], bound)
+    await handle_messages([delivery], bound)
     (letter,) = await bound.engine.queue.dead_letters()
     await drop_dead_letter(letter.message_id, actor="cyd")
 
@@ -269,9 +269,27 @@ async def test_a_machine_without_resources_returns_the_rescan_uncounted(
     await send_rescans()
     delivery = await receive_one(bound)
 
-    await handle_submission_queue([delivery], replace(bound, settings=settings))
+    await handle_messages([delivery], replace(bound, settings=settings))
 
     assert (await receive_one(bound)).attempt == 1
+
+
+@pytest.mark.usefixtures("outdated")
+async def test_the_log_names_the_message_of_a_rescan_that_failed(
+    bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch, logs: list[dict[str, str]]
+) -> None:
+    async def fail(_: str) -> list[Operation]:
+        raise ScanError("a scanner broke")
+
+    monkeypatch.setattr(background, "plan_rescan", fail)
+    await send_rescans()
+    delivery = await receive_one(bound)
+
+    await handle_messages([delivery], bound)
+
+    (event,) = [event for event in logs if event["event"] == "processing failed"]
+    assert event["message"] == delivery.key
+    assert "submission" not in event
 
 
 @pytest.mark.usefixtures("outdated")
@@ -295,7 +313,7 @@ async def test_a_rescan_that_takes_long_keeps_its_lease(
     monkeypatch.setattr(background, "plan_rescan", wait)
     await send_rescans()
 
-    await handle_submission_queue([await receive_one(bound)], bound)
+    await handle_messages([await receive_one(bound)], bound)
 
     assert await bound.engine.queue.count_group(BACKGROUND) == 2
 
@@ -320,7 +338,7 @@ async def test_a_rescan_that_another_worker_has_is_left_to_it(
     clock.advance(seconds=bound.settings.lease.total_seconds())
     others = await bound.engine.queue.receive(9, lease=bound.settings.lease, background=True)
 
-    await handle_submission_queue([first], bound)
+    await handle_messages([first], bound)
 
     assert cancelled.is_set()
     assert first.message_id in {each.message_id for each in others}

@@ -29,7 +29,7 @@ from vskill_platform.intake.submit import submit
 from vskill_platform.model.source import folder_source
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.queue import consumer, scan_slots
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.queue.process_submission import process_submission
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import get_worker_env
@@ -59,7 +59,7 @@ async def test_a_good_skill_is_published_and_its_message_gone(
 ) -> None:
     submission = await submit_skill("tidy-notes")
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     published = await current(submission)
     assert published.state is SubmissionState.PUBLISHED
@@ -82,7 +82,7 @@ async def test_a_bad_manifest_ends_in_tier1_failed_with_file_and_line(
     (tmp_path / "bad" / "SKILL.md").write_text("---\nname: Bad Name\ndescription: x\n---\n")
     result = await submit(folder_source(str(tmp_path / "bad")), submitter="ada")
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     failed = await current(result.submission)
     assert failed.state is SubmissionState.TIER1_FAILED
@@ -113,9 +113,7 @@ async def test_tc065_concurrent_batches_with_different_envs_are_isolated(
         seen[delivery.key].add(get_worker_env())
 
     monkeypatch.setattr(consumer, "process_submission", watched)
-    await asyncio.gather(
-        *(handle_submission_queue([item], envs[item.key]) for item in (first, second))
-    )
+    await asyncio.gather(*(handle_messages([item], envs[item.key]) for item in (first, second)))
 
     assert seen == {key: {env} for key, env in envs.items()}
     for delivery, node in ((first, "batch-a"), (second, "batch-b")):
@@ -125,17 +123,23 @@ async def test_tc065_concurrent_batches_with_different_envs_are_isolated(
 
 
 async def test_one_failing_message_does_not_touch_its_siblings(
-    bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive, tmp_path: Path
+    bound: WorkerEnv,
+    submit_skill: SubmitSkill,
+    receive: Receive,
+    tmp_path: Path,
+    logs: list[dict[str, str]],
 ) -> None:
     good = [await submit_skill("skill-a"), await submit_skill("skill-b")]
     gone = (await submit(folder_source(str(tmp_path / "gone")), submitter="ada")).submission
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     states = [(await current(submission)).state for submission in [*good, gone]]
     assert states == [
         SubmissionState.PUBLISHED, SubmissionState.PUBLISHED, SubmissionState.REJECTED,
     ]  # fmt: skip
+    failed = [event for event in logs if event["event"] == "processing failed"]
+    assert [event["submission"] for event in failed] == [gone.id]
 
 
 async def test_a_passing_fault_is_tried_again_with_growing_delay(
@@ -151,14 +155,14 @@ async def test_a_passing_fault_is_tried_again_with_growing_delay(
     for attempt in (1, 2, 3):
         (delivery,) = await receive()
         assert delivery.attempt == attempt
-        await handle_submission_queue([delivery], bound)
+        await handle_messages([delivery], bound)
         waiting = await current(submission)
         assert waiting.state is SubmissionState.RECEIVED
         assert waiting.reason == f"will be retried in {10 * attempt} s: no net"
         clock.advance(seconds=10 * attempt - 1)
         assert await receive() == []
         clock.advance(seconds=1)
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     rejected = await current(submission)
     assert rejected.state is SubmissionState.REJECTED
@@ -193,7 +197,7 @@ async def test_every_end_has_a_reason_and_a_finding(
     deliveries = 0
     while batch := await receive():
         deliveries += 1
-        await handle_submission_queue(batch, bound)
+        await handle_messages(batch, bound)
         clock.advance(minutes=1)
 
     rejected = await current(submission)
@@ -218,7 +222,7 @@ async def test_internal_errors_are_not_shown_to_the_submitter(
         consumer, "process_submission", failing_with(ZeroDivisionError("secret path"))
     )
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     assert "secret path" not in (await current(submission)).reason
     assert any("secret path" in event.get("error", "") for event in logs)
@@ -237,7 +241,7 @@ async def test_a_message_that_takes_too_long_is_stopped(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(consumer, "process_submission", hang)
-    await handle_submission_queue(await receive(), impatient)
+    await handle_messages(await receive(), impatient)
 
     waiting = await current(submission)
     assert waiting.state is SubmissionState.RECEIVED
@@ -250,10 +254,10 @@ async def test_a_delivery_that_was_replaced_changes_nothing(
     submission = await submit_skill("tidy-notes")
     late = await receive()
     clock.advance(seconds=86)
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
     before = await current(submission)
 
-    await handle_submission_queue(late, bound)
+    await handle_messages(late, bound)
 
     assert await current(submission) == before
 
@@ -262,12 +266,12 @@ async def test_a_message_of_a_finished_submission_is_put_away(
     bound: WorkerEnv, submit_skill: SubmitSkill, receive: Receive, clock: ManualClock
 ) -> None:
     submission = await submit_skill("tidy-notes")
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
     before = await current(submission)
 
     unknown = a_submission(submission_id="sub_unknown")
     await bound.engine.commit([queue_submission(submission), queue_submission(unknown)])
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     assert await current(submission) == before
     assert (await bound.engine.queue.stats()).leased == 0
@@ -287,9 +291,9 @@ async def test_a_worker_that_did_not_finish_leaves_a_trace(
             raise EngineError("the disk is gone")
 
     probe.before_commit = die_at_the_last_commit
-    await handle_submission_queue(await receive(), replace(bound, engine=probe))
+    await handle_messages(await receive(), replace(bound, engine=probe))
     clock.advance(seconds=86)
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     triggers = [event.trigger for event in await get_history(submission.id)]
     assert triggers == ["submit", "claim", "redeliver", "claim", "check", "publish"]
@@ -310,7 +314,7 @@ async def test_a_worker_that_stops_hands_its_messages_back_uncounted(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(consumer, "process_submission", hang)
-    batch = asyncio.create_task(handle_submission_queue(await receive(), bound))
+    batch = asyncio.create_task(handle_messages(await receive(), bound))
     await started.wait()
     batch.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -350,9 +354,7 @@ async def test_waiting_for_a_scan_slot_costs_neither_an_attempt_nor_the_lease(
     others = [object() for _ in range(int(bound.scan_slots.total_tokens))]
     for other in others:
         bound.scan_slots.acquire_on_behalf_of_nowait(other)
-    handling = asyncio.create_task(
-        handle_submission_queue(await receive(), replace(bound, engine=probe))
-    )
+    handling = asyncio.create_task(handle_messages(await receive(), replace(bound, engine=probe)))
     await extended.wait()
     stolen = await receive()
     for other in others:
@@ -424,10 +426,10 @@ async def test_a_machine_that_is_out_of_resources_rejects_nothing(
         error = OSError(errno.EMFILE, "Too many open files")
         patch.setattr(consumer, "process_submission", failing_with(error))
         for _ in range(10):
-            await handle_submission_queue(await receive(), replace(bound, settings=settings))
+            await handle_messages(await receive(), replace(bound, settings=settings))
     handed_back = await current(submission)
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     assert (handed_back.state, handed_back.tries) == (SubmissionState.RECEIVED, 0)
     assert (await current(submission)).state is SubmissionState.PUBLISHED

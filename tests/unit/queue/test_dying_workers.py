@@ -19,7 +19,7 @@ from vskill_platform.queue.claim_submission import (
     find_submission,
     release_submission,
 )
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.submission_store import get_submission
 
@@ -61,7 +61,7 @@ async def test_deaths_before_its_check_began_are_not_held_against_a_skill(
     submission = await submit_skill("tidy-notes")
     await die_beside(receive, clock, times=SUSPECT_AFTER_LOST)
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     published = await current(submission)
     assert published.state is SubmissionState.PUBLISHED
@@ -82,7 +82,7 @@ async def test_deaths_beside_it_take_no_retry_from_a_skill(
     await die_beside(receive, clock, times=bound.settings.max_retries + 1)
     monkeypatch.setattr(consumer, "process_submission", no_net)
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     waiting = await current(submission)
     assert waiting.state is SubmissionState.RECEIVED
@@ -96,7 +96,7 @@ async def test_a_suspect_is_checked_once_more_with_no_other_check_beside_it(
     await die_with_it(receive, clock, times=bound.settings.max_retries + 1)
     bound.scan_slots.acquire_on_behalf_of_nowait(other)
 
-    handling = asyncio.create_task(handle_submission_queue(await receive(), bound))
+    handling = asyncio.create_task(handle_messages(await receive(), bound))
     while not bound.scan_slots.statistics().tasks_waiting:
         await asyncio.sleep(0)
     while_other_runs = await current(submission)
@@ -114,7 +114,7 @@ async def test_a_skill_that_kills_its_worker_alone_too_ends_as_a_dead_letter(
     submission = await submit_skill("tidy-notes")
     await die_with_it(receive, clock, times=bound.settings.max_retries + 1 + TRIES_ALONE)
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     rejected = await current(submission)
     assert rejected.state is SubmissionState.REJECTED
@@ -131,7 +131,7 @@ async def test_a_skill_that_kills_its_worker_before_the_check_ends_too(
     submission = await submit_skill("tidy-notes")
     await die_beside(receive, clock, times=END_AFTER_LOST + 1)
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     assert (await current(submission)).state is SubmissionState.REJECTED
     assert len(await bound.engine.queue.dead_letters()) == 1
@@ -148,7 +148,7 @@ async def test_a_suspect_that_is_harmless_is_published_however_late(
     submission = await submit_skill("tidy-notes")
     await die_beside(receive, clock, times=deaths)
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     assert (await current(submission)).state is SubmissionState.PUBLISHED
 
@@ -162,7 +162,7 @@ async def test_two_suspects_at_once_wait_for_each_other_and_both_are_published(
             await begin_check(delivery)
         clock.advance(**_GONE)
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     states = [(await current(submission)).state for submission in submissions]
     assert states == [SubmissionState.PUBLISHED, SubmissionState.PUBLISHED]
@@ -234,11 +234,11 @@ async def test_being_overtaken_by_another_worker_never_costs_a_try(
     with monkeypatch.context() as patch:
         patch.setattr(consumer, "process_submission", overtaken)
         for _ in range(bound.settings.max_retries + 2):
-            await handle_submission_queue(await receive(), bound)
+            await handle_messages(await receive(), bound)
             clock.advance(**_GONE)
     waiting = await current(submission)
 
-    await handle_submission_queue(await receive(), bound)
+    await handle_messages(await receive(), bound)
 
     assert waiting.tries == 0
     assert (await current(submission)).state is SubmissionState.PUBLISHED

@@ -12,7 +12,7 @@ from tests.probes import ProbingEngine
 from vskill_platform.engines.operations import Put
 from vskill_platform.errors import EngineError
 from vskill_platform.model.submission import (
-    STUCK_STATES,
+    IN_PROGRESS_STATES,
     STUCK_THRESHOLD,
     StuckSubmission,
     SubmissionState,
@@ -97,7 +97,7 @@ async def test_tc072_only_a_submission_past_its_deadline_is_stuck(
 
     found = await get_stuck_submissions(NOON)
 
-    expected = {submission.id for submission in old if submission.state in STUCK_STATES}
+    expected = {submission.id for submission in old if submission.state in IN_PROGRESS_STATES}
     assert {submission.id for submission in found} == expected | {just.id}
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.access.second_factor.totp import matching_step, new_totp_secret
 from vskill_platform.access.secret_texts import digest_of
-from vskill_platform.access.sessions import add_second_factor_to
+from vskill_platform.access.sessions import mark_second_factor
 from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.access.users import find_user
 from vskill_platform.base.telemetry import get_logger
@@ -79,7 +79,7 @@ async def confirm_totp(user: User, code: str, *, session_id: str) -> list[str]:
         operations = [
             write_second_factor(factor, expected=old.revision if old else ABSENT),
             delete_new_totp(user.name),
-            *await add_second_factor_to(user.name, session_id, ends_others=old is None),
+            *await mark_second_factor(user.name, session_id, ends_others=old is None),
             write_audit("user second-factor", user.name, actor=user.name, reason="", outcome="on"),
         ]
         return PlannedChange(operations=operations, result=codes)

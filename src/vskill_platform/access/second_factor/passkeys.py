@@ -14,7 +14,7 @@ from vskill_platform.access.second_factor.factors import (
     without_factor,
 )
 from vskill_platform.access.secret_texts import digest_of, new_secret
-from vskill_platform.access.sessions import add_second_factor_to
+from vskill_platform.access.sessions import mark_second_factor
 from vskill_platform.access.sign_in import check_credentials, has_password
 from vskill_platform.access.users import find_user
 from vskill_platform.base.telemetry import get_logger
@@ -124,7 +124,7 @@ async def add_passkey(
         )
         operations: list[Operation] = [*write_new_passkey(passkey), audit]
         old = await get_second_factor(user.name)
-        operations += await add_second_factor_to(user.name, session_id, ends_others=old is None)
+        operations += await mark_second_factor(user.name, session_id, ends_others=old is None)
         if old:
             return PlannedChange(operations=operations, result=[])
         factor = SecondFactor(

@@ -18,7 +18,7 @@ from vskill_platform.intake.read_source import LocalFiles
 from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.intake.submit_set import SubmittedSet, submit_set
 from vskill_platform.model.source import Source
-from vskill_platform.model.submission import STUCK_STATES, Submission
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.follow_submissions import follow_submissions
@@ -71,7 +71,7 @@ async def _watch(submission_ids: Sequence[str], bar: Progress, task: TaskID) -> 
     ended: set[str] = set()
     bar.reset(task, description="checking", total=len(submission_ids))
     async for submission in follow_submissions(submission_ids):
-        if submission.state not in STUCK_STATES and submission.id not in ended:
+        if submission.state not in IN_PROGRESS_STATES and submission.id not in ended:
             ended.add(submission.id)
             bar.advance(task)
             line = f"{state_mark(submission.state)} {escape(submission.skill_name)}"
@@ -88,7 +88,9 @@ def _show(submitted: SubmittedSet, submissions: list[Submission]) -> None:
                 escape(member.skill.name), "-", "[red]refused[/]", "-", escape(member.error)
             )
             continue
-        why = member.result.reason or (found.reason if found.state not in STUCK_STATES else "")
+        why = member.result.reason or (
+            found.reason if found.state not in IN_PROGRESS_STATES else ""
+        )
         table.add_row(
             escape(member.skill.name), found.id, member.result.kind, state_mark(found.state),
             escape(why),

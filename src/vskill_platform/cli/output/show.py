@@ -11,7 +11,12 @@ from vskill_platform.errors import NotFound
 from vskill_platform.intake.submit import SubmitKind, SubmitResult
 from vskill_platform.model.failure import failure_title, failures_in, results_in
 from vskill_platform.model.judgement import Judgement
-from vskill_platform.model.submission import STUCK_STATES, StateEvent, Submission, SubmissionState
+from vskill_platform.model.submission import (
+    IN_PROGRESS_STATES,
+    StateEvent,
+    Submission,
+    SubmissionState,
+)
 from vskill_platform.model.verdict import BLOCKING, Finding, FindingKind, Report
 from vskill_platform.setting_values import format_duration
 from vskill_platform.stores.follow_submissions import follow_submission
@@ -61,7 +66,9 @@ def exit_code(state: SubmissionState) -> int:
     """Return 0 if it is published, 3 if it needs review or is in progress, otherwise 1."""
     if state is SubmissionState.PUBLISHED:
         return 0
-    return EXIT_NOT_DONE if state is SubmissionState.NEEDS_REVIEW or state in STUCK_STATES else 1
+    return (
+        EXIT_NOT_DONE if state is SubmissionState.NEEDS_REVIEW or state in IN_PROGRESS_STATES else 1
+    )
 
 
 def _place_in_queue(position: int | None) -> str:

@@ -11,7 +11,7 @@ from vskill_platform.errors import InvalidInput, Overtaken
 from vskill_platform.model.block import Block, BlockKind, BlockSubject, subjects_of
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.submission import (
-    STUCK_STATES,
+    IN_PROGRESS_STATES,
     TERMINAL_STATES,
     Submission,
     SubmissionState,
@@ -195,7 +195,7 @@ async def _find_idle(
 
     waiting = await list_pending_ids(needs_review, limit=MAX_IDLE)
     ids = {skill.submission_id for skill in skills} | set(waiting)
-    in_progress = {*STUCK_STATES, SubmissionState.BLOCKED}
+    in_progress = {*IN_PROGRESS_STATES, SubmissionState.BLOCKED}
     found = [await get_submission(submission_id) for submission_id in sorted(ids)]
     return [stored for stored in found if stored and stored.record.state not in in_progress]
 

@@ -4,7 +4,7 @@ import asyncio
 import re
 
 from vskill_platform.errors import NotFound
-from vskill_platform.model.submission import STUCK_STATES, Submission
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission
 from vskill_platform.stores.submission_store import get_submission
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.live.broadcast import Broadcast, submission_topic
@@ -36,7 +36,7 @@ async def wait_for_end(
             if stored is None:
                 raise NotFound(f"there is no submission {submission_id!r}")
             left = until - loop.time()
-            if stored.record.state not in STUCK_STATES or left <= 0 or listener.is_closed:
+            if stored.record.state not in IN_PROGRESS_STATES or left <= 0 or listener.is_closed:
                 return stored.record
             try:
                 await asyncio.wait_for(listener.wait(), left)

@@ -16,7 +16,7 @@ from litestar.status_codes import HTTP_200_OK, HTTP_201_CREATED
 from vskill_platform.errors import InvalidInput, NotFound, NotPublished, SlugTaken, SourceRefused
 from vskill_platform.intake.discover import Discovery
 from vskill_platform.model.skill import SkillVersion, next_version, parse_version
-from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission, SubmissionState
 from vskill_platform.publish.versions.find_version import VersionStatus, list_versions, open_version
 from vskill_platform.stores.skill_store import get_skill
 from vskill_platform.stores.version_store import get_versions
@@ -174,7 +174,7 @@ async def _published(asked: _Address, ended: Submission, page: str) -> Published
 def _why_not_published(ended: Submission, page: str) -> NotPublished | SourceRefused:
     if ended.state is SubmissionState.NEEDS_REVIEW:
         return NotPublished(f"a reviewer must approve it: {ended.reason} ({page})")
-    if ended.state in STUCK_STATES:
+    if ended.state in IN_PROGRESS_STATES:
         return NotPublished(f"it is queued, and its check has not ended yet ({page})")
     return SourceRefused(f"{ended.reason} ({page})")
 

@@ -16,7 +16,7 @@ from vskill_platform.catalogue.query import (
     Visible,
 )
 from vskill_platform.model.rights import Right, Visitor
-from vskill_platform.model.submission import STUCK_STATES, StuckSubmission, SubmissionState
+from vskill_platform.model.submission import IN_PROGRESS_STATES, StuckSubmission, SubmissionState
 from vskill_platform.queue.health import Health, check_health
 from vskill_platform.stores.db import get_now, get_queue, get_settings
 from vskill_platform.stores.submission_store import (
@@ -127,7 +127,7 @@ async def queue_stats(request: WebRequest) -> QueueNumbers:
     by_state = counts.by_state
     return QueueNumbers(
         total=sum(by_state.values()),
-        active=sum(by_state[state] for state in STUCK_STATES),
+        active=sum(by_state[state] for state in IN_PROGRESS_STATES),
         on_hold=by_state[_S.NEEDS_REVIEW],
         published=by_state[_S.PUBLISHED],
         rejected=by_state[_S.REJECTED] + by_state[_S.TIER1_FAILED],
@@ -194,7 +194,7 @@ async def _oldest_active(
     request: WebRequest, visible: Visible, now: datetime
 ) -> OldestActive | None:
     query = SubmissionQuery(
-        states=tuple(STUCK_STATES), sort=SubmissionSort.OLDEST, limit=1, visible=visible
+        states=tuple(IN_PROGRESS_STATES), sort=SubmissionSort.OLDEST, limit=1, visible=visible
     )
     rows = (await catalogue_of(request).list_submissions(query)).rows
     return next(

@@ -23,7 +23,7 @@ from vskill_platform.intake.mirror_version import mirror_version
 from vskill_platform.model.mirror import parse_mirrored
 from vskill_platform.model.rights import Visitor
 from vskill_platform.model.skill import PublishedSkill, is_version
-from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission, SubmissionState
 from vskill_platform.publish.policy.current_policy import run_with_current_policy
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.stores.deleted_skill_store import get_deleted_skill
@@ -107,7 +107,7 @@ async def _mirror(
         ask = partial(mirror_version, slug, version) if version else partial(mirror_skill, slug)
         submission = await run_with_current_policy(partial(ask, by=visitor.name))
     wait: WaitForEnd | None = connection.app.state.wait_for_end
-    if wait and submission.state in STUCK_STATES:
+    if wait and submission.state in IN_PROGRESS_STATES:
         submission = await wait(submission.id, _SECONDS_TO_WAIT)
     check_taken(_name(slug, version), submission)
 
@@ -118,7 +118,7 @@ def _name(slug: str, version: str | None) -> str:
 
 def check_taken(slug: str, submission: Submission) -> None:
     """Raise unless the check of a mirrored skill ended with its publication."""
-    if submission.state in STUCK_STATES:
+    if submission.state in IN_PROGRESS_STATES:
         raise MirrorPending(f"{slug} was found and is being checked: submission {submission.id}")
     if submission.state is SubmissionState.NEEDS_REVIEW:
         raise NotPublished(f"{slug} needs review before it is served: submission {submission.id}")

@@ -16,7 +16,7 @@ from vskill_platform.catalogue.query import (
 )
 from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import InvalidInput
-from vskill_platform.model.submission import STUCK_STATES, SubmissionState
+from vskill_platform.model.submission import IN_PROGRESS_STATES, SubmissionState
 from vskill_platform.queue.health import check_health
 from vskill_platform.web.html.flash import read_flash
 from vskill_platform.web.http.requests import WebRequest
@@ -31,7 +31,7 @@ _MAX_TEXT = 200
 #: The cards: label, states, default sort order and color.
 GROUPS: dict[str, tuple[str, frozenset[SubmissionState], SubmissionSort, str]] = {
     "all": ("Total", frozenset(), SubmissionSort.NEWEST, ""),
-    "active": ("In progress", STUCK_STATES, SubmissionSort.OLDEST, "info"),
+    "active": ("In progress", IN_PROGRESS_STATES, SubmissionSort.OLDEST, "info"),
     "review": ("Needs review", frozenset({_S.NEEDS_REVIEW}), SubmissionSort.OLDEST, "warn"),
     "published": ("Published", frozenset({_S.PUBLISHED}), SubmissionSort.UPDATED, "good"),
     "rejected": (

@@ -10,7 +10,7 @@ from vskill_platform.catalogue.query import SubmissionQuery, SubmissionSort
 from vskill_platform.engines.ports import MAX_POSITION
 from vskill_platform.errors import NotFound
 from vskill_platform.intake.discover import MAX_SKILLS
-from vskill_platform.model.submission import STUCK_STATES
+from vskill_platform.model.submission import IN_PROGRESS_STATES
 from vskill_platform.stores.submission_set_store import get_submission_set
 from vskill_platform.web.html.flash import read_flash
 from vskill_platform.web.http.requests import WebRequest
@@ -33,7 +33,7 @@ async def set_page(request: WebRequest, set_id: FromPath[str]) -> Template:
     if not rows:  # even if there are others, because their number is private
         raise NotFound("there is no such set of submissions")
     states = Counter(row.state for row in rows)
-    checked = sum(count for state, count in states.items() if state not in STUCK_STATES)
+    checked = sum(count for state, count in states.items() if state not in IN_PROGRESS_STATES)
     messages, cookies = read_flash(request, on=SETS)
     context = messages | {
         "source": known.source if known else rows[0].repo_url,

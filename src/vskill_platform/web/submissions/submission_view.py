@@ -21,7 +21,7 @@ from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import Source, SourceKind
 from vskill_platform.model.submission import (
-    STUCK_STATES,
+    IN_PROGRESS_STATES,
     TERMINAL_STATES,
     StateEvent,
     Submission,
@@ -102,8 +102,8 @@ class SubmissionView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def moves_soon(self) -> bool:
         """Return whether it changes within seconds: no pending review, pause or scanner."""
-        is_on_its_way = self.submission.state in STUCK_STATES
-        return is_on_its_way and not self.submission.waiting and self.paused_until is None
+        is_in_progress = self.submission.state in IN_PROGRESS_STATES
+        return is_in_progress and not self.submission.waiting and self.paused_until is None
 
     @property
     def is_report_of_before(self) -> bool:

@@ -17,7 +17,7 @@ from vskill_platform.access.namespaces import add_owner
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.user import Role
 from vskill_platform.publish.moderation.yank_version import yank_version
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.live.broadcast import QUEUE
 
@@ -58,7 +58,7 @@ async def put_and_work(
         )
         await listener.wait()
         batch = await env.engine.queue.receive(3, lease=env.settings.lease)
-        await handle_submission_queue(batch, env)
+        await handle_messages(batch, env)
     return await sent
 
 

@@ -24,7 +24,7 @@ from vskill_platform.mirror_settings import Mirror, MirrorKind
 from vskill_platform.model.source import mirror_source
 from vskill_platform.model.user import Role, Scope
 from vskill_platform.publish.moderation.delete_skill import delete_skill
-from vskill_platform.queue.consumer import handle_submission_queue
+from vskill_platform.queue.consumer import handle_messages
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.mirror_store import get_mirrored
 from vskill_platform.stores.skill_store import get_skill
@@ -75,7 +75,7 @@ async def ask(registry: Registry, method: str, path: str, **options: Any) -> Res
         batch = await env.engine.queue.receive(
             1, lease=env.settings.lease, wait=timedelta(minutes=1)
         )
-        await handle_submission_queue(batch, env)
+        await handle_messages(batch, env)
 
     worker = asyncio.create_task(work())
     try:

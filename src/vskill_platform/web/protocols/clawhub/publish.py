@@ -26,7 +26,7 @@ from vskill_platform.errors import (
 from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
 from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.model.skill import SkillVersion, parse_version
-from vskill_platform.model.submission import STUCK_STATES, Submission, SubmissionState
+from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission, SubmissionState
 from vskill_platform.model.user import User
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.follow_submissions import follow_submissions
@@ -93,7 +93,7 @@ async def show_attempt(request: WebRequest, attempt_id: FromPath[str]) -> Object
     """Show the progress of a publication."""
     submission = (await find_visible_submission(visitor_of(request), attempt_id)).record
     is_published = submission.state is SubmissionState.PUBLISHED
-    is_pending = submission.state in STUCK_STATES | {SubmissionState.NEEDS_REVIEW}
+    is_pending = submission.state in IN_PROGRESS_STATES | {SubmissionState.NEEDS_REVIEW}
     status = "pending" if is_pending else "failed"
     return {
         "ok": True,
@@ -142,7 +142,7 @@ async def _result(request: WebRequest, asked: PublishRequest, submission: Submis
     if submission.state is SubmissionState.PUBLISHED:
         version = await _version_of(submission)
         return _answer(submission.id, asked, version, is_published=True)
-    if submission.state in STUCK_STATES:
+    if submission.state in IN_PROGRESS_STATES:
         return _answer(submission.id, asked, f"is being checked: {link}", is_published=False)
     if submission.state is SubmissionState.NEEDS_REVIEW:
         return _answer(submission.id, asked, f"needs review: {link}", is_published=False)
