@@ -46,7 +46,7 @@ VskillError
 ├── MailFailed             the mail server does not accept mail          500, retried
 ├── MailRefused            the mail server refused this one mail         500, or retried
 ├── DeadlineExceeded       the work exceeded its deadline                424, retried
-├── NoSpaceLeft                 fetch limit reached                           500, requeued
+├── FetchLimitReached      too many concurrent fetches                   500, requeued
 ├── OutOfResources         no disk space or file handles left            503, requeued
 ├── WorkerDied             workers crashed repeatedly, even when it ran alone  500, final
 ├── Overtaken              another process changed it first              409, retried
@@ -323,7 +323,7 @@ class DeadlineExceeded(VskillError):
     retryable = True
 
 
-class NoSpaceLeft(VskillError):
+class FetchLimitReached(VskillError):
     retryable = True
 
 

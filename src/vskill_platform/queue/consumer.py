@@ -13,7 +13,7 @@ from vskill_platform.engines.ports import BACKGROUND
 from vskill_platform.errors import (
     BlobsUnavailable,
     DeadlineExceeded,
-    NoSpaceLeft,
+    FetchLimitReached,
     OutOfResources,
     PolicyUnavailable,
     VskillError,
@@ -81,7 +81,7 @@ async def _handle_message(delivery: Delivery) -> None:
         # The worker stops: another one continues at once, and this attempt does not count.
         await asyncio.shield(handler.release(delivery))
         raise
-    except NoSpaceLeft as error:
+    except FetchLimitReached as error:
         # Nothing has been done yet: the message keeps its position, and the attempt does not count.
         log.info("message released", **_id_field(delivery), error=str(error))
         await handler.release(delivery)

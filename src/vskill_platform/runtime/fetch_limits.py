@@ -14,7 +14,12 @@ from datetime import timedelta
 import msgspec
 
 from vskill_platform.engines.ports import BusyResources
-from vskill_platform.errors import HostUnresponsive, NoSpaceLeft, SourceRefused, SourceUnavailable
+from vskill_platform.errors import (
+    FetchLimitReached,
+    HostUnresponsive,
+    SourceRefused,
+    SourceUnavailable,
+)
 from vskill_platform.settings import Settings
 
 #: After this many failures in a row, fetches from a host pause for a while.
@@ -73,8 +78,8 @@ class FetchLimits:
     def turn(self, host: str, group: str) -> Iterator[None]:
         """Count a fetch from *host*; raise at once if it may not start now.
 
-        NoSpaceLeft means that a limit is reached, SourceUnavailable that the host does not answer.
-        Without a host nothing is limited.
+        FetchLimitReached means that it may start later, SourceUnavailable that the host does not
+        answer. Without a host nothing is limited.
         """
         if not host:
             yield
@@ -109,7 +114,7 @@ class FetchLimits:
             or self._groups[group] >= self._per_group
             or self._hosts.total() >= self._in_all
         ):
-            raise NoSpaceLeft(
+            raise FetchLimitReached(
                 f"the limit of concurrent fetches from {host} or for the same submitter is reached"
             )
 

@@ -7,7 +7,12 @@ from datetime import timedelta
 import pytest
 
 from vskill_platform.engines.ports import NOTHING_BUSY, BusyResources
-from vskill_platform.errors import HostUnresponsive, NoSpaceLeft, SourceRefused, SourceUnavailable
+from vskill_platform.errors import (
+    FetchLimitReached,
+    HostUnresponsive,
+    SourceRefused,
+    SourceUnavailable,
+)
 from vskill_platform.runtime.fetch_limits import (
     FIRST_BACKOFF_SECONDS,
     MAX_BACKOFF_SECONDS,
@@ -38,7 +43,7 @@ async def test_a_host_is_busy_when_enough_is_fetched_from_it() -> None:
 
     with limits.turn(HOST, "ada"), limits.turn(HOST, "ben"):
         busy = limits.busy()
-        with pytest.raises(NoSpaceLeft, match=r"git\.example"), limits.turn(HOST, "cyd"):
+        with pytest.raises(FetchLimitReached, match=r"git\.example"), limits.turn(HOST, "cyd"):
             pass
         with limits.turn(OTHER, "cyd"):
             pass
@@ -52,7 +57,7 @@ async def test_a_group_is_busy_whatever_hosts_it_names() -> None:
 
     with limits.turn(HOST, "ada"), limits.turn(OTHER, "ada"):
         busy = limits.busy()
-        with pytest.raises(NoSpaceLeft), limits.turn("https://third.example:443", "ada"):
+        with pytest.raises(FetchLimitReached), limits.turn("https://third.example:443", "ada"):
             pass
 
     assert busy == BusyResources(groups=("ada",))
@@ -63,7 +68,7 @@ async def test_all_fetches_together_leave_room_for_what_needs_none() -> None:
 
     with limits.turn(HOST, "ada"), limits.turn(OTHER, "ben"):
         assert limits.busy().all_resources
-        with pytest.raises(NoSpaceLeft), limits.turn("https://third.example:443", "cyd"):
+        with pytest.raises(FetchLimitReached), limits.turn("https://third.example:443", "cyd"):
             pass
 
 
