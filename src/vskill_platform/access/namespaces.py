@@ -18,7 +18,7 @@ from vskill_platform.stores.db import get_settings
 from vskill_platform.stores.namespace_store import get_namespace, write_namespace
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import list_slugs_in, read_skills
-from vskill_platform.stores.source_submissions import find_other_ref
+from vskill_platform.stores.source_submissions import describe_other_ref
 from vskill_platform.stores.transfer_store import Transfer, end_accepted
 from vskill_platform.stores.user_store import get_user
 
@@ -155,7 +155,7 @@ async def check_may_publish_ref(visitor: Visitor, source: Source) -> bool:
     is_owned = (await get_namespace(namespace)).record.is_owned
     if is_owned and await may_act_in(visitor, namespace):
         return True
-    if other := await find_other_ref(source):
+    if other := await describe_other_ref(source):
         raise NotAllowed(
             f"{source.url} is published from {other}; only the owners of {namespace} or a reviewer "
             "can publish another branch or tag"

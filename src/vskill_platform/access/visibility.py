@@ -17,7 +17,7 @@ from vskill_platform.stores.deleted_skill_store import get_deleted_skill
 from vskill_platform.stores.namespace_store import get_namespace, list_namespaces_of
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
-from vskill_platform.stores.source_submissions import list_owners_of
+from vskill_platform.stores.source_submissions import list_submission_ids_of
 from vskill_platform.stores.submission_store import get_submission, read_submissions
 
 
@@ -98,7 +98,7 @@ async def _concerned(blocks: Sequence[Block]) -> dict[str, list[str]]:
             continue
         # The block has ended no submission, but earlier submissions may have this source.
         url, _, _ = subject.value.partition("#")
-        found[subject.id] = await list_owners_of(url, limit=_MAX_LOOKED_AT)
+        found[subject.id] = await list_submission_ids_of(url, limit=_MAX_LOOKED_AT)
     return found
 
 

@@ -30,7 +30,7 @@ from vskill_platform.stores.followed_repo_store import (
     get_followed_repo,
 )
 from vskill_platform.stores.records import Stored
-from vskill_platform.stores.source_submissions import list_owners_of
+from vskill_platform.stores.source_submissions import list_submission_ids_of
 from vskill_platform.stores.submission_store import read_submissions
 
 log = get_logger(__name__)
@@ -91,8 +91,8 @@ async def _submit_unknown(
 
 async def _list_known(repo_url: str) -> dict[str, Submission]:
     """Return the submissions of a repository, by the skill's folder."""
-    owners = await list_owners_of(repo_url, limit=MAX_SKILLS_OF_A_REPO)
-    return {one.source.path: one for one in (await read_submissions(owners)).values()}
+    submission_ids = await list_submission_ids_of(repo_url, limit=MAX_SKILLS_OF_A_REPO)
+    return {one.source.path: one for one in (await read_submissions(submission_ids)).values()}
 
 
 async def _follow_published(

@@ -18,7 +18,7 @@ from vskill_platform.stores.followed_repo_store import (
     write_followed_repo,
 )
 from vskill_platform.stores.skill_store import expect_skill, find_skill, get_skill
-from vskill_platform.stores.source_submissions import list_owners_of
+from vskill_platform.stores.source_submissions import list_submission_ids_of
 from vskill_platform.stores.submission_store import read_submissions
 from vskill_platform.stores.user_store import expect_not_deleted, is_deleted_user
 
@@ -170,8 +170,8 @@ async def unfollow_repo(name: str, *, actor: str) -> FollowedRepo:
 
 async def list_skills_from(repo_url: str) -> list[PublishedSkill]:
     """Return the skills that are published from a repository, given its canonical URL."""
-    owners = await list_owners_of(repo_url, limit=MAX_SKILLS_OF_A_REPO)
-    submissions = (await read_submissions(owners)).values()
+    submission_ids = await list_submission_ids_of(repo_url, limit=MAX_SKILLS_OF_A_REPO)
+    submissions = (await read_submissions(submission_ids)).values()
     slugs = sorted({submission.slug for submission in submissions if submission.slug})
     found = [(await find_skill(slug))[1] for slug in slugs]
     skills = {stored.record.slug: stored.record for stored in found if stored}

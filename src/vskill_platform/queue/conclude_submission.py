@@ -41,7 +41,7 @@ from vskill_platform.stores.external_scan_store import ExternalScan, write_exter
 from vskill_platform.stores.held_store import release_held
 from vskill_platform.stores.records import Stored
 from vskill_platform.stores.scan_store import write_report
-from vskill_platform.stores.source_submissions import find_other_ref
+from vskill_platform.stores.source_submissions import describe_other_ref
 from vskill_platform.stores.submission_store import write_submission
 
 
@@ -146,13 +146,13 @@ async def _hold(waits: Conclusion, submission: Submission, snapshot: Snapshot) -
 
 
 async def _other_ref(submission: Submission) -> str:
-    """Return the published ref that this submission may not replace; "" if there is none.
+    """Describe the published ref that this submission may not replace; "" if there is none.
 
     It may have been published after this submission was made. Call this after the publication is
     prepared: its commit expects the skill unchanged since then, so it fails if another ref is
     published later.
     """
-    return "" if submission.may_replace_ref else await find_other_ref(submission.source)
+    return "" if submission.may_replace_ref else await describe_other_ref(submission.source)
 
 
 def _leave_to_review(current: Stored[Submission], report: Report, other: str) -> Conclusion:

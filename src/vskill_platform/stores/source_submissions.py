@@ -31,7 +31,7 @@ async def list_submissions_of(url: str, path: str) -> list[Stored[Submission]]:
 
 
 async def list_undecided_of(skill: PublishedSkill) -> list[Stored[Submission]]:
-    """Return the submissions of a skill without a decision, from every source that publishes it."""
+    """Return the undecided submissions of a skill, from every source that publishes it."""
     homes = [(skill.repo_url, skill.skill_path)]
     homes += [
         (home.repo_url, home.skill_path)
@@ -78,7 +78,7 @@ async def _is_of(skill: PublishedSkill, submission: Submission) -> bool:
     return submission.slug is None or await resolve_slug(submission.slug) == skill.slug
 
 
-async def list_owners_of(url: str, *, limit: int) -> list[str]:
+async def list_submission_ids_of(url: str, *, limit: int) -> list[str]:
     """Return the ids of some submissions from this source, with any folder and ref."""
     keys: list[str] = []
     for mark in ("#", "?ref="):
@@ -95,8 +95,8 @@ async def list_skills_of(url: str, path: str) -> list[Stored[PublishedSkill]]:
     return [stored for stored in skills.values() if stored.record.accepts(f"{url}#{path}")]
 
 
-async def find_other_ref(source: Source) -> str:
-    """Return the ref of the latest version if it is not the ref of this source; "" otherwise."""
+async def describe_other_ref(source: Source) -> str:
+    """Describe the ref of the latest version if it is not the ref of this source; "" otherwise."""
     if source.kind is not SourceKind.GIT:
         return ""
     stored = await list_submissions_of(source.url, source.path)

@@ -27,7 +27,7 @@ from vskill_platform.stores.followed_repo_store import (
     get_followed_repo,
 )
 from vskill_platform.stores.skill_store import write_skill
-from vskill_platform.stores.source_submissions import list_owners_of
+from vskill_platform.stores.source_submissions import list_submission_ids_of
 from vskill_platform.stores.submission_store import (
     get_source_owner,
     get_submission,
@@ -54,8 +54,8 @@ def add_skill(repo: Path, name: str) -> str:
 
 
 async def submissions(source: Source) -> list[Submission]:
-    owners = await list_owners_of(source.url, limit=100)
-    found = (await read_submissions(owners)).values()
+    submission_ids = await list_submission_ids_of(source.url, limit=100)
+    found = (await read_submissions(submission_ids)).values()
     return sorted(found, key=lambda one: one.source.path)
 
 
