@@ -1,4 +1,4 @@
-"""Read the records that the search index needs: the changed ones, or all to fill or check it.
+"""Fill, update and check the search index from the records.
 
 A fill reads records page by page and overwrites existing rows. So an interrupted fill is simply
 repeated, and filling a complete index repairs it while it is in use.

@@ -39,8 +39,9 @@ _APPROVALS = APPROVED_STATES | {_S.PUBLISHED}
 #: Final states, until the submission is reopened.
 TERMINAL_STATES = frozenset({_S.PUBLISHED, _S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED, _S.DEQUEUED})
 STUCK_THRESHOLD = timedelta(minutes=5)
-#: A submission that needs review is due for a reminder after this time.
-REVIEW_REMINDER = timedelta(days=1)
+#: When a submission that needs review is due. Only `deadline` uses it: reviewers are reminded after
+#: the setting `review_reminder`.
+_REVIEW_DUE_AFTER = timedelta(days=1)
 
 #: Every edge of docs/states.md. A recovered submission returns to RECEIVED, even from RECEIVED.
 EDGES: dict[SubmissionState, frozenset[SubmissionState]] = {
@@ -96,7 +97,7 @@ class Submission(Record, frozen=True, kw_only=True):
     updated_at: datetime
     #: The length of its history; the next event gets this number.
     events: int = 0
-    #: How often a worker claimed it since it was last opened.
+    #: How many attempts were made since it was last opened.
     attempts: int = 0
     #: Attempts that count towards the limit, since it was last queued: failed ones, and those whose
     #: worker crashed during the check.
@@ -223,7 +224,7 @@ def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime 
     if submission.state in TERMINAL_STATES:
         return None
     if submission.state is SubmissionState.NEEDS_REVIEW:
-        return submission.updated_at + REVIEW_REMINDER
+        return submission.updated_at + _REVIEW_DUE_AFTER
     moments = [submission.updated_at + stuck_threshold]
     if submission.recover_after:
         moments.append(submission.recover_after)

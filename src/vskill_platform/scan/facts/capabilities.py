@@ -6,7 +6,7 @@ from vskill_platform.model.skill import Capabilities
 from vskill_platform.scan.facts.facts import Act, LocatedFact, storable
 from vskill_platform.scan.facts.leaked_secrets import redact
 
-#: The acts of each capability, and the part of the fact that is shown.
+#: The acts that show each capability.
 _ACTS: dict[str, tuple[Act, ...]] = {
     "hosts": (
         Act.FETCH,
