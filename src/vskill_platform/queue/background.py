@@ -46,8 +46,9 @@ log = get_logger(__name__)
 Result = TypeVar("Result")
 #: After this many deliveries without a result, besides the retries, a message is a dead letter.
 _END_AFTER_LOST = 10
-#: How often, and for how long, a message is postponed if only newer nodes know its kind.
-_UNKNOWN_TRIES, _UNKNOWN_DELAY = 20, timedelta(minutes=1)
+#: How often, and for how long, a message is postponed if only newer nodes know its kind. Each time
+#: counts as a delivery without a result, so there must be fewer than `_END_AFTER_LOST`.
+_UNKNOWN_TRIES, _UNKNOWN_DELAY = 5, timedelta(minutes=4)
 
 
 async def process_background(delivery: Delivery) -> None:
