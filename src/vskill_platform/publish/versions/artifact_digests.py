@@ -21,7 +21,8 @@ from vskill_platform.publish.versions.git_objects import (
     build_folder,
     build_tree,
 )
-from vskill_platform.publish.versions.version_files import repack_as_zip, unpack_all
+from vskill_platform.publish.versions.version_files import unpack_all
+from vskill_platform.publish.versions.zip_archive import repack_as_zip
 from vskill_platform.stores.db import commit
 from vskill_platform.stores.skill_store import get_skill, write_skill
 from vskill_platform.stores.version_store import complete_version, get_archive, get_stored_versions

@@ -1,9 +1,8 @@
-"""Pack a version into its archive, unpack it, read single files from it, and repack it as a zip."""
+"""Pack a version into its archive, unpack it, and read single files from it."""
 
 import io
 import stat
 import tarfile
-import zipfile
 import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
@@ -25,8 +24,6 @@ from vskill_platform.stores.version_store import get_archive
 _ROOM_BYTES = 16 * 1024 * 1024
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SNIFF = 8192
-#: The system on which a zip claims to be made; readers use file modes only for this one.
-_UNIX = 3
 
 #: Start and length of the two parts of a path in a tar header.
 _PATH_FIELDS = ((345, 155), (0, 100))
@@ -146,22 +143,6 @@ def _path_in(records: bytes) -> str:
             return value.decode()
         records = records[length:]
     return ""
-
-
-def repack_as_zip(archive: bytes) -> bytes:
-    """Convert an archive of ours to a zip; the same files give the same bytes.
-
-    Nothing is compressed: zlib's output differs between its versions, so the digest would depend on
-    the node.
-    """
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as target:
-        for path, content, is_executable in unpack_all(archive):
-            entry = zipfile.ZipInfo(path)
-            entry.create_system = _UNIX
-            entry.external_attr = (stat.S_IFREG | (0o755 if is_executable else 0o644)) << 16
-            target.writestr(entry, content)
-    return made.getvalue()
 
 
 def text_of(raw: bytes) -> str | None:

@@ -12,7 +12,7 @@ from vskill_platform.base.off_loop import in_few_threads
 from vskill_platform.errors import NotFound
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.versions.find_version import FoundVersion, find_archive, find_version
-from vskill_platform.publish.versions.version_files import repack_as_zip
+from vskill_platform.publish.versions.zip_archive import repack_as_zip
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.protocols.signed_urls import Signer, is_signed
