@@ -1,4 +1,7 @@
-"""Requeue or drop a dead letter."""
+"""Requeue or drop a dead letter.
+
+Dead letters are made by `queue/fail_submission.py` and `queue/background.py`.
+"""
 
 from vskill_platform.engines.operations import Drop, Operation, Requeue
 from vskill_platform.engines.ports import DeadLetter

@@ -1,4 +1,8 @@
-"""The blocklist: content and sources that must not be published, and how submissions match."""
+"""The blocklist: content and sources that must not be published, and how submissions match.
+
+`find_block` in `stores/block_store.py` finds the block of a submission, and `end_if_blocked` in
+`stores/end_submission.py` ends a blocked submission.
+"""
 
 import hashlib
 import re

@@ -1,4 +1,7 @@
-"""Read a Markdown file: prose, code fences, frontmatter and comments."""
+"""Read a Markdown file: prose, code fences, frontmatter and comments.
+
+`scan/read/regions.py` splits it into regions; this module reads each of them.
+"""
 
 import re
 from bisect import bisect_right
