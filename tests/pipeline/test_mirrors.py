@@ -350,7 +350,7 @@ async def test_a_hostile_archive_is_refused_with_the_reason(
 async def test_a_download_that_is_too_large_is_cut_off(
     bound: WorkerEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch_mirrored, "MAX_TOTAL_BYTES", 1000)
+    monkeypatch.setattr(fetch_mirrored, "MAX_SOURCE_BYTES", 1000)
     answers = Answers()
     a_hostile_skill(answers, b"\x1f\x8b" + bytes(2000))
     async with a_liar(answers) as url:

@@ -17,8 +17,8 @@ from vskill_platform.fetch.archive import is_archive, stem_of
 from vskill_platform.fetch.file_names import Names
 from vskill_platform.fetch.pack import pack_contents
 from vskill_platform.fetch.snapshot import (
-    MAX_FILES,
-    MAX_TOTAL_BYTES,
+    MAX_SOURCE_BYTES,
+    MAX_SOURCE_FILES,
     Listing,
     copy_files,
     digest_of,
@@ -76,8 +76,8 @@ def read_archive(path: Path) -> PackedSkill:
     """Return an archive that the user packed."""
     if not is_archive(path):
         raise InvalidInput(f"{path} is neither a folder nor an archive (.zip, .tar.gz, .tgz)")
-    if path.stat().st_size > MAX_TOTAL_BYTES:
-        raise SourceRefused(f"{path} is larger than {MAX_TOTAL_BYTES:,} bytes")
+    if path.stat().st_size > MAX_SOURCE_BYTES:
+        raise SourceRefused(f"{path} is larger than {MAX_SOURCE_BYTES:,} bytes")
     return PackedSkill(name=stem_of(path), filename=path.name, content=path.read_bytes())
 
 
@@ -151,6 +151,6 @@ def _list(folder: Path) -> tuple[Listing, tuple[str, ...]]:
                     continue
                 found.append(relative)
                 size += entry.stat(follow_symlinks=False).st_size
-                if len(found) > MAX_FILES:
-                    raise SourceRefused(f"there are more than {MAX_FILES:,} files")
+                if len(found) > MAX_SOURCE_FILES:
+                    raise SourceRefused(f"there are more than {MAX_SOURCE_FILES:,} files")
     return Listing(str(folder), found, size), tuple(sorted(left_out))

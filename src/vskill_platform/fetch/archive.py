@@ -14,7 +14,7 @@ from vskill_platform.base.bounded_tar import bounded_headers
 from vskill_platform.base.resource_shortage import is_shortage
 from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.file_names import Names
-from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_BYTES, MAX_SOURCE_FILES
 
 #: Maximum compression ratio of an untrusted archive. Text rarely compresses better than 10:1.
 MAX_RATIO = 100
@@ -64,17 +64,17 @@ def unpack(archive: Path, folder: Path, *, max_ratio: int | None = None) -> None
     """
     folder.mkdir(mode=0o700)
     size = archive.stat().st_size
-    if size > MAX_TOTAL_BYTES:
-        raise SourceRefused(f"the archive is larger than {MAX_TOTAL_BYTES:,} bytes")
+    if size > MAX_SOURCE_BYTES:
+        raise SourceRefused(f"the archive is larger than {MAX_SOURCE_BYTES:,} bytes")
     read = _zip_members if archive.name.lower().endswith(".zip") else _tar_members
-    room = MAX_TOTAL_BYTES
+    room = MAX_SOURCE_BYTES
     if max_ratio is not None:
         room = min(room, max(size * max_ratio, _HARMLESS_BYTES))
     names = Names()
     try:
         for number, member in enumerate(read(archive)):
-            if number >= MAX_FILES:
-                raise SourceRefused(f"the archive contains more than {MAX_FILES:,} files")
+            if number >= MAX_SOURCE_FILES:
+                raise SourceRefused(f"the archive contains more than {MAX_SOURCE_FILES:,} files")
             path = _checked(member.name, names)
             room -= _write(member, folder / path, room)
     except FileExistsError as error:

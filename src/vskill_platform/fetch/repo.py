@@ -150,7 +150,7 @@ class Repo:
                 "--", self._url, stdin=shas,
             )  # fmt: skip
         sizes = await self._git.run("cat-file", "--batch-check", stdin=shas)
-        _check_sizes(files, sizes.decode(), max_bytes or snapshot.MAX_TOTAL_BYTES)
+        _check_sizes(files, sizes.decode(), max_bytes or snapshot.MAX_SOURCE_BYTES)
         content = self._workspace / "content"
         await self._git.run("cat-file", "--batch", stdin=shas, output=content)
         await work_in_thread(_write_files, content, files, folder)
@@ -247,8 +247,8 @@ def _read_target(url: str) -> Source | None:
 
 def check_entries(entries: Sequence[TreeEntry]) -> None:
     """Refuse a tree that cannot be a skill, before its files are fetched."""
-    if len(entries) > snapshot.MAX_FILES:
-        raise SourceRefused(f"there are more than {snapshot.MAX_FILES:,} files and folders")
+    if len(entries) > snapshot.MAX_SOURCE_FILES:
+        raise SourceRefused(f"there are more than {snapshot.MAX_SOURCE_FILES:,} files and folders")
     names = Names()
     for entry in entries:
         names.add(entry.path)

@@ -16,8 +16,8 @@ from vskill_platform.model.skill import SkillFile
 
 # Limits for hostile sources. They are higher than the limits for publishing: a skill that slightly
 # exceeds those gets a finding instead of a refusal.
-MAX_FILES = 5_000
-MAX_TOTAL_BYTES = 64 * 1024 * 1024
+MAX_SOURCE_FILES = 5_000
+MAX_SOURCE_BYTES = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
 _PAGE = 4096
 
@@ -76,7 +76,7 @@ def copy_files(listing: Listing, folder: Path, *, keep: bool = False) -> Copies:
     files: list[SkillFile] = []
     contents: list[bytes] = []
     made = {""}
-    room = MAX_TOTAL_BYTES
+    room = MAX_SOURCE_BYTES
     for relative in sorted(listing.files):
         parent = relative.rpartition("/")[0]
         if parent not in made:
@@ -124,8 +124,10 @@ def list_folder(origin: Path) -> Listing:
                 else:
                     found.append(relative)
                     size += entry.stat(follow_symlinks=False).st_size
-                if len(found) + len(todo) > MAX_FILES:
-                    raise SourceRefused(f"there are more than {MAX_FILES:,} files and folders")
+                if len(found) + len(todo) > MAX_SOURCE_FILES:
+                    raise SourceRefused(
+                        f"there are more than {MAX_SOURCE_FILES:,} files and folders"
+                    )
     return Listing(str(origin), found, size)
 
 
@@ -148,7 +150,7 @@ def _copy(
                 size += len(chunk)
                 if size > room:
                     raise SourceRefused(
-                        f"the files are larger than {MAX_TOTAL_BYTES:,} bytes in total"
+                        f"the files are larger than {MAX_SOURCE_BYTES:,} bytes in total"
                     )
                 digest.update(chunk)
                 _write(writer, chunk)

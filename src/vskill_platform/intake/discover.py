@@ -16,7 +16,7 @@ from vskill_platform.fetch.archive import root_of
 from vskill_platform.fetch.fetch_source import inside
 from vskill_platform.fetch.file_names import Names, check_name
 from vskill_platform.fetch.repo import TreeEntry, open_repo
-from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_BYTES, MAX_SOURCE_FILES
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.intake.read_source import LocalFiles
 from vskill_platform.intake.submission_request import SubmissionRequest
@@ -238,10 +238,10 @@ async def discovered_files(
 def _check(files: Sequence[tuple[str, bytes]]) -> None:
     if not files:
         raise SourceRefused("no file was uploaded")
-    if len(files) > MAX_FILES:
-        raise SourceRefused(f"it has more than {MAX_FILES:,} files")
-    if sum(len(content) for _, content in files) > MAX_TOTAL_BYTES:
-        raise SourceRefused(f"the files have more than {MAX_TOTAL_BYTES:,} bytes")
+    if len(files) > MAX_SOURCE_FILES:
+        raise SourceRefused(f"it has more than {MAX_SOURCE_FILES:,} files")
+    if sum(len(content) for _, content in files) > MAX_SOURCE_BYTES:
+        raise SourceRefused(f"the files have more than {MAX_SOURCE_BYTES:,} bytes")
     names = Names()
     paths = [path for path, _ in files]
     for path in paths:

@@ -12,7 +12,7 @@ from vskill_platform.errors import SourceRefused
 from vskill_platform.fetch.archive import MAX_RATIO, is_archive, root_of, stem_of, unpack
 from vskill_platform.fetch.fetch_source import inside
 from vskill_platform.fetch.pack import pack
-from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES, take_snapshot
+from vskill_platform.fetch.snapshot import MAX_SOURCE_BYTES, take_snapshot
 from vskill_platform.fetch.workspace import open_workspace
 from vskill_platform.model.source import LOCAL_NAMESPACE, Source, upload_source
 from vskill_platform.scan.read.manifest import check_manifest
@@ -57,8 +57,8 @@ async def read_archive(path: Path) -> bytes:
     """Return the content of a local file; refuse one that is too large, without reading it."""
 
     def read() -> bytes:
-        if path.stat().st_size > MAX_TOTAL_BYTES:
-            raise SourceRefused(f"{path.name!r} has more than {MAX_TOTAL_BYTES:,} bytes")
+        if path.stat().st_size > MAX_SOURCE_BYTES:
+            raise SourceRefused(f"{path.name!r} has more than {MAX_SOURCE_BYTES:,} bytes")
         return path.read_bytes()
 
     return await work_in_thread(read)
@@ -70,8 +70,8 @@ async def unpacked(content: bytes, *, filename: str) -> AsyncIterator[Unpacked]:
     name = Path(filename)
     if not is_archive(name):
         raise SourceRefused(f"{name.name!r} is not an archive (.zip, .tar.gz, .tgz)")
-    if len(content) > MAX_TOTAL_BYTES:
-        raise SourceRefused(f"the archive has more than {MAX_TOTAL_BYTES:,} bytes")
+    if len(content) > MAX_SOURCE_BYTES:
+        raise SourceRefused(f"the archive has more than {MAX_SOURCE_BYTES:,} bytes")
     async with open_workspace() as workspace:
         archive = workspace / f"upload{name.name.removeprefix(stem_of(name)).lower()}"
         await work_in_thread(archive.write_bytes, content)

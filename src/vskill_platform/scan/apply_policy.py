@@ -17,7 +17,7 @@ from vskill_platform.model.policy import Policy, suppress
 from vskill_platform.model.policy_text import locate
 from vskill_platform.model.read_policy import read_policy
 from vskill_platform.model.verdict import FindingKind
-from vskill_platform.scan.read.limits import MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES
+from vskill_platform.scan.read.limits import MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILES
 from vskill_platform.scan.rules.explain import FORMAL_RULES
 from vskill_platform.scan.rules.registry_rules import load_registry_rules
 from vskill_platform.scan.rules.rules import load_rules
@@ -26,9 +26,9 @@ from vskill_platform.scan.scan_skill import ScanResult, renew_verdict
 
 #: Limits that a policy may only lower.
 BUILT_IN_LIMITS = {
-    "max_files": MAX_FILES,
+    "max_files": MAX_SKILL_FILES,
     "max_file_bytes": MAX_FILE_BYTES,
-    "max_total_bytes": MAX_TOTAL_BYTES,
+    "max_total_bytes": MAX_SKILL_BYTES,
 }
 
 

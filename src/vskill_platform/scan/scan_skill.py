@@ -45,7 +45,7 @@ from vskill_platform.scan.read.limits import check_limits, check_names
 from vskill_platform.scan.read.list_files import list_files
 from vskill_platform.scan.read.magic import CONTAINERS
 from vskill_platform.scan.read.manifest import MANIFEST, check_manifest
-from vskill_platform.scan.read.skill_files import MAX_FILES, ScanFile, read_files
+from vskill_platform.scan.read.skill_files import MAX_FILES_READ, ScanFile, read_files
 from vskill_platform.scan.rules.match_rules import Match, apply_rules
 from vskill_platform.scan.rules.rules import load_rules
 from vskill_platform.scan.settings_files.remote_settings import remote_settings
@@ -196,7 +196,7 @@ def open_files(files: list[ScanFile]) -> OpenedFiles:
 
         inside = inner_files.open_containers(files, _manifest_of(files))
         everything, unreadable = [*files, *inside.files], inside.facts
-    if len(files) >= MAX_FILES:
+    if len(files) >= MAX_FILES_READ:
         rest = Fact(act=Act.OPAQUE, line=1, text="more files than can be scanned", detail="cut")
         unreadable = [
             *unreadable,

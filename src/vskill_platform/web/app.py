@@ -11,7 +11,7 @@ from litestar.template.config import TemplateConfig
 from litestar.types import ASGIApp
 
 from vskill_platform.catalogue.catalogue import Catalogue
-from vskill_platform.fetch.snapshot import MAX_FILES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_FILES
 from vskill_platform.model.rights import Right
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.web.html.templating import build_templates
@@ -89,7 +89,7 @@ def create_app(
         state=build_state(limits, catalogue, broadcast),
         request_class=BoundedRequest,
         request_max_body_size=MAX_BODY_BYTES,
-        multipart_form_part_limit=MAX_FILES + _OTHER_PARTS,
+        multipart_form_part_limit=MAX_SOURCE_FILES + _OTHER_PARTS,
         openapi_config=None,
         logging_config=None,
     )

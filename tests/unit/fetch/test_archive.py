@@ -187,7 +187,7 @@ def test_our_own_archives_may_have_any_compression_ratio(
 def test_our_own_archives_are_limited_in_size_too(
     tmp_path: Path, make: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MAX_TOTAL_BYTES", 1_000_000)
+    monkeypatch.setattr(module, "MAX_SOURCE_BYTES", 1_000_000)
     archive = make(tmp_path / ("a.zip" if make is a_zip else "a.tgz"), ("zeros", bytes(1_000_001)))
 
     with pytest.raises(SourceRefused, match="or to too much"):
@@ -211,7 +211,7 @@ def test_a_header_that_would_exhaust_its_reader_is_not_read(
 
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_FILES", 3)
+    monkeypatch.setattr(module, "MAX_SOURCE_FILES", 3)
     archive = a_zip(tmp_path / "a.zip", *((f"{number}.md", b"") for number in range(4)))
 
     with pytest.raises(SourceRefused, match="more than 3 files"):
@@ -221,7 +221,7 @@ def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_large_archive_is_not_even_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MAX_TOTAL_BYTES", 10)
+    monkeypatch.setattr(module, "MAX_SOURCE_BYTES", 10)
 
     with pytest.raises(SourceRefused, match="larger than 10 bytes"):
         unpack(a_zip(tmp_path / "a.zip", ("SKILL.md", b"")), tmp_path / "out")

@@ -208,8 +208,8 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "value", "complaint"),
     [
-        ("MAX_FILES", 2, "more than 2 files"),
-        ("MAX_TOTAL_BYTES", 100, "larger than 100 bytes"),
+        ("MAX_SOURCE_FILES", 2, "more than 2 files"),
+        ("MAX_SOURCE_BYTES", 100, "larger than 100 bytes"),
         ("MAX_DEPTH", 0, "more than 0 deep"),
         ("MAX_PATH_CHARACTERS", 9, "more than 9 characters"),
     ],

@@ -136,7 +136,7 @@ async def test_more_files_than_anybody_can_list_are_not_listed(
 async def test_many_files_are_refused_before_one_of_them_is_fetched(
     git_server: GitServer, repo: HostileRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshot, "MAX_FILES", 50)
+    monkeypatch.setattr(snapshot, "MAX_SOURCE_FILES", 50)
     repo.publish(repo.tree(*((FILE, repo.manifest, f"{number:03}.md") for number in range(60))))
     source = git_source(git_server.serve_bare(repo.folder, "eve/evil"))
 

@@ -73,10 +73,10 @@ async def test_a_checker_that_hangs_is_killed(
 @pytest.mark.parametrize(
     ("limit", "value", "complaint"),
     [
-        ("MAX_FILES", 2, "There are 3 files"),
+        ("MAX_SKILL_FILES", 2, "There are 3 files"),
         ("MAX_FILE_BYTES", 150, "big.bin has 200 bytes"),
-        ("MAX_TOTAL_BYTES", 200, "All files have"),
-        ("MAX_PATH_CHARACTERS", 8, "A path has more than 8 bytes"),
+        ("MAX_SKILL_BYTES", 200, "All files have"),
+        ("MAX_PATH_BYTES", 8, "A path has more than 8 bytes"),
     ],
 )
 def test_a_skill_that_is_too_large_is_reported(

@@ -179,7 +179,7 @@ def test_more_files_than_are_read_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (skill_files, scan_module):
-        monkeypatch.setattr(module, "MAX_FILES", 3)
+        monkeypatch.setattr(module, "MAX_FILES_READ", 3)
     files = {f"file{n}_dot_md": "x" for n in range(5)}
 
     result = scanned(tmp_path, "Read.", **files)

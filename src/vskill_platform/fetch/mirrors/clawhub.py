@@ -15,7 +15,7 @@ from vskill_platform.fetch.mirrors.remote_version import (
     read_shape,
     shown,
 )
-from vskill_platform.fetch.snapshot import MAX_FILES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_FILES
 
 _API = "/api/v1/skills/"
 
@@ -50,7 +50,7 @@ class _Security(msgspec.Struct, frozen=True):
 
 
 class _Version(_LatestVersion, frozen=True, rename="camel"):
-    files: Annotated[list[_File], msgspec.Meta(min_length=1, max_length=MAX_FILES)]
+    files: Annotated[list[_File], msgspec.Meta(min_length=1, max_length=MAX_SOURCE_FILES)]
     security: _Security | None = None
 
 

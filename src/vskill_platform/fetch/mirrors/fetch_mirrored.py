@@ -14,7 +14,7 @@ from vskill_platform.fetch.archive import MAX_RATIO, root_of, unpack
 from vskill_platform.fetch.mirrors import clawhub, discovery, vskill
 from vskill_platform.fetch.mirrors.guarded_http import MirrorClient
 from vskill_platform.fetch.mirrors.remote_version import RemoteVersion
-from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_BYTES
 from vskill_platform.mirror_settings import Mirror, MirrorKind
 from vskill_platform.model.mirror import name_at_mirror, parse_mirrored
 from vskill_platform.model.source import Source
@@ -87,7 +87,7 @@ async def fetch_mirrored(source: Source, workspace: Path, reach: Reach) -> Path:
             raise SourceRefused(f"{mirror.name} has withdrawn {name}: {found.withdrawn}")
         await _check_as_seen(slug, found)
         with _counted(mirror, "download"):
-            content = await MirrorClient(mirror, reach).download(found.url, limit=MAX_TOTAL_BYTES)
+            content = await MirrorClient(mirror, reach).download(found.url, limit=MAX_SOURCE_BYTES)
     except NotFound as error:
         raise SourceRefused(f"it is gone: {error}") from error
     digest = hashlib.sha256(content).hexdigest()

@@ -8,27 +8,27 @@ from vskill_platform.model.verdict import Finding, Severity
 from vskill_platform.scan.facts.facts import storable
 from vskill_platform.scan.read.list_files import FoundFile
 
-MAX_FILES = 1_000
+MAX_SKILL_FILES = 1_000
 MAX_FILE_BYTES = 10 * 1024 * 1024
 #: Well below the largest value that an engine can store.
-MAX_TOTAL_BYTES = 20 * 1024 * 1024
+MAX_SKILL_BYTES = 20 * 1024 * 1024
 #: The limit that every archive format and file system accepts.
-MAX_PATH_CHARACTERS = 200
+MAX_PATH_BYTES = 200
 
 
 def check_limits(found: Iterable[FoundFile]) -> Iterator[Finding]:
     """Yield findings for files that exceed the limits; a link counts as its target."""
     ordered = sorted(found, key=lambda file: file.name.split("/"))
     sizes = {storable(file.name): file.size for file in ordered}
-    if len(sizes) > MAX_FILES:
-        yield _too_much(f"There are {len(sizes):,} files; the limit is {MAX_FILES:,}.", None)
-    if (total := sum(sizes.values())) > MAX_TOTAL_BYTES:
-        yield _too_much(f"All files have {total:,} bytes; the limit is {MAX_TOTAL_BYTES:,}.", None)
+    if len(sizes) > MAX_SKILL_FILES:
+        yield _too_much(f"There are {len(sizes):,} files; the limit is {MAX_SKILL_FILES:,}.", None)
+    if (total := sum(sizes.values())) > MAX_SKILL_BYTES:
+        yield _too_much(f"All files have {total:,} bytes; the limit is {MAX_SKILL_BYTES:,}.", None)
     for name, size in sizes.items():
         if size > MAX_FILE_BYTES:
             yield _too_much(f"{name} has {size:,} bytes; the limit is {MAX_FILE_BYTES:,}.", name)
-        if len(name.encode()) > MAX_PATH_CHARACTERS:
-            yield _too_much(f"A path has more than {MAX_PATH_CHARACTERS} bytes.", name)
+        if len(name.encode()) > MAX_PATH_BYTES:
+            yield _too_much(f"A path has more than {MAX_PATH_BYTES} bytes.", name)
 
 
 def check_names(found: Iterable[FoundFile]) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from vskill_platform.scan.read.magic import (
 
 #: A longer text is read up to this size, and reported as partly read.
 MAX_TEXT_BYTES = 1024 * 1024
-MAX_FILES = 2000
+MAX_FILES_READ = 2000
 
 
 class ScanFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,7 +195,7 @@ def read_files(folder: Path, found: Iterable[FoundFile]) -> list[ScanFile]:
     names = sorted(
         (file.name for file in found if file.is_plain),
         key=lambda name: (name.rpartition("/")[2] != "SKILL.md", name),
-    )[:MAX_FILES]
+    )[:MAX_FILES_READ]
     is_alone = names == ["SKILL.md"]  # otherwise it could not name other files
     manifest = "" if is_alone else _manifest_text(folder)
     return [_read(folder, name, manifest) for name in names]
@@ -237,13 +237,13 @@ def is_prose(path: str) -> bool:
     return suffix_of(path) in _PROSE and name_of(path) not in _PROGRAM_NAMES
 
 
-@lru_cache(maxsize=MAX_FILES)  # every check of a file needs it
+@lru_cache(maxsize=MAX_FILES_READ)  # every check of a file needs it
 def name_of(path: str) -> str:
     """Return the last part of a path in lower case."""
     return PurePosixPath(path).name.lower()
 
 
-@lru_cache(maxsize=MAX_FILES)
+@lru_cache(maxsize=MAX_FILES_READ)
 def suffix_of(path: str) -> str:
     """Return a file's suffix with its dot, in lower case."""
     return PurePosixPath(path).suffix.lower()

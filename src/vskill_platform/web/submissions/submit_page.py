@@ -27,7 +27,7 @@ from vskill_platform.errors import (
     TooMany,
     VskillError,
 )
-from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_BYTES
 from vskill_platform.intake.discover import DiscoveredSkill
 from vskill_platform.intake.read_source import read_remote_source
 from vskill_platform.intake.submit import SubmitKind
@@ -189,7 +189,7 @@ async def _form_page(
         "namespaces": await _upload_namespaces(request),
         "error": str(error) if error else "",
         "default_host": get_settings().default_host,
-        "max_bytes": MAX_TOTAL_BYTES,
+        "max_bytes": MAX_SOURCE_BYTES,
     }
     return Template("pages/submit.html", context=context)
 

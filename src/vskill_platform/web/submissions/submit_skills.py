@@ -16,7 +16,7 @@ from vskill_platform.access.namespaces import check_may_act_in, check_may_publis
 from vskill_platform.errors import InvalidInput, NotAllowed, SourceRefused
 from vskill_platform.fetch.allowed_sources import reach_of
 from vskill_platform.fetch.archive import is_archive
-from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_BYTES
 from vskill_platform.intake.discover import (
     Discovery,
     discovered,
@@ -46,7 +46,7 @@ from vskill_platform.web.submissions.submit_limits import (
 )
 
 #: The largest upload, plus multipart overhead.
-MAX_FORM_BYTES = MAX_TOTAL_BYTES + 4 * 1024 * 1024
+MAX_FORM_BYTES = MAX_SOURCE_BYTES + 4 * 1024 * 1024
 _LOOK_AGAIN = timedelta(seconds=5)
 #: Searching a repository or an archive takes a process and a folder each. A Git host may be slow,
 #: so repositories and uploads have separate limits.

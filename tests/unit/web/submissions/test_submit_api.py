@@ -16,7 +16,7 @@ from tests.git_server import GitServer
 from tests.unit.web.api_cast import Registry, open_registry, token_of
 from tests.unit.web.pages_cast import put_skill
 from vskill_platform.access.namespaces import add_owner
-from vskill_platform.fetch.snapshot import MAX_TOTAL_BYTES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_BYTES
 from vskill_platform.model.block import source_subject
 from vskill_platform.model.namespace import namespace_of
 from vskill_platform.model.source import git_source
@@ -362,7 +362,7 @@ async def test_forms_that_are_none_are_refused(registry: Registry) -> None:
     other = await registry.post(UPLOAD, json={"files": []})
     empty = await registry.post(UPLOAD, files=[("files", ("", b""))])
     large = await registry.post(
-        UPLOAD, content=b"x", headers={**form, "Content-Length": str(2 * MAX_TOTAL_BYTES)}
+        UPLOAD, content=b"x", headers={**form, "Content-Length": str(2 * MAX_SOURCE_BYTES)}
     )
 
     assert [answer.status_code for answer in answers] == [400] * len(answers)

@@ -23,7 +23,7 @@ from vskill_platform.errors import (
     SourceRefused,
     TooLarge,
 )
-from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_BYTES, MAX_SOURCE_FILES
 from vskill_platform.intake.submit import SubmitKind
 from vskill_platform.model.skill import SkillVersion, parse_version
 from vskill_platform.model.submission import IN_PROGRESS_STATES, Submission, SubmissionState
@@ -70,7 +70,7 @@ class PublishRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     categories: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     #: Empty if the files are in the same form.
-    files: Annotated[tuple[PublishedFile, ...], msgspec.Meta(max_length=MAX_FILES)] = ()
+    files: Annotated[tuple[PublishedFile, ...], msgspec.Meta(max_length=MAX_SOURCE_FILES)] = ()
 
 
 @operation(max_body=MAX_FORM_BYTES, takes_files=True, status=HTTP_201_CREATED)
@@ -110,8 +110,8 @@ async def show_attempt(request: WebRequest, attempt_id: FromPath[str]) -> Object
 async def _submit_staged(request: WebRequest, asked: PublishRequest) -> SkillVersion | Submission:
     """Submit files that were sent before; several paths may refer to the same file."""
     visitor, size = visitor_of(request), sum(file.size for file in asked.files)
-    if size > MAX_TOTAL_BYTES:
-        raise TooLarge(f"the files have more than {MAX_TOTAL_BYTES:,} bytes")
+    if size > MAX_SOURCE_BYTES:
+        raise TooLarge(f"the files have more than {MAX_SOURCE_BYTES:,} bytes")
     is_large = size > MAX_BODY_BYTES
     with LARGE_BODIES.held_by(quota_key(visitor)) if is_large else nullcontext():
         files = [await _staged(signed_in_publisher(visitor), file) for file in asked.files]

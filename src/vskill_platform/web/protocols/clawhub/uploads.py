@@ -13,7 +13,7 @@ from vskill_platform.errors import (
     Overtaken,
     TooLarge,
 )
-from vskill_platform.fetch.snapshot import MAX_FILES, MAX_TOTAL_BYTES
+from vskill_platform.fetch.snapshot import MAX_SOURCE_BYTES, MAX_SOURCE_FILES
 from vskill_platform.model.rights import Role, Visitor
 from vskill_platform.model.user import User
 from vskill_platform.stores.blob_store import keep
@@ -36,7 +36,7 @@ from vskill_platform.web.skills.readme_page import public_address
 #: The largest file that clients send.
 MAX_FILE_BYTES = 10 * 1024 * 1024
 #: The limit for a user's staged files: two skills of the largest size.
-MAX_STAGED_FILES, MAX_STAGED_BYTES = 2 * MAX_FILES, 2 * MAX_TOTAL_BYTES
+MAX_STAGED_FILES, MAX_STAGED_BYTES = 2 * MAX_SOURCE_FILES, 2 * MAX_SOURCE_BYTES
 _ROLES = {Role.ADMIN: "admin", Role.REVIEWER: "moderator"}
 _Path = Annotated[str, msgspec.Meta(max_length=500)]
 _Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
