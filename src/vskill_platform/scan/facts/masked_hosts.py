@@ -33,6 +33,8 @@ _NO_LABEL = re.compile(
     r"(?i)\b(?:a|an|the|in|on|of|for|with|use|uses|using|and|or|to|from|your|our|asp|microsoft|this"
     r"|is|by|as|at|polka|version|core|early|every|each)$"
 )
+#: How much text in front of "dot" such a word has at most.
+_WORD_REACH = 20
 _SPOKEN_AT = re.compile(
     rf"(?<=\w) (?:at|\(at\)|\[at\]) (?=[a-z0-9-]{{1,60}}(?:\.[a-z0-9-]{{1,60}}){{0,3}}\.{_LAST}\b)",
     re.IGNORECASE,
@@ -59,7 +61,9 @@ def read_masked_hosts(text: str) -> str:
 
 def _with_spoken_dots(text: str) -> str:
     def dot(found: re.Match[str]) -> str:
-        is_word = found[0] == " dot " and _NO_LABEL.search(text[: found.start()][-20:])
+        is_word = found[0] == " dot " and _NO_LABEL.search(
+            text[max(found.start() - _WORD_REACH, 0) : found.start()]
+        )
         return found[0] if is_word else "."
 
     spoken = _SPOKEN_DOT.sub(dot, text)

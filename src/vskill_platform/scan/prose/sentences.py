@@ -37,7 +37,7 @@ _NEGATION = re.compile(
 _GOVERNED = 40
 #: "Do not tell users to run it" is about actions of users, not about their knowledge.
 FOR_USERS = re.compile(
-    r"s?\b,? (?:to|how to) [\"'“]?(?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go"
+    r"s?\b (?:to|how to) [\"'“]?(?:run|use|install|open|click|copy|paste|edit|restart|upgrade|go"
     r"|check|contact|visit|execute|type|manually|do|try|create|set|add|download|configure|enable"
     r"|log in|update|reload|reopen|refresh|select|choose|navigate|press|build|deploy|wait|read|look"
     r"|write|(?:save|delete|remove) (?:the|their|it|them|files?|this|that))\b"
