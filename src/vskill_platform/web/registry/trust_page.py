@@ -48,6 +48,7 @@ FAMILIES = {
     "TOOLS": "Excessive tool permissions",
     "WIPE": "Destructive commands",
     "DOS": "Denial of service",
+    "NAME": "Code that names itself an attack",
     "DESC": "Behaviour that the description does not mention",
     "FILE": "Unreadable or unexpected files",
     "EXPOSED": "Leaked credentials",
