@@ -126,12 +126,15 @@ def _official_repos() -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def is_documentation(host: str) -> bool:
     """Return whether a host is a well-known site that is read, and that nobody can send to."""
-    return host in _documentation() or registered_domain(host) in _documentation()
+    if host in _documentation("domains"):
+        return True
+    is_part = registered_domain(host) in _documentation("domains")
+    return is_part and _documentation("open").isdisjoint(host.lower().split("."))
 
 
 @cache
-def _documentation() -> frozenset[str]:
-    return frozenset(load_data("hosts.toml")["documentation"]["domains"].split())
+def _documentation(kind: str) -> frozenset[str]:
+    return frozenset(load_data("hosts.toml")["documentation"][kind].split())
 
 
 def _imitates_known_name(host: str) -> bool:
