@@ -18,8 +18,9 @@ _HEX_DIGITS = 64
 _SIZE = len(_SEAL % bytes(_HEX_DIGITS))
 _PATTERN = re.compile(re.escape(_SEAL).replace(b"%s", rb"([0-9a-f]{64})"))
 _DATABASE = b"SQLite format 3\0"
-#: The size of a database is a multiple of this; with a digest it is not.
-_SMALLEST_PAGE = 512
+#: Where the header has the size of a page; 1 stands for 65,536.
+_PAGE_SIZE = slice(16, 18)
+_LARGEST_PAGE = 65_536
 _CHUNK = 1024 * 1024
 
 
@@ -42,14 +43,22 @@ def check_seal(path: Path) -> None:
         digest = _read_seal(file)
         size = file.seek(0, os.SEEK_END)
         if digest is None:
-            file.seek(0)
-            is_damaged = file.read(len(_DATABASE)) == _DATABASE and size % _SMALLEST_PAGE
+            is_damaged = _ends_inside_a_page(file, size)
         else:
             is_damaged = digest != _digest_of(file, size - _SIZE)
     if is_damaged:
         raise EngineError(
             f"{path}: the backup was damaged or changed after it was made: its digest differs"
         )
+
+
+def _ends_inside_a_page(file: BinaryIO, size: int) -> bool:
+    """Return whether a database has no whole number of pages; SQLite would read zeros."""
+    file.seek(0)
+    header = file.read(_PAGE_SIZE.stop)
+    page = int.from_bytes(header[_PAGE_SIZE], "big")
+    page_size = _LARGEST_PAGE if page == 1 else page
+    return header.startswith(_DATABASE) and (not page_size or size % page_size > 0)
 
 
 def _read_seal(file: BinaryIO) -> str | None:

@@ -21,7 +21,7 @@ from vskill_platform.engines.open_engine import (
 )
 from vskill_platform.engines.operations import Put
 from vskill_platform.engines.ports import Engine
-from vskill_platform.engines.sqlite.seal import _SIZE
+from vskill_platform.engines.sqlite.seal import _SIZE, check_seal
 from vskill_platform.errors import EngineError, VskillError
 
 _VALUE = b"what a value of a record says"
@@ -117,6 +117,14 @@ async def test_a_damaged_value_is_refused_before_anything_is_replaced(
         await asyncio.to_thread(_restore, database_url, backup.path)
 
     assert _listed(tmp_path) == before
+
+
+async def test_a_file_that_ends_inside_a_page_is_no_old_backup(backup: Backup) -> None:
+    """SQLite reads what is missing of the last page as zeros, which may be bytes of a value."""
+    for missing in range(512, 4096, 512):
+        backup.path.write_bytes(backup.without_digest[:-missing])
+        with pytest.raises(EngineError, match="its digest differs"):
+            check_seal(backup.path)
 
 
 async def test_a_backup_without_a_digest_is_still_restored(
