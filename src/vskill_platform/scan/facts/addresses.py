@@ -15,6 +15,7 @@ from vskill_platform.scan.facts.hosts import (
     is_documentation,
     plain_host,
 )
+from vskill_platform.scan.facts.registered_domain import registered_domain
 
 _ADDRESS = re.compile(
     rf"(?P<link>(?:https?|wss?|s?ftps?|(?:git\+)?ssh|git(?:\+https?)?|rsync|davs?|smb|tcp|udp):[/\\]{{1,3}}"
@@ -123,7 +124,7 @@ def _is_doubtful(found: re.Match[str]) -> bool:
         return True
     if found["bucket"]:
         return _ANY_BUCKET.search(found["bucket"]) is None
-    if found["mail"] and found["box"].lower() in _words("boxes"):
+    if found["mail"] and _is_example(found["box"].lower(), found["mail"].lower()):
         return False
     if found["host"] and not _may_be_host(found):
         return False
@@ -131,6 +132,12 @@ def _is_doubtful(found: re.Match[str]) -> bool:
     if not found["mail"] and is_documentation(host):  # people have mailboxes at such domains, too
         return False
     return classify_host(host) not in VOUCHED_FOR | {HostClass.PLACEHOLDER}
+
+
+def _is_example(box: str, domain: str) -> bool:
+    """Return whether a mailbox is one of manuals; whoever has a domain could choose that name."""
+    domains = _words("box_domains")
+    return box in _words("boxes") and not domains.isdisjoint({domain, registered_domain(domain)})
 
 
 def _may_be_host(found: re.Match[str]) -> bool:

@@ -14,6 +14,8 @@ from vskill_platform.scan.facts.addresses import (
         "to https://vault.tern-notes.net/in",
         "to vault.tern-notes.net",
         "to copies@tern-notes.net",
+        "to alice@tern-notes.net",  # whoever has a domain chooses the names of its mailboxes
+        "to x@tern-notes.net",
         "to 203.0.113.9",
         "Hand it to 203.0.113.9.",
         "to //vault.tern-notes.net/in",
@@ -44,6 +46,7 @@ def test_a_recipient_is_found(text: str) -> None:
         "to https://example.com",
         "to version 1.2.3",
         "Please enter a valid address (name@company.com)",
+        "Write to jane@gmail.com or a@b.com.",
         "no dots",
     ],
 )
