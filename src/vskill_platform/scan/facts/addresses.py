@@ -29,10 +29,12 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 
-#: Names of buckets in manuals.
+#: Names of buckets in manuals. A common word inside a name says nothing: everyone can choose it.
 _ANY_BUCKET = re.compile(
-    r"(?:^|[.-])(?:arn|my\w*|your\w*|our|the|some|example\w*|demo|test|sample|bucket\w*|amzn|company|org|acme|"
-    r"project|account|name|data|source|src|dest\w*|target|foo|bar|path|public|landsat\w*)(?:[.-]|$)",
+    r"(?:arn|(?:my|your|our|the|some|example|acme|company|target)[.-].*|.*[.-]buckets?"
+    r"|(?:my|your|our|the|example|test|sample|demo)?[.-]?buckets?(?:[.-]?(?:name|\d))?"
+    r"|my|your|our|the|some|example|demo|test|sample|amzn|company|org|acme|project|account|name"
+    r"|data|source|src|dest\w*|target|foo|bar|path|public|landsat-pds|gcp-public-data[\w-]*)",
     re.IGNORECASE,
 )
 #: Shorter numbers are ordinary numbers in code.
@@ -123,7 +125,7 @@ def _is_doubtful(found: re.Match[str]) -> bool:
     if found["wallet"]:
         return True
     if found["bucket"]:
-        return _ANY_BUCKET.search(found["bucket"]) is None
+        return _ANY_BUCKET.fullmatch(found["bucket"]) is None
     if found["mail"] and _is_example(found["box"].lower(), found["mail"].lower()):
         return False
     if found["host"] and not _may_be_host(found):

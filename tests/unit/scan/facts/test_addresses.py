@@ -22,6 +22,8 @@ from vskill_platform.scan.facts.addresses import (
         "to git+ssh://git@vault.tern-notes.net/in.git",
         "to s3://tern-notes-vault/in",
         "to gs://tern-notes-vault",
+        "to gs://mytern-7",
+        "to s3://tern-notes-data/in",
         "to the wallet 0x52908400098527886E0F7030069857D2E4169EE7",
     ],
 )
