@@ -42,7 +42,7 @@ _ADDRESSED = re.compile(
 _ADDRESSES_AGENT = re2.compile(_ADDRESSED.pattern)
 _MAX_ADDRESSED = 5
 #: A name with so many words may be a sentence.
-_WORD_IN_NAME, _SENTENCE, _MAX_NAMES = re.compile(r"[^\W\d_]{2,}(?=[ _-])"), 4, 100
+_WORD_IN_NAME, _SENTENCE = re.compile(r"[^\W\d_]{2,}(?=[ _-])"), 4
 _DOUBTFUL = frozenset(HostClass) - VOUCHED_FOR - {HostClass.LOCAL, HostClass.PLACEHOLDER}
 
 
@@ -73,17 +73,18 @@ def _facts(file: ScanFile) -> Iterator[LocatedFact]:
 
 
 def name_facts(files: list[ScanFile]) -> list[LocatedFact]:
-    """Return what the names of files tell an agent that lists them, each in the role of orders."""
-    named = [file for file in files if len(_WORD_IN_NAME.findall(file.path)) >= _SENTENCE]
+    """Return what names tell an agent that lists the files and folders, in the role of orders."""
+    named = {name: file.path for file in reversed(files) for name in file.path.split("/")}
     return [
-        LocatedFact(fact=fact, path=file.path, role=PartRole.INSTRUCTION)
-        for file in named[:_MAX_NAMES]
-        for fact in read_prose(Paragraphs(_words_of_name(file.path), 1))
+        LocatedFact(fact=fact, path=path, role=PartRole.INSTRUCTION)
+        for name, path in named.items()
+        if len(_WORD_IN_NAME.findall(name)) >= _SENTENCE
+        for fact in read_prose(Paragraphs(_words_of_name(name), 1))
     ]
 
 
-def _words_of_name(path: str) -> str:
-    name = visible(path).rpartition("/")[2].replace("\u2215", "/").replace("\u2044", "/")
+def _words_of_name(name: str) -> str:
+    name = visible(name).replace("\u2215", "/").replace("\u2044", "/")
     stem = name.rpartition(".")[0] or name
     return stem if " " in stem else stem.replace("_", " ").replace("-", " ")
 
