@@ -36,7 +36,7 @@ def test_the_command_that_submit_suggests_shows_the_history(
     shown = platform.run(*proposal.split())
 
     assert shown.code == 0
-    assert "published as  @local/word-count" in shown.out
+    assert "published as\t@local/word-count" in shown.out
     for state in ("RECEIVED", "TIER1_SCANNING", "AUTO_APPROVED", "PUBLISHED"):
         assert state in shown.out
 
