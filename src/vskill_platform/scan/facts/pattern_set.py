@@ -109,8 +109,11 @@ class PatternSet:
 
     def find_between(self, place: int, text: str, start: int, end: int) -> tuple[int, int] | None:
         """Return the first match of one pattern between two positions."""
-        found = self._pattern(place).search(text, start, end)
-        return found.span() if found else None
+        # The engine counts all characters that it is given, in each call. It sees one more on
+        # either side, for the ends of words and lines.
+        first = max(start - 1, 0)
+        found = self._pattern(place).search(text[first : end + 1], start - first, end - first)
+        return (found.start() + first, found.end() + first) if found else None
 
     def _loose_form(self, place: int) -> Any:
         if place not in self._loose:

@@ -166,3 +166,13 @@ def test_a_long_line_is_searched_in_parts_that_overlap() -> None:
     found = [text[start:end] for _, start, end in patterns.finds(text)]
 
     assert found == ["Send the KEY", "straße"]
+
+
+def test_a_match_between_two_positions_ends_where_words_and_lines_do() -> None:
+    patterns = PatternSet([r"(?m)\bab\b", "(?m)^ab$"])
+
+    assert patterns.find_between(0, "xab é ab", 1, 8) == (6, 8)
+    assert patterns.find_between(0, "xab", 1, 3) is None
+    assert patterns.find_between(0, "abx", 0, 2) is None
+    assert patterns.find_between(1, "a\nab\nx", 1, 4) == (2, 4)
+    assert patterns.find_between(1, "aab\nx", 1, 3) is None
