@@ -50,13 +50,18 @@ def proxy(request: pytest.FixtureRequest, node: int, tmp_path: Path) -> Iterator
         running.end()
 
 
-def start_nginx(folder: Path, port: int, node: int) -> tuple[Running, str]:
-    text = (ROOT / "deploy/proxy/nginx.conf").read_text()
+def make_certificate(folder: Path) -> None:
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={HOST}",
+         "-addext", f"subjectAltName=DNS:{HOST}",
          "-keyout", folder / "privkey.pem", "-out", folder / "fullchain.pem"],
         check=True, capture_output=True,
     )  # fmt: skip
+
+
+def start_nginx(folder: Path, port: int, node: int) -> tuple[Running, str]:
+    text = (ROOT / "deploy/proxy/nginx.conf").read_text()
+    make_certificate(folder)
     for old, new in {
         "listen 80;": f"listen 127.0.0.1:{free_port()};",
         "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
@@ -84,11 +89,15 @@ def start_nginx(folder: Path, port: int, node: int) -> tuple[Running, str]:
 
 def start_caddy(folder: Path, port: int, node: int) -> tuple[Running, str]:
     text = (ROOT / "deploy/proxy/Caddyfile").read_text()
-    # Caddy would ask a certificate authority for a certificate of the name: here it signs its own.
-    (folder / "Caddyfile").write_text(
-        "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n}\n"
-        + re.sub(r"^(\{\$VSKILL_DOMAIN\}) \{", r"\1 {\n\ttls internal", text, flags=re.MULTILINE)
+    make_certificate(folder)
+    # Caddy would ask a certificate authority for a certificate. One that it signs itself arrives
+    # some time after it starts to serve; one from a file is there with the first connection.
+    certificate = f"tls {folder}/fullchain.pem {folder}/privkey.pem"
+    text, changed = re.subn(
+        r"^\{\$VSKILL_DOMAIN\} \{", rf"\g<0>\n\t{certificate}", text, flags=re.MULTILINE
     )
+    assert changed == 1
+    (folder / "Caddyfile").write_text("{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + text)
     running = Running(
         subprocess.Popen(
             [program("caddy"), "run", "--config", folder / "Caddyfile", "--adapter", "caddyfile"],
@@ -103,7 +112,7 @@ def start_caddy(folder: Path, port: int, node: int) -> tuple[Running, str]:
             text=True,
         )
     )
-    return running, "certificate obtained successfully"
+    return running, "serving initial configuration"
 
 
 def get(port: int, path: str, **headers: str) -> httpx.Response:
