@@ -40,6 +40,7 @@ from vskill_platform.catalogue.query import (
     ListedSkill,
     NamespaceFacts,
     SkillHit,
+    SkillPosition,
     SkillQuery,
     SkillResults,
     SkillSort,
@@ -54,9 +55,11 @@ from vskill_platform.catalogue.search_skills import (
     KnownCounts,
     Question,
     is_quick,
+    search_after,
+    words_of_first_page,
 )
 from vskill_platform.engines.batcher import Batcher
-from vskill_platform.errors import NotReady
+from vskill_platform.errors import InvalidInput, NotReady
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
@@ -70,6 +73,8 @@ _COUNTS, _ANSWERS = 4_096, 256
 #: waits for the interpreter lock. So each call takes all searches that wait, and there are as many
 #: calls at once as threads (benchmarks/bench_search.py).
 _TOGETHER = 32
+#: How long a page waits for the revision that another node has shown.
+_OTHER_NODE_WITHIN = timedelta(seconds=2)
 
 
 class Catalogue:
@@ -108,18 +113,25 @@ class Catalogue:
         changed, written = index.skills_changed, index.skills_written
         if remembered := self._answers.get(query, written):
             return remembered
+        if query.after:
+            await self._wait_for_position(query.after)
         # The total depends neither on order and page, nor on what is searched for if it is zero.
         question = msgspec.structs.replace(
-            query,
+            words_of_first_page(query, query.after) if query.after else query,
             sort=SkillSort.RELEVANCE,
             offset=0,
             limit=0,
             with_facets=False,
+            with_next=False,
             is_forgiving=False,
         )
         known = self._known.get(question, changed)
         asked = Question(query, known)
-        if is_quick(query):
+        if query.after:
+            answer, counted = await self._ask(
+                partial(search_after, question=asked, after=query.after)
+            )
+        elif is_quick(query):
             answer, counted = await self._searches.submit(asked)
         else:
             ((answer, counted),) = await self._search_some([asked])
@@ -127,6 +139,11 @@ class Catalogue:
             self._known.keep(question, counted, changed)
         self._answers.keep(query, answer, written)
         return answer
+
+    async def _wait_for_position(self, after: SkillPosition) -> None:
+        """Wait if another node gave out the position and this one is behind it."""
+        if not await self.wait_until(after.revision, within=_OTHER_NODE_WITHIN):
+            raise InvalidInput("this cursor has expired; read the list again from its first page")
 
     @property
     def listing_version(self) -> int:

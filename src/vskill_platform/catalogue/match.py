@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
-from vskill_platform.catalogue.query import SkillQuery, Visible
+from vskill_platform.catalogue.query import SearchMode, SkillQuery, Visible
 from vskill_platform.catalogue.words import (
     as_one_word,
     query_parts,
@@ -36,14 +36,6 @@ _PAIR = 2
 _REMEMBERED = 20_000
 #: An expression that matches no skill.
 NOTHING = f'"{_FILTER}nothing"'
-
-
-class SearchMode(StrEnum):
-    """The search modes, tried in order until one matches anything."""
-
-    WORDS = "words"
-    ANYWHERE = "anywhere"
-    PARTS = "parts"
 
 
 class Facet(StrEnum):
@@ -231,6 +223,16 @@ def filters_of(query: SkillQuery) -> list[tuple[Facet, tuple[str, ...]]]:
         *((Facet.CAPABILITY, (WITHOUT + name,)) for name in query.cannot),
     ]
     return [(facet, values) for facet, values in chosen if values[0]]
+
+
+def matches_everything(query: SkillQuery) -> bool:
+    """Return whether the query matches all public skills, or all skills."""
+    return not query.text.strip() and not filters_of(query) and sees_public_or_all(query.visible)
+
+
+def sees_public_or_all(visible: Visible) -> bool:
+    """Return whether the visitor sees exactly the public skills, or all."""
+    return visible.is_all or not visible.namespaces
 
 
 def _hidden_from(visible: Visible) -> str:

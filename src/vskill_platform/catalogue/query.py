@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
@@ -48,6 +49,40 @@ PUBLIC = Visible()
 EVERYTHING = Visible(is_all=True)
 
 
+class SearchMode(StrEnum):
+    """The search modes, tried in order until one matches anything."""
+
+    WORDS = "words"
+    ANYWHERE = "anywhere"
+    PARTS = "parts"
+
+
+#: Whole numbers that fit into a column.
+_Number = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+_Word = Annotated[str, msgspec.Meta(max_length=1_000)]
+
+
+class SkillPosition(msgspec.Struct, frozen=True, array_like=True):
+    """The last skill of a page, to read the next one: where it stood at which revision.
+
+    Whatever changes in between, a reader that follows the positions sees every skill that matches
+    all the time exactly once (next_page.sql).
+    """
+
+    sort: SkillSort
+    #: The revision of the index when the first page was read.
+    revision: _Number
+    #: The value of the sort, and the id.
+    value: _Number | _Word
+    id: _Number
+    #: How many skills were on this page and those before.
+    seen: Annotated[int, msgspec.Meta(ge=0, le=2**31)]
+    mode: SearchMode = SearchMode.WORDS
+    #: The words that were searched for instead; empty if those of the query matched.
+    text: _Word = ""
+    any_word: bool = False
+
+
 class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
     #: The search text; any input is valid.
     text: str = ""
@@ -67,9 +102,13 @@ class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
     sort: SkillSort = SkillSort.RELEVANCE
     offset: int = 0
     limit: int = 25
+    #: Start after this skill. The offset then only says how many came before.
+    after: SkillPosition | None = None
     visible: Visible = PUBLIC
     #: Facets are slow, so they are optional.
     with_facets: bool = False
+    #: Whether to return the position of the last skill.
+    with_next: bool = False
 
 
 class ListedSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True):
@@ -129,6 +168,8 @@ class SkillResults(msgspec.Struct, frozen=True, kw_only=True):
     searched_for: str = ""
     #: Whether one of these words was enough for a match.
     is_any_word: bool = False
+    #: Where the next page starts; None if there is none or it was not requested.
+    next: SkillPosition | None = None
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):

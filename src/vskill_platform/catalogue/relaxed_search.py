@@ -6,6 +6,7 @@ thread waits for the interpreter lock.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 
 import apsw
 import msgspec
@@ -14,12 +15,22 @@ from vskill_platform.catalogue.match import without_filters
 from vskill_platform.catalogue.query import SkillQuery, SkillResults, SkillSort
 from vskill_platform.catalogue.search_skills import KnownCounts, Question, search_some
 from vskill_platform.catalogue.vocabulary import RelaxedText, relax_texts
+from vskill_platform.engines.sqlite.connection import snapshot
 
 
 def search_with_fallback(
     connection: apsw.Connection, questions: Sequence[Question]
 ) -> list[tuple[SkillResults, KnownCounts]]:
     """Return a page for each query like `search_some`; if it is empty, one for corrected words."""
+    with ExitStack() as stack:
+        if any(asked.query.with_next for asked in questions):
+            stack.enter_context(snapshot(connection))
+        return _search_exact_first(connection, questions)
+
+
+def _search_exact_first(
+    connection: apsw.Connection, questions: Sequence[Question]
+) -> list[tuple[SkillResults, KnownCounts]]:
     exact = search_some(connection, questions)
     unfound = {
         number: asked.query
@@ -65,12 +76,19 @@ def _search_instead(
     asked = {number: query for number, query in instead.items() if filtered.get(number, 1)}
     results = search_some(connection, [Question(query) for query in asked.values()])
     return {
-        number: msgspec.structs.replace(
-            found, searched_for=texts[number].text, is_any_word=texts[number].any_word
-        )
+        number: _as_relaxed(found, texts[number])
         for number, (found, _) in zip(asked, results, strict=True)
         if found.total or number in filtered
     }
+
+
+def _as_relaxed(found: SkillResults, text: RelaxedText) -> SkillResults:
+    following = found.next and msgspec.structs.replace(
+        found.next, text=text.text, any_word=text.any_word
+    )
+    return msgspec.structs.replace(
+        found, searched_for=text.text, is_any_word=text.any_word, next=following
+    )
 
 
 def _totals_without_filters(

@@ -6,9 +6,13 @@ CREATE TABLE state (
   revision   INTEGER NOT NULL,  -- the last revision read from the change feed
   current_at INTEGER NOT NULL,  -- when that was known to be the latest
   checkpoint TEXT    NOT NULL,  -- the feed's checkpoint at that revision
-  is_built   INTEGER NOT NULL   -- 0 until all records were read once
+  is_built   INTEGER NOT NULL,  -- 0 until all records were read once
+  kept_from  INTEGER NOT NULL   -- since this revision, skill_move has every move
 ) STRICT;
-INSERT INTO state VALUES (1, 0, 0, '', 0);
+INSERT INTO state VALUES (1, 0, 0, '', 0, 0);
+CREATE TRIGGER state_built AFTER UPDATE OF is_built ON state WHEN NEW.is_built > OLD.is_built BEGIN
+  UPDATE state SET kept_from = NEW.revision;
+END;
 
 -- The id is the rank, so a list by id has the best skills first, and the first page costs the same
 -- for a million matches as for a hundred.
@@ -34,6 +38,50 @@ CREATE INDEX skill_updated ON skill (updated_at DESC, id, is_private);
 CREATE INDEX skill_name ON skill (name_key, id, is_private);
 CREATE INDEX skill_trust ON skill (trust_score DESC, id, is_private);
 CREATE INDEX skill_installs ON skill (installs DESC, id, is_private);
+
+-- The earlier places of skills in each order, for readers of several pages (next_page.sql). A skill
+-- had this place until it was written after the revision `through`. Only the latest moves are kept.
+CREATE TABLE skill_move (
+  number       INTEGER NOT NULL PRIMARY KEY,
+  slug         TEXT    NOT NULL,
+  through      INTEGER NOT NULL,
+  old_id       INTEGER NOT NULL,
+  name_key     TEXT    NOT NULL,
+  trust_score  INTEGER NOT NULL,
+  installs     INTEGER NOT NULL,
+  published_at INTEGER NOT NULL,
+  updated_at   INTEGER NOT NULL,
+  UNIQUE (through, slug)
+) STRICT;
+CREATE TRIGGER skill_moved
+AFTER UPDATE OF trust_score, installs, published_at, updated_at ON skill
+WHEN (OLD.trust_score, OLD.installs, OLD.published_at, OLD.updated_at)
+  IS NOT (NEW.trust_score, NEW.installs, NEW.published_at, NEW.updated_at)
+BEGIN
+  INSERT INTO skill_move (
+    slug, through, old_id, name_key, trust_score, installs, published_at, updated_at
+  )
+  SELECT OLD.slug, revision, OLD.id, OLD.name_key, OLD.trust_score, OLD.installs,
+    OLD.published_at, OLD.updated_at
+  FROM state WHERE is_built
+  ON CONFLICT DO NOTHING;
+END;
+-- A skill with another rank is deleted and added again.
+CREATE TRIGGER skill_moved_away AFTER DELETE ON skill BEGIN
+  INSERT INTO skill_move (
+    slug, through, old_id, name_key, trust_score, installs, published_at, updated_at
+  )
+  SELECT OLD.slug, revision, OLD.id, OLD.name_key, OLD.trust_score, OLD.installs,
+    OLD.published_at, OLD.updated_at
+  FROM state WHERE is_built
+  ON CONFLICT DO NOTHING;
+END;
+CREATE TRIGGER skill_move_came AFTER INSERT ON skill_move BEGIN
+  DELETE FROM skill_move WHERE number <= NEW.number - 50000;
+END;
+CREATE TRIGGER skill_move_went AFTER DELETE ON skill_move BEGIN
+  UPDATE state SET kept_from = OLD.through + 1;
+END;
 
 -- The data for lists, as JSON; in its own table, so that sorting and counting read narrow rows.
 CREATE TABLE skill_hit (

@@ -9,20 +9,24 @@ import msgspec
 from vskill_platform.catalogue.match import (
     NOTHING,
     Facet,
-    SearchMode,
     expressions_of,
     filters_of,
+    matches_everything,
+    sees_public_or_all,
     without_filters,
 )
+from vskill_platform.catalogue.next_page import ORDERS, position_of, read_after
 from vskill_platform.catalogue.query import (
     MAX_LIMIT,
+    SearchMode,
     SkillHit,
+    SkillPosition,
     SkillQuery,
     SkillResults,
     SkillSort,
-    Visible,
 )
 from vskill_platform.catalogue.sql import SEARCH, SEARCH_PARTS, one_value
+from vskill_platform.engines.sqlite.connection import snapshot
 
 _ranked = SEARCH["first_ranked"].format
 _FIND = SEARCH["find"].format(
@@ -96,14 +100,6 @@ def _asked(question: Question) -> dict[str, Any]:
 
 #: Maximum facet values.
 MAX_FACET_VALUES = 50
-#: The column, order and index of each sort.
-_ORDERS = {
-    SkillSort.NEWEST: ("published_at", "published_at DESC", "skill_newest"),
-    SkillSort.UPDATED: ("updated_at", "updated_at DESC", "skill_updated"),
-    SkillSort.NAME: ("name_key", "name_key", "skill_name"),
-    SkillSort.TRUST: ("trust_score", "trust_score DESC", "skill_trust"),
-    SkillSort.INSTALLS: ("installs", "installs DESC", "skill_installs"),
-}
 #: The queries that check skills in sort order, with their cost relative to one match. Without words
 #: it is faster to check skills one by one; with words, each check would merge the prefix of the
 #: last word.
@@ -139,6 +135,32 @@ def search_some(
     ]
 
 
+def search_after(
+    connection: apsw.Connection, question: Question, after: SkillPosition
+) -> tuple[SkillResults, KnownCounts]:
+    """Return the page after a position, with the words that the first page was searched for."""
+    with snapshot(connection):
+        query = words_of_first_page(question.query, after)
+        counting = msgspec.structs.replace(query, limit=0, with_next=False)
+        ((counted, known),) = search_some(connection, [Question(counting, question.known)])
+        share = counted.total / max(_count_skills(connection, is_all=True), 1)
+        hits, following = read_after(connection, query, after, share=share)
+    return msgspec.structs.replace(
+        counted, hits=hits, next=following, searched_for=after.text, is_any_word=after.any_word
+    ), known
+
+
+def words_of_first_page(query: SkillQuery, after: SkillPosition) -> SkillQuery:
+    return msgspec.structs.replace(
+        query,
+        text=after.text or query.text,
+        any_word=after.any_word,
+        is_forgiving=False,
+        offset=0,
+        after=None,
+    )
+
+
 def _with_known(connection: apsw.Connection, question: Question) -> Question:
     if question.known is not None:
         return question
@@ -156,7 +178,20 @@ def _search(
         facets = {facet.value: _count_values(connection, query, known, facet) for facet in Facet}
         known = msgspec.structs.replace(known, facets=facets)
     facets_asked = known.facets if query.with_facets else None
-    return SkillResults(hits=found.hits, total=known.total, facets=facets_asked), known
+    following = _next_position(connection, query, known, found.hits) if query.with_next else None
+    return SkillResults(
+        hits=found.hits, total=known.total, facets=facets_asked, next=following
+    ), known
+
+
+def _next_position(
+    connection: apsw.Connection, query: SkillQuery, known: KnownCounts, hits: Sequence[SkillHit]
+) -> SkillPosition | None:
+    seen = query.offset + len(hits)
+    if not hits or seen >= known.total:
+        return None
+    found = position_of(connection, query, known.way, hits[-1].slug)
+    return found and msgspec.structs.replace(found, seen=seen)
 
 
 def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
@@ -179,7 +214,7 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
     }
 
     def find(sql: str) -> list[SkillHit]:
-        column, order, index = _ORDERS[query.sort]
+        column, order, index = ORDERS[query.sort]
         filled = _queries(known.way)[sql].format(column=column, order=order, index=index)
         return _HITS.decode(one_value(connection, filled, bindings))
 
@@ -192,7 +227,7 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
 
 def _sorted_by(query: SkillQuery, known: KnownCounts, walked: float) -> str:
     """Return the fastest query: sort all matches, or read skills in order until a page is full."""
-    if _matches_everything(query):
+    if matches_everything(query):
         return "walk_everything"
     walk, cost = _ALL_AT_ONCE if query.text.strip() else _ONE_BY_ONE
     return walk if walked * cost < known.total else "sorted"
@@ -206,7 +241,7 @@ def _count_values(
     connection: apsw.Connection, query: SkillQuery, known: KnownCounts, facet: Facet
 ) -> list[tuple[str, int]]:
     """Count the matches of each value of a filter, given the other filters."""
-    if _matches_everything(query):
+    if matches_everything(query):
         of_all = {
             "facet": facet.value,
             "is_all": int(query.visible.is_all),
@@ -220,17 +255,10 @@ def _count_values(
     return _FACETS.decode(one_value(connection, _queries(known.way)[f"facet_{facet}"], bindings))
 
 
-def _matches_everything(query: SkillQuery) -> bool:
-    """Return whether the query matches all public skills, or all skills."""
-    return (
-        not query.text.strip() and not filters_of(query) and _can_see_public_or_all(query.visible)
-    )
-
-
 def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | None:
     """Return the total from the maintained counts, for a query with at most one filter."""
     filters = filters_of(query)
-    if query.text.strip() or len(filters) > 1 or not _can_see_public_or_all(query.visible):
+    if query.text.strip() or len(filters) > 1 or not sees_public_or_all(query.visible):
         return None
     is_all = query.visible.is_all
     if not filters:
@@ -242,11 +270,6 @@ def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | No
         "is_all": int(is_all),
     }
     return int(one_value(connection, SEARCH["count_value"], asked))
-
-
-def _can_see_public_or_all(visible: Visible) -> bool:
-    """Return whether the visitor sees exactly the public skills, or all."""
-    return visible.is_all or not visible.namespaces
 
 
 def _count_skills(connection: apsw.Connection, *, is_all: bool) -> int:

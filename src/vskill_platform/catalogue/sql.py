@@ -26,6 +26,7 @@ _PACKAGE = "vskill_platform.catalogue"
 WRITE = load_queries(_PACKAGE, "write.sql")
 SEARCH = load_queries(_PACKAGE, "search.sql")
 LISTS = load_queries(_PACKAGE, "lists.sql")
+NEXT_PAGE = load_queries(_PACKAGE, "next_page.sql")
 #: The same queries for parts of names instead of words.
 SEARCH_PARTS = {name: query.replace("skill_text", "skill_part") for name, query in SEARCH.items()}
 

@@ -11,11 +11,13 @@ from litestar.status_codes import HTTP_302_FOUND
 from vskill_platform.catalogue.match import WITHOUT
 from vskill_platform.catalogue.query import SkillQuery, SkillSort, Visible
 from vskill_platform.catalogue.words import query_words
+from vskill_platform.errors import InvalidInput
 from vskill_platform.model.skill import CAPABILITY_KINDS
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.html.templating import tier_name
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
 
@@ -57,6 +59,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     cannot: tuple[str, ...] = ()
     sort: SkillSort = SkillSort.RELEVANCE
     page: int = 1
+    #: The cursor of this page, if the visitor came from the page before.
+    after: str = ""
 
     @property
     def filters(self) -> dict[str, str]:
@@ -95,19 +99,19 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
             can=self.can,
             cannot=self.cannot,
             sort=self.order,
-            offset=(self.page - 1) * PAGE_SIZE,
             limit=PAGE_SIZE,
             visible=visible,
             with_facets=True,
             is_forgiving=True,
+            **start_at(self.after or None, (self.page - 1) * PAGE_SIZE),
         )
 
     def address(self, **changes: str | int | tuple[str, ...]) -> str:
         """Return the URL of this search with changes; a changed search starts at page 1."""
-        new = msgspec.structs.replace(self, **({"page": 1} | changes))
+        new = msgspec.structs.replace(self, **({"page": 1, "after": ""} | changes))
         sort = "" if new.sort is SkillSort.RELEVANCE else new.sort
         page = new.page if new.page > 1 else ""
-        return with_query(LIST, q=new.text, **new.filters, sort=sort, page=page)
+        return with_query(LIST, q=new.text, **new.filters, sort=sort, page=page, after=new.after)
 
     def without_filters(self) -> str:
         cleared = dict.fromkeys(FILTERS, "")
@@ -155,6 +159,7 @@ def read_search(asked: Mapping[str, str]) -> Search:
         text=text,
         sort=sort,
         page=max(number, 1),
+        after=asked.get("after", "") if number > 1 else "",
         can=_known_capabilities(asked.get("can", "")),
         cannot=_known_capabilities(asked.get("cannot", "")),
         **chosen,
@@ -238,7 +243,11 @@ async def skill_list(request: WebRequest) -> Response[Any]:
     search = read_search(request.query_params)
     catalogue = catalogue_of(request)
     visible = await visible_to(visitor_of(request))
-    results = await catalogue.search_skills(search.query(visible))
+    try:
+        results = await catalogue.search_skills(search.query(visible))
+    except InvalidInput:  # an old link: the page by its number shows nearly the same
+        search = msgspec.structs.replace(search, after="")
+        results = await catalogue.search_skills(search.query(visible))
     pages = max(-(-results.total // PAGE_SIZE), 1)
     if search.page > pages:
         return Redirect(search.address(page=pages), status_code=HTTP_302_FOUND)
@@ -249,6 +258,7 @@ async def skill_list(request: WebRequest) -> Response[Any]:
             "search": search,
             "results": results,
             "pages": pages,
+            "next_address": search.address(page=search.page + 1, after=next_cursor(results) or ""),
             "filters": offered_filters(search, results.facets or {}),
             "chips": chosen_filters(search),
             "words": query_words(results.searched_for or search.text),

@@ -14,12 +14,11 @@ from vskill_platform.web.http.api_types import (
     PageNumber,
     SearchText,
     clamp,
-    offset_cursor,
-    read_offset,
 )
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import (
     Deprecated,
@@ -52,17 +51,16 @@ async def search_skills(
     If nothing matches, typos are corrected and then any of the words is enough; `match` says so.
     """
     size, headers = clamp(limit, MAX_RESULTS)
-    start = read_offset(cursor, offset or (page - 1) * size)
     visible = await visible_to(visitor_of(request))
     query = SkillQuery(
         text=q,
         tag=category,
         can=read_capabilities(can),
         cannot=read_capabilities(cannot),
-        offset=start,
         limit=size,
         visible=visible,
         is_forgiving=True,
+        **start_at(cursor, offset or (page - 1) * size),
     )
     found = await catalogue_of(request).search_skills(query)
     answer = SearchResponse(
@@ -71,7 +69,7 @@ async def search_skills(
         match=match_of(found),
         searched_for=found.searched_for or None,
         pagination=paging(query, found),
-        next_cursor=offset_cursor(start, len(found.hits), found.total),
+        next_cursor=next_cursor(found),
     )
     return Response(answer, headers=headers)
 
@@ -104,7 +102,6 @@ async def list_skills(
     """
     q, tag = q or search, tag or category or labels
     size, headers = clamp(limit, _MAX_PAGE_SIZE)
-    start = read_offset(cursor, (page - 1) * size)
     query = SkillQuery(
         text=q,
         namespace=namespace,
@@ -114,11 +111,11 @@ async def list_skills(
         can=read_capabilities(can),
         cannot=read_capabilities(cannot),
         sort=sort or (SkillSort.RELEVANCE if q.strip() else SkillSort.INSTALLS),
-        offset=start,
         limit=size,
         with_facets=facets,
         is_forgiving=True,
         visible=await visible_to(visitor_of(request)),
+        **start_at(cursor, (page - 1) * size),
     )
     found = await catalogue_of(request).search_skills(query)
     answer = SkillListResponse(
@@ -127,7 +124,7 @@ async def list_skills(
         searched_for=found.searched_for or None,
         pagination=paging(query, found),
         facets=found.facets,
-        next_cursor=offset_cursor(start, len(found.hits), found.total),
+        next_cursor=next_cursor(found),
     )
     return Response(answer, headers=headers)
 
@@ -207,5 +204,5 @@ def paging(query: SkillQuery, found: SkillResults) -> Paging:
         limit=query.limit,
         total=found.total,
         total_pages=-(-found.total // query.limit),
-        has_more=query.offset + len(found.hits) < found.total,
+        has_more=found.next is not None,
     )

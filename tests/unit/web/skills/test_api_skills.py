@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.casts import add_installs
 from tests.clocks import NOON
 from tests.unit.web.api_cast import Registry, audited, browser_of, open_registry, token_of
 from tests.unit.web.pages_cast import FILES, MANIFEST, a_finding, change_skill, put_skill
@@ -97,6 +98,42 @@ async def test_a_search_forgives_typos_and_filters_by_capability(
     assert "use some of network, secrets, shell, files, installs" in wrong.text
 
 
+async def test_a_reader_that_follows_the_cursor_misses_no_skill_when_installs_change_the_order(
+    registry: Registry, tmp_path: Path
+) -> None:
+    for name in ("one", "two", "three", "four"):
+        await put_skill(registry.env, tmp_path, f"ada/notes/{name}")
+    await add_installs({"ada/notes/one": 30, "ada/notes/two": 20, "ada/notes/three": 10})
+    paths = {
+        "skills?limit=2": "skills",
+        "skills?limit=2&sort=trending&tag=": "skills",
+        "authors/ada?limit=2": "skills",
+        "skills/search?limit=2": "results",
+    }
+    first = {path: await registry.json(f"/{path}") for path in paths}
+
+    await add_installs({"ada/notes/four": 5_000})
+    seen = {}
+    for path, field in paths.items():
+        more = await registry.json(f"/{path}&cursor={first[path]['nextCursor']}")
+        seen[path] = [one["name"] for one in first[path][field] + more[field]]
+        assert more["nextCursor"] is None
+    second = await registry.json(f"/skills?limit=2&cursor={first['skills?limit=2']['nextCursor']}")
+    later = _cursor('["installs",999999,9,0,0]')
+    expired = await registry.get(f"/api/v1/skills?cursor={later}")
+
+    assert {tuple(sorted(names)) for names in seen.values()} == {("four", "one", "three", "two")}
+    assert second["skills"][-1]["vskillInstalls"] == 5_000
+    assert second["pagination"] == {
+        "page": 2, "limit": 2, "total": 4, "totalPages": 2, "hasMore": False,
+    }  # fmt: skip
+    assert (expired.status_code, "expired" in expired.text) == (400, True)
+
+
+def _cursor(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
 async def test_lists_are_read_page_by_page_and_cut_where_they_are_too_long(
     registry: Registry, tmp_path: Path
 ) -> None:
@@ -109,7 +146,10 @@ async def test_lists_are_read_page_by_page_and_cut_where_they_are_too_long(
     clamped = await registry.get("/api/v1/skills/search?limit=31")
     list_clamped = await registry.get("/api/v1/skills?limit=101")
     whole = await registry.get("/api/v1/skills/search?limit=30")
-    odd = [await registry.get(f"/api/v1/skills?cursor={word}") for word in ("x", "LTE", "eA", "é")]
+    odd = [
+        await registry.get(f"/api/v1/skills?cursor={word}")
+        for word in ("x", "LTE", "eA", "é", _cursor("[]"), _cursor('["name",0,9,0,0]'))
+    ]
     too_many = await registry.get("/api/v1/skills?limit=100000")
 
     assert [one["name"] for one in first["skills"] + second["skills"]] == ["one", "three", "two"]

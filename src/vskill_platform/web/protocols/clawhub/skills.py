@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from litestar import Response
 from litestar.params import FromPath, FromQuery, QueryParameter
 
@@ -18,6 +19,7 @@ from vskill_platform.stores.version_store import get_version, get_versions
 from vskill_platform.web.http.api_types import Limit, offset_cursor, read_offset
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.marketplace.search_api import paging, skill_item
 from vskill_platform.web.protocols.artifacts import artifact_path, send_artifact
@@ -109,19 +111,19 @@ async def show_list(
     cursor: FromQuery[str | None] = None,
 ) -> Object:
     """List skills; the response also contains the fields of our own list."""
-    size, start = min(limit, _MAX_RESULTS), read_offset(cursor, 0)
+    size = min(limit, _MAX_RESULTS)
     if prefix:
-        return await _names_with(request, prefix.strip(), start, size)
+        return await _names_with(request, prefix.strip(), cursor, size)
     query = SkillQuery(
         sort=_SORTS.get(sort, SkillSort.RELEVANCE),
-        offset=start,
         limit=size,
         visible=await visible_to(visitor_of(request)),
+        **start_at(cursor),
     )
     found = await catalogue_of(request).search_skills(query)
     return {
         "items": [listed_json(hit) for hit in found.hits],
-        "nextCursor": offset_cursor(start, len(found.hits), found.total),
+        "nextCursor": next_cursor(found),
         "skills": [skill_item(hit) for hit in found.hits],
         "pagination": paging(query, found),
     }
@@ -231,26 +233,30 @@ def chosen_version(version: str, tag: str) -> str | None:
     return None
 
 
-async def _names_with(request: WebRequest, prefix: str, start: int, size: int) -> Object:
-    """Return skills whose names start with a text; the cursor counts search results."""
+async def _names_with(request: WebRequest, prefix: str, cursor: str | None, size: int) -> Object:
+    """Return skills whose names start with a text; the search also finds others."""
+    search = catalogue_of(request).search_skills
     visible = await visible_to(visitor_of(request))
     found: list[SkillHit] = []
-    at, total = start, start + 1
-    while len(found) < size and at < min(total, start + _LOOKED_THROUGH):
+    for _ in range(_LOOKED_THROUGH // _MAX_RESULTS):
         query = SkillQuery(
-            text=prefix, sort=SkillSort.NAME, offset=at, limit=_MAX_RESULTS, visible=visible
+            text=prefix,
+            sort=SkillSort.NAME,
+            limit=_MAX_RESULTS,
+            visible=visible,
+            **start_at(cursor),
         )
-        results = await catalogue_of(request).search_skills(query)
-        total = results.total if results.hits else at
-        for hit in results.hits:
-            at += 1
-            found += [hit] if hit.name.startswith(prefix) else []
-            if len(found) == size:
-                break
-    return {
-        "items": [listed_json(hit) for hit in found],
-        "nextCursor": offset_cursor(start, at - start, total),
-    }
+        results = await search(query)
+        fitting = [at for at, hit in enumerate(results.hits) if hit.name.startswith(prefix)]
+        taken = fitting[: size - len(found)]
+        found += [results.hits[at] for at in taken]
+        is_full = len(found) == size
+        if is_full and taken:  # the next page may start within this one
+            results = await search(msgspec.structs.replace(query, limit=taken[-1] + 1))
+        cursor = next_cursor(results)
+        if is_full or cursor is None:
+            break
+    return {"items": [listed_json(hit) for hit in found], "nextCursor": cursor}
 
 
 async def _latest(skill: PublishedSkill) -> SkillVersion | None:

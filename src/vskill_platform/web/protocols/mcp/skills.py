@@ -21,9 +21,9 @@ from vskill_platform.publish.versions.find_version import find_version
 from vskill_platform.publish.versions.version_files import read_file
 from vskill_platform.scan.read.frontmatter import FrontmatterError, frontmatter_as_json
 from vskill_platform.scan.read.manifest import MANIFEST
-from vskill_platform.web.http.api_types import offset_cursor, read_offset
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.mcp.results import LIST_TTL_MS, complete
 from vskill_platform.web.skills.client_names import path_of_uri, skill_uri
@@ -129,12 +129,11 @@ async def _read_page(request: WebRequest, params: dict[str, Any]) -> _Page:
     cursor = params.get("cursor")
     if cursor is not None and not isinstance(cursor, str):
         raise InvalidInput("invalid cursor; use nextCursor of the previous response")
-    start = read_offset(cursor, 0)
     query = SkillQuery(
         sort=SkillSort.NAME,
-        offset=start,
         limit=PAGE_SIZE,
         visible=await visible_to(visitor_of(request)),
+        **start_at(cursor),
     )
     found = await catalogue_of(request).search_skills(query)
     entries = await settle(_listed_entry, found.hits, at_once=_AT_ONCE)
@@ -144,7 +143,7 @@ async def _read_page(request: WebRequest, params: dict[str, Any]) -> _Page:
     return _Page(
         [hit for hit, _ in served],
         [entry for _, entry in served if isinstance(entry, msgspec.Raw)],
-        offset_cursor(start, len(found.hits), found.total),
+        next_cursor(found),
     )
 
 

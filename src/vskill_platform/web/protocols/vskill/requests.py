@@ -20,13 +20,12 @@ from vskill_platform.web.http.api_types import (
     Shape,
     Text,
     clamp,
-    offset_cursor,
-    read_offset,
 )
 from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
+from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.marketplace.search_api import skill_item
@@ -160,13 +159,12 @@ async def show_author(
 ) -> Response[AuthorResponse]:
     """List the skills of one namespace."""
     size, headers = clamp(limit, _MAX_ROWS)
-    start = read_offset(cursor, (page - 1) * size)
     namespace = name.strip("/").lower()
     query = SkillQuery(
         namespace=namespace,
-        offset=start,
         limit=size,
         visible=await visible_to(visitor_of(request)),
+        **start_at(cursor, (page - 1) * size),
     )
     found = await catalogue_of(request).search_skills(query)
     if not found.total:
@@ -177,7 +175,7 @@ async def show_author(
         publisher=author,
         skills=[skill_item(hit) for hit in found.hits],
         total=found.total,
-        next_cursor=offset_cursor(start, len(found.hits), found.total),
+        next_cursor=next_cursor(found),
     )
     return Response(answer, headers=headers)
 
@@ -188,12 +186,11 @@ async def list_audits(
 ) -> Response[SkillAuditList]:
     """List the results of the latest checks of published skills."""
     size, headers = clamp(limit, _MAX_ROWS)
-    start = read_offset(cursor, 0)
     query = SkillQuery(
         sort=SkillSort.UPDATED,
-        offset=start,
         limit=size,
         visible=await visible_to(visitor_of(request)),
+        **start_at(cursor),
     )
     found = await catalogue_of(request).search_skills(query)
     audits = [
@@ -208,8 +205,7 @@ async def list_audits(
         )
         for hit in found.hits
     ]
-    following = offset_cursor(start, len(audits), found.total)
-    answer = SkillAuditList(audits=audits, total=found.total, next_cursor=following)
+    answer = SkillAuditList(audits=audits, total=found.total, next_cursor=next_cursor(found))
     return Response(answer, headers=headers)
 
 

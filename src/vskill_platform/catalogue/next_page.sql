@@ -1,0 +1,78 @@
+-- The page after a skill, for a reader that follows a cursor. All skills stand where they stood at
+-- the revision of the first page, whatever has changed since: no skill is missed or seen twice.
+
+-- name: revisions
+SELECT revision, kept_from FROM state
+
+-- name: place
+-- Where a skill stands in an order. next_page.py sets the column.
+SELECT id, {column} FROM skill WHERE slug = :slug
+
+-- name: match_place
+-- Where a skill stands in the order of relevance.
+SELECT skill.id, min(degree) FROM skill JOIN (
+  SELECT rowid AS id, 0 AS degree FROM {table} WHERE {table} MATCH :exact
+  UNION ALL SELECT rowid, 1 FROM {table} WHERE {table} MATCH :begins
+  UNION ALL SELECT rowid, 2 FROM {table} WHERE {table} MATCH :named
+  UNION ALL SELECT rowid, 3 FROM {table} WHERE {table} MATCH :labelled
+  UNION ALL SELECT rowid, 4 FROM {table} WHERE {table} MATCH :every
+) USING (id) WHERE slug = :slug
+
+-- name: next_sorted
+-- Skills that have not moved come from the index of the order: those with the same value, then those
+-- after them. `matching` is the condition for a match, and `past` the comparison of the order. A new
+-- skill may have the id that a skill had before it moved; it comes after that one (is_here).
+WITH moved AS MATERIALIZED (
+  SELECT slug, old_id, {column} AS old_value, min(through) FROM skill_move
+  WHERE through >= :revision GROUP BY slug
+),
+fitting AS MATERIALIZED (
+  SELECT rowid AS id FROM {table} WHERE NOT :is_everything AND {table} MATCH :every
+),
+page AS MATERIALIZED (
+  SELECT * FROM (
+    SELECT id, {column} AS value, id AS old_id, 1 AS is_here FROM skill {index}
+    WHERE {column} = :value AND id > :id AND {matching}
+      AND slug NOT IN (SELECT slug FROM moved)
+    ORDER BY id LIMIT :limit
+  )
+  UNION ALL SELECT * FROM (
+    SELECT id, {column}, id, 1 FROM skill {index}
+    WHERE {column} {past} :value AND {matching} AND slug NOT IN (SELECT slug FROM moved)
+    ORDER BY {order}, id LIMIT :limit
+  )
+  UNION ALL SELECT * FROM (
+    SELECT id, old_value, old_id, 0 FROM moved CROSS JOIN skill USING (slug)
+    WHERE (old_value {past} :value OR (old_value = :value AND old_id > :id)) AND {matching}
+    ORDER BY old_value {direction}, old_id LIMIT :limit
+  )
+)
+SELECT json_group_array(
+  json_array(value, old_id, json(hit)) ORDER BY value {direction}, old_id
+) FROM (
+  SELECT * FROM page ORDER BY value {direction}, old_id, is_here LIMIT :limit
+) JOIN skill_hit USING (id)
+
+-- name: next_matches
+-- In the order of relevance (best_fitting in search.sql), all matches are read and sorted.
+WITH moved AS MATERIALIZED (
+  SELECT slug, old_id, min(through) FROM skill_move WHERE through >= :revision GROUP BY slug
+),
+fitting AS MATERIALIZED (
+  SELECT id, min(degree) AS value FROM (
+    SELECT rowid AS id, 0 AS degree FROM {table} WHERE {table} MATCH :exact
+    UNION ALL SELECT rowid, 1 FROM {table} WHERE {table} MATCH :begins
+    UNION ALL SELECT rowid, 2 FROM {table} WHERE {table} MATCH :named
+    UNION ALL SELECT rowid, 3 FROM {table} WHERE {table} MATCH :labelled
+    UNION ALL SELECT rowid, 4 FROM {table} WHERE {table} MATCH :every
+  ) GROUP BY id
+),
+placed AS (
+  SELECT fitting.id, value, coalesce(moved.old_id, fitting.id) AS old_id,
+    moved.old_id IS NULL AS is_here
+  FROM fitting CROSS JOIN skill USING (id) LEFT JOIN moved USING (slug)
+)
+SELECT json_group_array(json_array(value, old_id, json(hit)) ORDER BY value, old_id) FROM (
+  SELECT * FROM placed WHERE (value, old_id) > (:value, :id)
+  ORDER BY value, old_id, is_here LIMIT :limit
+) JOIN skill_hit USING (id)
