@@ -18,6 +18,7 @@ from pathlib import Path
 
 import apsw
 
+from vskill_platform.base.durable_files import sync
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.catalogue.index_file import APPLICATION_ID, FINGERPRINT
@@ -96,6 +97,7 @@ class SnapshotLoader:
             await _unpack(stored.record, unpacked)
             if not await work_in_thread(_is_usable, unpacked):
                 return False
+            await work_in_thread(sync, unpacked)
             unpacked.rename(path)
         log.info("search index loaded", taken_at=str(stored.record.taken_at))
         return True

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from vskill_platform.base.durable_files import sync_names
 from vskill_platform.client.addresses import checked_url, is_address
 from vskill_platform.client.registry import Registry
 from vskill_platform.client.system_keyring import (
@@ -284,5 +285,6 @@ def _write(path: Path, value: object) -> None:
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)
+        sync_names(path.parent)
     finally:
         new.unlink(missing_ok=True)

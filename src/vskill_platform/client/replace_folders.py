@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from vskill_platform.base.durable_files import sync_names, sync_tree
 from vskill_platform.client.atomic_folders import exchange, locked
 from vskill_platform.client.install_folders import STAGING, InstallScope, check_folder_name
 from vskill_platform.client.lock_file import place_of, read_text
@@ -98,6 +99,8 @@ def replace_folders(
         journal = _stage(scope, journal, changes)
         for number, move in enumerate(journal.moves):
             _put_in_place(scope, journal, number, move)
+        for folder in {place.parent for place in _places(scope, journal)}:
+            sync_names(folder)
         if lock_text is not None:
             write_file(scope.lock, lock_text)
         _journal_of(scope).unlink()
@@ -139,6 +142,7 @@ def write_file(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
+    sync_names(path.parent)
 
 
 def _new_of(path: Path) -> Path:
@@ -182,6 +186,7 @@ def _stage(scope: InstallScope, journal: _Journal, changes: Sequence[FolderChang
         staged.parent.mkdir(parents=True, exist_ok=True)
         if change.write is not None:
             change.write(staged)
+            sync_tree(staged)
             new = _inode(staged)
         old = _inode(place_of(scope, move.folder, move.name))
         moves.append(msgspec.structs.replace(move, old=old, new=new))

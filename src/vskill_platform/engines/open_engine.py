@@ -22,12 +22,13 @@ from vskill_platform.engines.export_file import (
     write_export,
 )
 from vskill_platform.engines.exported import Contents, Export
+from vskill_platform.engines.part_file import os_errors_translated
 from vskill_platform.engines.ports import Engine
 from vskill_platform.engines.server_options import DEFAULT_OPTIONS, ServerOptions
 from vskill_platform.engines.sqlite import backup
 from vskill_platform.engines.sqlite.connection import UNWRITABLE, errors_translated
 from vskill_platform.engines.sqlite.engine import SqliteEngine
-from vskill_platform.engines.sqlite.seal import has_seal
+from vskill_platform.engines.sqlite.seal import check_if_backup, has_seal
 from vskill_platform.errors import ConfigError
 
 log = get_logger(__name__)
@@ -184,6 +185,9 @@ async def _open_export(url: str) -> AsyncIterator[Export]:
         await work_in_thread(inspect_export, path)
         yield ExportFile(path)
         return
+    if url.startswith(_SQLITE) and _path(url).is_file():
+        with os_errors_translated(_path(url)):
+            await work_in_thread(check_if_backup, _path(url))
     engine = await open_engine_to_read(url)
     try:
         async with engine.export() as export:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from vskill_platform.base.durable_files import sync
 from vskill_platform.errors import ConfigError, EngineError
 
 #: Suffixes of a database's files: the database itself, and SQLite's files next to it.
@@ -65,15 +66,6 @@ def put_in_place(part: Path, target: Path, *, replace: bool) -> None:
         except OSError:  # this file system has no links
             part.replace(target)
     sync(target.parent)
-
-
-def sync(path: Path) -> None:
-    """Make a file or folder without open connections durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.synced import watching_sync
 from tests.unit.client.killed import killed_at
 from vskill_platform.client import replace_folders as module
 from vskill_platform.client.install_folders import LOCK_NAME, STAGING, InstallScope, ScopeKind
@@ -58,6 +59,14 @@ def install(scope: InstallScope, text: str, lock: str, *folders: str) -> None:
     changes = [FolderChange(folder=one, name="demo", write=write_skill(text)) for one in folders]
     with exclusive(scope):
         replace_folders(scope, changes, lock)
+
+
+def test_installed_files_and_the_lock_file_are_on_the_disk(scope: InstallScope) -> None:
+    with watching_sync() as synced:
+        install(scope, "text", NEW, CLAUDE)
+
+    assert synced.missing_in(scope.root / CLAUDE) == []
+    assert LOCK_NAME not in synced.missing_in(scope.root)
 
 
 def test_new_folders_and_the_lock_file_are_written(scope: InstallScope) -> None:

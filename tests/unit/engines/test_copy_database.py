@@ -303,5 +303,40 @@ async def test_a_backup_of_postgres_moves_to_a_file(
         await _restore(f"sqlite:///{tmp_path}/new.db", file)
 
 
+async def test_a_damaged_backup_is_not_copied(
+    engine: Engine, engine_url: str, tmp_path: Path
+) -> None:
+    await fill(engine)
+    file = tmp_path / "skills.backup"
+    await asyncio.to_thread(back_up_database, engine_url, file, replace=False)
+    content = file.read_bytes()
+    at = content.rindex(b"sub:1")  # a changed value leaves the structure as it was
+    file.write_bytes(content[:at] + b"S" + content[at + 1 :])
+
+    with pytest.raises(EngineError, match="its digest differs"):
+        await copy_database(
+            f"sqlite:///{file}", f"sqlite:///{tmp_path}/new.db", on_progress=lambda *_: None
+        )
+
+    assert not (tmp_path / "new.db").exists()
+
+
+async def test_a_backup_that_is_used_as_the_database_is_copied(
+    engine: Engine, engine_url: str, clock: ManualClock, tmp_path: Path
+) -> None:
+    await fill(engine)
+    used = f"sqlite:///{tmp_path}/used.db"
+    await asyncio.to_thread(back_up_database, engine_url, tmp_path / "used.db", replace=False)
+    async with an_engine(used, clock) as database:
+        await database.commit([Put("sub:1", b"changed")])
+
+        await copy_database(used, f"sqlite:///{tmp_path}/new.db", on_progress=lambda *_: None)
+
+    async with an_engine(f"sqlite:///{tmp_path}/new.db", clock) as new:
+        found = await new.kv.get("sub:1")
+    assert found is not None
+    assert found.value == b"changed"
+
+
 def _with_schema(url: str, schema: str) -> str:
     return f"{url.partition('schema=')[0]}schema={schema}"

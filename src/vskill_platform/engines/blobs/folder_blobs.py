@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
+from vskill_platform.base.durable_files import sync
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.engines.blobs.port import PIECE_BYTES, BlobEntry
-from vskill_platform.engines.part_file import sync
 from vskill_platform.errors import BlobMissing, BlobsUnavailable
 
 #: The ending of an incomplete file, and how long after its last write it is removed.

@@ -16,13 +16,13 @@ from typing import Any
 
 import apsw
 
+from vskill_platform.base.durable_files import sync
 from vskill_platform.engines.exported import Contents
 from vskill_platform.engines.part_file import (
     DATABASE_ENDINGS,
     check_target,
     os_errors_translated,
     put_in_place,
-    sync,
     write_part,
 )
 from vskill_platform.engines.sqlite.connection import (

@@ -21,6 +21,8 @@ _DATABASE = b"SQLite format 3\0"
 #: Where the header has the size of a page; 1 stands for 65,536.
 _PAGE_SIZE = slice(16, 18)
 _LARGEST_PAGE = 65_536
+#: Where the header has the write and read version: 2 for a database with a write-ahead log.
+_VERSIONS, _WITH_LOG = slice(18, 20), 2
 _CHUNK = 1024 * 1024
 
 
@@ -35,6 +37,14 @@ def write_seal(path: Path) -> None:
 def has_seal(path: Path) -> bool:
     with path.open("rb") as file:
         return _read_seal(file) is not None
+
+
+def check_if_backup(path: Path) -> None:
+    """Compare a file with its digest, unless it is a database that is or was in use."""
+    with path.open("rb") as file:
+        is_backup = _WITH_LOG not in file.read(_VERSIONS.stop)[_VERSIONS]
+    if is_backup:
+        check_seal(path)
 
 
 def check_seal(path: Path) -> None:

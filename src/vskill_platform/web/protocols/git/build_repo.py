@@ -17,6 +17,7 @@ from typing import IO
 
 import anyio
 
+from vskill_platform.base.durable_files import sync_tree
 from vskill_platform.base.off_loop import in_few_threads, work_in_thread
 from vskill_platform.base.settle import settle
 from vskill_platform.errors import NotFound, OutOfResources, RecordMalformed
@@ -234,6 +235,8 @@ def _make_folder(folder: Path) -> Path:
 
 
 def _rename(made: Path, folder: Path) -> bool:
+    # A folder that exists counts as complete, so it must be complete after a power cut, too.
+    sync_tree(made)
     try:
         made.rename(folder)
     except OSError:

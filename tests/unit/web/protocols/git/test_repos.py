@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from tests.synced import watching_sync
 from vskill_platform.settings import Settings
 from vskill_platform.web.protocols.git.build_repo import PACK, _rename
 from vskill_platform.web.protocols.git.repos import _prune, cache_folder
@@ -71,3 +72,12 @@ def test_a_repository_that_another_process_built_first_is_kept(tmp_path: Path) -
     assert not is_first
     assert (theirs / PACK).stat().st_size == 2
     assert ours.exists()
+
+
+def test_a_repository_is_on_the_disk_before_it_gets_its_name(tmp_path: Path) -> None:
+    made = a_repo(tmp_path, "new-x", size=1, used=LONG_AGO)
+
+    with watching_sync() as synced:
+        _rename(made, tmp_path / "a-1")
+
+    assert synced.missing_in(tmp_path / "a-1") == []
