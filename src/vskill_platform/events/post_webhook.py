@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import httpx2
 import msgspec
 
+from vskill_platform.base.outgoing_http import open_http_client
 from vskill_platform.base.retry_after import parse_retry_after
 from vskill_platform.base.show_text import show
-from vskill_platform.base.tls import tls_context
 from vskill_platform.errors import InvalidInput, SourceError
 from vskill_platform.fetch.allowed_sources import Reach
 from vskill_platform.fetch.guarded_proxy import open_proxy
@@ -80,13 +80,7 @@ async def post_webhook(
         try:
             async with (
                 asyncio.timeout(DEADLINE_SECONDS),
-                httpx2.AsyncClient(
-                    verify=tls_context(),
-                    timeout=None,
-                    follow_redirects=False,
-                    trust_env=False,
-                    proxy=proxy.url,
-                ) as client,
+                open_http_client(proxy=proxy.url) as client,
                 client.stream("POST", url, content=body, headers=headers) as response,
             ):
                 answer = ReceiverResponse(

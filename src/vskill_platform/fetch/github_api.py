@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import httpx2
 import msgspec
 
-from vskill_platform.base.tls import describe_failure, tls_context
+from vskill_platform.base.outgoing_http import BodyTooLarge, open_http_client, read_body
+from vskill_platform.base.tls import describe_failure
 from vskill_platform.errors import GithubUnavailable, NotSignedIn
 from vskill_platform.settings import Settings
 
@@ -38,7 +39,7 @@ async def find_github_user(settings: Settings, token: str) -> GithubUser:
     be a token of the application in the settings.
     """
     try:
-        async with asyncio.timeout(_DEADLINE_SECONDS), _client() as client:
+        async with asyncio.timeout(_DEADLINE_SECONDS), open_http_client() as client:
             checked = await _ask(client, _check_request(settings, token), _CheckedToken)
             owner: GithubUser = await _ask(client, _user_request(settings, token), GithubUser)
     except TimeoutError as error:
@@ -81,21 +82,12 @@ async def _ask(client: httpx2.AsyncClient, request: httpx2.Request, kind: Any) -
             )
         if response.status_code != HTTPStatus.OK:
             raise GithubUnavailable(f"GitHub answered with status {response.status_code}")
-        body = bytearray()
-        async for chunk in response.aiter_raw():
-            body += chunk
-            if len(body) > _MAX_ANSWER_BYTES:
-                raise GithubUnavailable("the response of GitHub is too large")
+        body = await read_body(response, limit=_MAX_ANSWER_BYTES)
+    except BodyTooLarge as error:
+        raise GithubUnavailable("the response of GitHub is too large") from error
     finally:
         await response.aclose()
     try:
-        return msgspec.json.decode(bytes(body), type=kind)
+        return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise GithubUnavailable("the response of GitHub cannot be read") from error
-
-
-def _client() -> httpx2.AsyncClient:
-    # No redirects, which could send the token elsewhere; no .netrc from the environment.
-    return httpx2.AsyncClient(
-        verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
-    )

@@ -13,7 +13,8 @@ from urllib.parse import quote_plus
 import httpx2
 import msgspec
 
-from vskill_platform.base.tls import describe_failure, tls_context
+from vskill_platform.base.outgoing_http import BodyTooLarge, open_http_client, read_body
+from vskill_platform.base.tls import describe_failure
 from vskill_platform.errors import NotSignedIn, ProviderUnavailable
 from vskill_platform.model.oidc import ProviderMetadata
 from vskill_platform.secret_settings import Secret
@@ -111,7 +112,7 @@ async def _ask(
     request: httpx2.Request, kind: type[Decoded], *, refusals: frozenset[int] = frozenset()
 ) -> Decoded:
     try:
-        async with asyncio.timeout(_DEADLINE_SECONDS), _client() as client:
+        async with asyncio.timeout(_DEADLINE_SECONDS), open_http_client() as client:
             body = await _read(await client.send(request, stream=True), refusals)
     except TimeoutError as error:
         raise ProviderUnavailable("the provider did not answer in time") from error
@@ -130,18 +131,8 @@ async def _read(response: httpx2.Response, refusals: frozenset[int]) -> bytes:
             raise NotSignedIn("the provider did not accept this sign-in; start again")
         if response.status_code != HTTPStatus.OK:
             raise ProviderUnavailable(f"the provider answered with status {response.status_code}")
-        body = bytearray()
-        async for chunk in response.aiter_raw():
-            body += chunk
-            if len(body) > _MAX_ANSWER_BYTES:
-                raise ProviderUnavailable("the response of the provider is too large")
+        return await read_body(response, limit=_MAX_ANSWER_BYTES)
+    except BodyTooLarge as error:
+        raise ProviderUnavailable("the response of the provider is too large") from error
     finally:
         await response.aclose()
-    return bytes(body)
-
-
-def _client() -> httpx2.AsyncClient:
-    # No redirects, which could send a secret elsewhere; no .netrc from the environment.
-    return httpx2.AsyncClient(
-        verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
-    )

@@ -12,8 +12,9 @@ import httpx2
 import msgspec
 
 from vskill_platform import __version__
+from vskill_platform.base.outgoing_http import BodyTooLarge, open_http_client, read_body
 from vskill_platform.base.show_text import show
-from vskill_platform.base.tls import describe_failure, tls_context
+from vskill_platform.base.tls import describe_failure
 from vskill_platform.errors import NotFound, SourceRefused, SourceUnavailable
 from vskill_platform.fetch.allowed_sources import Reach
 from vskill_platform.fetch.guarded_proxy import open_proxy
@@ -123,24 +124,22 @@ async def _send(
     too_large: Callable[[int], SourceRefused],
 ) -> MirrorResponse:
     async with (
-        httpx2.AsyncClient(
-            proxy=proxy, verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
-        ) as client,
+        open_http_client(proxy=proxy) as client,
         client.stream("GET", url, headers=headers) as response,
     ):
         if response.status_code in _REDIRECTS:
             return MirrorResponse(response.status_code, b"", response.headers.get("location", ""))
         if response.headers.get("content-encoding", "identity") != "identity":
             raise SourceRefused("the response is compressed, although the request did not allow it")
-        is_error = response.status_code != httpx2.codes.OK
-        most, body = min(limit, _MAX_ERROR_BYTES) if is_error else limit, bytearray()
-        async for chunk in response.aiter_raw():
-            body += chunk
-            if len(body) > most:
-                if is_error:
-                    break
-                raise too_large(limit)
-        return MirrorResponse(response.status_code, bytes(body))
+        try:
+            if response.status_code != httpx2.codes.OK:
+                limit = min(limit, _MAX_ERROR_BYTES)
+            body = await read_body(response, limit=limit)
+        except BodyTooLarge as error:
+            if response.status_code == httpx2.codes.OK:
+                raise too_large(limit) from error
+            body = b""
+        return MirrorResponse(response.status_code, body)
 
 
 def origin_of(url: str) -> str:

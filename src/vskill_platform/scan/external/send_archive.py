@@ -6,7 +6,8 @@ from datetime import datetime
 import httpx2
 import msgspec
 
-from vskill_platform.base.tls import describe_failure, tls_context
+from vskill_platform.base.outgoing_http import open_http_client
+from vskill_platform.base.tls import describe_failure
 from vskill_platform.errors import ScannerFailed
 from vskill_platform.model.scanner import RemoteScanner
 from vskill_platform.scan.external.signature import sign_dispatch
@@ -36,12 +37,9 @@ async def send_archive(scanner: RemoteScanner, dispatch: Dispatch, *, now: datet
         **sign_dispatch(body, key=scanner.key, now=now),
     }
     try:
-        # No redirects, which could send a skill elsewhere; no proxy from the environment.
         async with (
             asyncio.timeout(SEND_SECONDS),
-            httpx2.AsyncClient(
-                verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
-            ) as client,
+            open_http_client() as client,
             client.stream("POST", scanner.url, content=body, headers=headers) as response,
         ):
             if not response.is_success:

@@ -12,8 +12,9 @@ from typing import Annotated
 import httpx2
 import msgspec
 
+from vskill_platform.base.outgoing_http import BodyTooLarge, open_http_client, read_body
 from vskill_platform.base.retry_after import parse_retry_after
-from vskill_platform.base.tls import describe_failure, tls_context
+from vskill_platform.base.tls import describe_failure
 from vskill_platform.errors import JudgeFailed
 from vskill_platform.scan.judge.endpoint import JudgeEndpoint
 from vskill_platform.scan.judge.prompt import Prompt
@@ -91,11 +92,8 @@ async def _post(endpoint: JudgeEndpoint, prompt: Prompt, now: datetime) -> bytes
     headers = {"accept-encoding": "identity", "content-type": "application/json"}
     if key := endpoint.key.reveal():
         headers["authorization"] = f"Bearer {key}"
-    # No redirects, which could send the key elsewhere; no proxy or .netrc from the environment.
     async with (
-        httpx2.AsyncClient(
-            verify=tls_context(), timeout=None, follow_redirects=False, trust_env=False
-        ) as client,
+        open_http_client() as client,
         client.stream(
             "POST",
             endpoint.url,
@@ -105,12 +103,12 @@ async def _post(endpoint: JudgeEndpoint, prompt: Prompt, now: datetime) -> bytes
     ):
         if response.status_code != HTTPStatus.OK:
             raise _refused(response, now)
-        body = bytearray()
-        async for chunk in response.aiter_raw():
-            body += chunk
-            if len(body) > MAX_ANSWER_BYTES:
-                raise JudgeFailed(f"the judge's answer has more than {MAX_ANSWER_BYTES:,} bytes")
-        return bytes(body)
+        try:
+            return await read_body(response, limit=MAX_ANSWER_BYTES)
+        except BodyTooLarge as error:
+            raise JudgeFailed(
+                f"the judge's answer has more than {MAX_ANSWER_BYTES:,} bytes"
+            ) from error
 
 
 def _refused(response: httpx2.Response, now: datetime) -> JudgeFailed:
