@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ _REAL_PASSWORDS = (passwords._HASHER, passwords.DUMMY_DIGEST)
 _SECONDS = pytest.StashKey[float]()
 #: How much of it all tests together need at a time, and many times as much.
 _ENOUGH_MEMORY = 1024 * 1024 * 1024
+#: The git server of the tests answers later than a real host if the machine is busy.
+_PATIENT = timedelta(seconds=35)
 
 #: Collections took 7 % of the time of all tests with the 700 that Python suggests.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -248,7 +251,9 @@ async def bound(env: WorkerEnv) -> AsyncIterator[WorkerEnv]:
 async def git_server(env: WorkerEnv, tmp_path: Path) -> AsyncIterator[GitServer]:
     """Run the test as work that may fetch from a git server on loopback."""
     with a_git_server(tmp_path / "served") as server:
-        settings = msgspec.structs.replace(env.settings, private_hosts=server.origin)
+        settings = msgspec.structs.replace(
+            env.settings, private_hosts=server.origin, host_timeout=_PATIENT
+        )
         token = worker_env_storage.set(replace(env, settings=settings))
         yield server
         worker_env_storage.reset(token)

@@ -52,6 +52,8 @@ class Platform:
         self.settings = {
             "database_url": f"sqlite:///{self.database}",
             "local_folders": str(folder),
+            # The git server of the tests answers later than a real host if the machine is busy.
+            "host_timeout": "35s",
             **settings,
         }
         #: How wide the terminal is.

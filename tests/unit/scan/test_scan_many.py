@@ -47,7 +47,7 @@ def test_skills_come_back_in_order_with_what_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("trap", "reason"),
-    [("hang", "it took longer than 1 seconds"), ("die", "the process ended with SIGKILL")],
+    [("hang", "it took longer than 5 seconds"), ("die", "the process ended with SIGKILL")],
 )
 def test_a_hostile_skill_is_not_verified_and_the_others_are(
     tmp_path: Path, trap: str, reason: str
@@ -55,7 +55,8 @@ def test_a_hostile_skill_is_not_verified_and_the_others_are(
     targets = targets_in(tmp_path, "one", "two", "three", "four", "five")
     (targets[1].folder / trap).touch()
 
-    scanned = list(scan_many(targets, jobs=2, scan=scan_with_traps, bounds=Bounds(seconds=1.0)))
+    # The others need a hundredth of it, but the machine may be busy with other tests.
+    scanned = list(scan_many(targets, jobs=2, scan=scan_with_traps, bounds=Bounds(seconds=5.0)))
 
     assert [one.error for one in scanned] == ["", reason, "", "", ""]
     assert [one.result is None for one in scanned] == [False, True, False, False, False]
