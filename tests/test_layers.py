@@ -15,6 +15,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 CATCHES_ALL = {"base/settle.py", "queue/consumer.py", "cron/schedule.py"}
 #: Modules that send HTTP requests; git does too, through our proxy.
 SENDS_REQUESTS = {
+    "base/outgoing_http.py",  # the client of most others, with its limits
     "base/tls.py",  # only what they trust
     "events/post_webhook.py",
     "client/ci_token.py",
@@ -47,6 +48,7 @@ _WAYS_OFF_LOOP = {
 }  # fmt: skip
 _LEAVE_THE_LOOP = {
     "base/killable_process.py", "base/off_loop.py", "base/program.py", "base/worker_pool.py",
+    "base/durable_files.py",  # waits for the disk in several threads; its callers left the loop
     "access/passwords.py",  # threads of its own, each with much memory
     "cli/node/supervise.py",  # forks the processes of `serve`, before there is an event loop
     "client/plan_installs.py",  # the client has no event loop

@@ -24,6 +24,23 @@ from vskill_platform.stores.user_store import get_user
 #: Resolution of a session's "last used" time.
 _SEEN_EVERY = timedelta(minutes=10)
 _MAX_BROWSER_LENGTH = 200
+#: The first match is used.
+_BROWSERS = {
+    "Firefox/": "Firefox",
+    "Edg/": "Edge",
+    "OPR/": "Opera",
+    "Chrome/": "Chrome",
+    "Safari/": "Safari",
+    "curl/": "curl",
+}
+_SYSTEMS = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Windows": "Windows",
+    "Mac OS": "macOS",
+    "Linux": "Linux",
+}
 
 
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,3 +142,12 @@ async def list_open_sessions(user: User) -> list[Session]:
     found = await list_sessions(user.name)
     good = [session for session in found if session.epoch == user.epoch]
     return sorted(good, key=lambda session: session.seen_at, reverse=True)
+
+
+def browser_name(user_agent: str) -> str:
+    """Shorten a User-Agent to something like `Firefox on Linux`; most also name other browsers."""
+    program = next((name for mark, name in _BROWSERS.items() if mark in user_agent), "")
+    system = next((name for mark, name in _SYSTEMS.items() if mark in user_agent), "")
+    if not program:
+        return user_agent[:40] or "unknown"
+    return f"{program} on {system}" if system else program

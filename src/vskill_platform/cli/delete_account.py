@@ -3,11 +3,17 @@
 import sys
 
 import click
+import msgspec
 
 from vskill_platform.cli.local_or_remote import json_option, registry_option
 from vskill_platform.cli.output.show_account_deletion import show_account_deletion
 from vskill_platform.cli.output.terminal import is_interactive, print_json
-from vskill_platform.client.credentials import forget_token, read_registries, resolve_registry
+from vskill_platform.client.credentials import (
+    Target,
+    forget_token,
+    read_registries,
+    resolve_registry,
+)
 from vskill_platform.client.shapes import AccountDeletion, OwnAccountDeletion
 from vskill_platform.errors import ConfigError, NotAllowed
 
@@ -41,22 +47,22 @@ def delete_account(
     with target.open() as opened:
         found: OwnAccountDeletion = opened.get_json(f"{_PATH}/deletion", OwnAccountDeletion)
         if dry_run:
-            _show(found, is_done=False, as_json=as_json)
+            _show(found, target, is_done=False, as_json=as_json)
             return
         if found.refused:
             raise NotAllowed(found.refused)
         password = _password_from_stdin() if password_stdin else ""
         if not as_json and not name:
-            show_account_deletion(found, is_done=False)
+            _show(found, target, is_done=False, as_json=False)
         body = {
-            "confirm": name or _ask(f"To confirm, type {found.name}"),
+            "confirm": name or _ask(f"To delete it, type {found.name}"),
             "password": password or (_ask("Password", hide=True) if found.needs_password else ""),
             "code": code or (_ask("Code of your second factor") if found.needs_code else ""),
         }
         done: AccountDeletion = opened.post_json(f"{_PATH}/delete", body, AccountDeletion)
     if target.name in read_registries().registries:
         forget_token(target.name)
-    _show(done, is_done=True, as_json=as_json)
+    _show(done, target, is_done=True, as_json=as_json)
 
 
 def _password_from_stdin() -> str:
@@ -73,8 +79,9 @@ def _ask(question: str, *, hide: bool = False) -> str:
     return given
 
 
-def _show(found: AccountDeletion, *, is_done: bool, as_json: bool) -> None:
+def _show(found: AccountDeletion, target: Target, *, is_done: bool, as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_json({"registry": target.name, "url": target.url, **msgspec.to_builtins(found)})
         return
-    show_account_deletion(found, is_done=is_done)
+    place = target.url if target.name == target.url else f"{target.name} ({target.url})"
+    show_account_deletion(found, is_done=is_done, where=f" on {place}")

@@ -62,6 +62,7 @@ SECTIONS = {
         "logout": f"{_HERE}.login:logout",
         "whoami": f"{_HERE}.login:whoami",
         "registries": f"{_HERE}.login:registries",
+        "sessions": f"{_HERE}.sessions:sessions",
         "delete-account": f"{_HERE}.delete_account:delete_account",
     },
     "Moderate": {

@@ -44,6 +44,7 @@ SHORT_HELP = {
     f"{_HERE}.login:logout": "Revoke the token of a registry and delete it from this machine.",
     f"{_HERE}.login:whoami": "Show the registry in use and who you are signed in as.",
     f"{_HERE}.login:registries": "List your registries, choose the default, or remove one.",
+    f"{_HERE}.sessions:sessions": "List or end your browser sessions on a registry.",
     f"{_HERE}.delete_account:delete_account": "Delete your account on a registry.",
     f"{_HERE}.moderation_commands:reviews": "List and decide on submissions that need review.",
     f"{_HERE}.moderation_commands:block": "Add, remove, list or check blocks.",

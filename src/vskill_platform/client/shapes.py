@@ -136,6 +136,18 @@ class Deletion(TypedDict):
     refused: str | None
 
 
+class SessionItem(TypedDict):
+    id: str
+    lastUsedAt: str
+    expiresAt: str
+    address: str
+    browser: str
+
+
+class Sessions(TypedDict):
+    sessions: list[SessionItem]
+
+
 class AccountDeletion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: str
     tokens: int

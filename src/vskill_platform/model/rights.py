@@ -38,6 +38,8 @@ class Right(StrEnum):
     REPORT = "report"
     #: One's own account and tokens.
     ACCOUNT = "account"
+    #: List and end one's own sessions, so that a program can sign a lost computer out.
+    SESSIONS = "sessions"
     #: Delete one's own account, but no other; this also requires the password.
     DELETE_ACCOUNT = "delete_account"
     #: Reviews, and reports with stored files.
@@ -51,7 +53,7 @@ class Right(StrEnum):
 
 
 _WITHOUT_ACCOUNT = frozenset({Right.ANYONE, Right.REPORT})
-_FOR_ALL = _WITHOUT_ACCOUNT | {Right.ACCOUNT, Right.DELETE_ACCOUNT}
+_FOR_ALL = _WITHOUT_ACCOUNT | {Right.ACCOUNT, Right.SESSIONS, Right.DELETE_ACCOUNT}
 _FOR_PUBLISHERS = _FOR_ALL | {Right.SUBMIT, Right.MANAGE}
 _FOR_REVIEWERS = _FOR_PUBLISHERS | {Right.REVIEW, Right.OPERATE, Right.BLOCK}
 #: The rights of each role, independent of the settings.
@@ -66,7 +68,9 @@ RIGHTS: dict[Role, frozenset[Right]] = {
 SCOPE_RIGHTS: dict[Scope, frozenset[Right]] = {
     Scope.READ: frozenset({Right.ANYONE}),
     Scope.SUBMIT: frozenset({Right.ANYONE, Right.REPORT, Right.SUBMIT}),
-    Scope.MANAGE: frozenset({Right.ANYONE, Right.REPORT, Right.MANAGE, Right.DELETE_ACCOUNT}),
+    Scope.MANAGE: frozenset(
+        {Right.ANYONE, Right.REPORT, Right.MANAGE, Right.SESSIONS, Right.DELETE_ACCOUNT}
+    ),
     Scope.REVIEW: frozenset({Right.ANYONE, Right.REPORT, Right.MANAGE, Right.REVIEW, Right.BLOCK}),
     Scope.OPERATE: frozenset({Right.ANYONE, Right.REPORT, Right.OPERATE}),
     Scope.ADMIN: frozenset(Right),

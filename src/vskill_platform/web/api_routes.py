@@ -16,6 +16,7 @@ from vskill_platform.web.people import (
     mail_page,
     namespaces_api,
     people_api,
+    sessions_api,
     trusted_publishers,
 )
 from vskill_platform.web.policy import policy_api
@@ -26,6 +27,7 @@ from vskill_platform.web.registry import (
     reports,
     rescan,
     retention,
+    settings_page,
 )
 from vskill_platform.web.reviews import appeals, blocklist, check_block, reviews_api
 from vskill_platform.web.sign_in import github_sign_in, second_factor_api, user_credentials_api
@@ -34,7 +36,7 @@ from vskill_platform.web.submissions import manage_queue_api, show_submissions, 
 
 ANYONE, SUBMIT, MANAGE, ACCOUNT = Right.ANYONE, Right.SUBMIT, Right.MANAGE, Right.ACCOUNT
 REVIEW, OPERATE, BLOCK, ADMINISTER = Right.REVIEW, Right.OPERATE, Right.BLOCK, Right.ADMINISTER
-REPORT, DELETE_ACCOUNT = Right.REPORT, Right.DELETE_ACCOUNT
+REPORT, SESSIONS, DELETE_ACCOUNT = Right.REPORT, Right.SESSIONS, Right.DELETE_ACCOUNT
 
 # fmt: off
 #: For programs, by the tag in the OpenAPI document.
@@ -183,7 +185,9 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("POST", "/api/v1/trusted-publishers", MANAGE, trusted_publishers.add_over_api),
         ("DELETE", "/api/v1/trusted-publishers/{publisher_id:str}", MANAGE, trusted_publishers.remove_over_api),
         ("GET", "/api/v1/account/tenants", ANYONE, people_api.list_tenants),
-        ("DELETE", "/api/v1/auth/sign-out-all", ACCOUNT, people_api.sign_out_all),
+        ("GET", "/api/v1/account/sessions", SESSIONS, sessions_api.list_own),
+        ("DELETE", "/api/v1/account/sessions/{session_id:str}", SESSIONS, sessions_api.end_own),
+        ("DELETE", "/api/v1/auth/sign-out-all", SESSIONS, sessions_api.end_all_own),
         ("GET", "/api/v1/account/github", ACCOUNT, github_sign_in.show_github_link),
         ("POST", "/api/v1/account/github", ACCOUNT, github_sign_in.link_over_api),
         ("DELETE", "/api/v1/account/github", ACCOUNT, github_sign_in.unlink_over_api),
@@ -211,6 +215,8 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("GET", "/api/v1/users/{name:str}/oidc", ADMINISTER, user_credentials_api.show_link),
         ("PUT", "/api/v1/users/{name:str}/oidc", ADMINISTER, user_credentials_api.link_user),
         ("DELETE", "/api/v1/users/{name:str}/oidc", ADMINISTER, user_credentials_api.unlink_user),
+        ("GET", "/api/v1/users/{name:str}/sessions", ADMINISTER, sessions_api.list_of_user),
+        ("DELETE", "/api/v1/users/{name:str}/sessions", ADMINISTER, sessions_api.end_all_of_user),
         ("POST", "/api/v1/users/{name:str}/password-link", ADMINISTER, user_credentials_api.make_password_link),
         ("POST", "/api/v1/users/{name:str}/reset-second-factor", ADMINISTER, user_credentials_api.reset_factor),
     ),
@@ -221,6 +227,9 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
     ),
     "Audit": (
         ("GET", "/api/v1/audit", ADMINISTER, audit.audit_over_api),
+    ),
+    "Settings": (
+        ("GET", "/api/v1/settings", ADMINISTER, settings_page.settings_over_api),
     ),
 }.items()}
 # fmt: on

@@ -36,7 +36,8 @@ def test_it_sends_the_proofs_and_forgets_the_token(server: ScriptedServer) -> No
 
     assert done.exit_code == 0, done.output
     assert done.output == (
-        "Deleted ada: 2 tokens, 1 session.\n@ada has no other owner; 1 skill stays in it.\n"
+        f"Deleted ada on here ({server.url}): 2 tokens, 1 session.\n"
+        "@ada has no other owner; 1 skill stays in it.\n"
     )
     assert [one.path for one in server.seen] == [
         "/api/v1/account/deletion",
@@ -48,10 +49,13 @@ def test_it_sends_the_proofs_and_forgets_the_token(server: ScriptedServer) -> No
 
 
 def test_a_dry_run_only_shows(server: ScriptedServer) -> None:
+    in_words = CliRunner().invoke(cli, ["delete-account", "--dry-run"])
     shown = CliRunner().invoke(cli, ["delete-account", "--dry-run", "--json"])
 
-    assert msgspec.json.decode(shown.output)["needsCode"] is True
-    assert len(server.seen) == 1
+    found = msgspec.json.decode(shown.output)
+    assert in_words.output.startswith(f"Would delete ada on here ({server.url}): 2 tokens")
+    assert (found["registry"], found["url"], found["needsCode"]) == ("here", server.url, True)
+    assert len(server.seen) == 2
     assert read_token("here") == "vsk_token"
 
 

@@ -14,7 +14,9 @@ from vskill_platform.settings import Settings
 
 R = Right
 SubmitBy = Literal["anyone", "signed_in", "publishers"]
-_FOR_PUBLISHERS = {R.ANYONE, R.REPORT, R.SUBMIT, R.MANAGE, R.ACCOUNT, R.DELETE_ACCOUNT}
+_FOR_PUBLISHERS = {
+    R.ANYONE, R.REPORT, R.SUBMIT, R.MANAGE, R.ACCOUNT, R.SESSIONS, R.DELETE_ACCOUNT,
+}  # fmt: skip
 _FOR_REVIEWERS = _FOR_PUBLISHERS | {R.REVIEW, R.OPERATE, R.BLOCK}
 #: With a session, if everybody may submit.
 TABLE: dict[Role | None, set[Right]] = {
@@ -28,7 +30,7 @@ TABLE: dict[Role | None, set[Right]] = {
 SCOPES: dict[Scope, set[Right]] = {
     Scope.READ: {R.ANYONE},
     Scope.SUBMIT: {R.ANYONE, R.REPORT, R.SUBMIT},
-    Scope.MANAGE: {R.ANYONE, R.REPORT, R.MANAGE, R.DELETE_ACCOUNT},
+    Scope.MANAGE: {R.ANYONE, R.REPORT, R.MANAGE, R.SESSIONS, R.DELETE_ACCOUNT},
     Scope.REVIEW: {R.ANYONE, R.REPORT, R.MANAGE, R.REVIEW, R.BLOCK},
     Scope.OPERATE: {R.ANYONE, R.REPORT, R.OPERATE},
     Scope.ADMIN: set(Right),

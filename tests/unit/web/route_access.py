@@ -25,6 +25,7 @@ WHO = {
     # Every token that can write something.
     Right.REPORT: EVERYBODY - {"token:read"},
     Right.ACCOUNT: _ACCOUNTS,
+    Right.SESSIONS: _ACCOUNTS | {"token:manage"},
     # Takes the password, too.
     Right.DELETE_ACCOUNT: _ACCOUNTS | {"token:manage"},
     Right.REVIEW: _REVIEWERS,

@@ -16,6 +16,7 @@ from vskill_platform.access.mail_addresses import invite_by_mail, set_mail_addre
 from vskill_platform.access.oidc.accounts import link_subject, unlink_account
 from vskill_platform.access.one_time_links import invite_admin, invite_user
 from vskill_platform.access.second_factor.factors import reset_second_factor
+from vskill_platform.access.sessions import browser_name, list_open_sessions
 from vskill_platform.access.users import (
     add_user,
     disable_user,
@@ -24,12 +25,14 @@ from vskill_platform.access.users import (
     set_break_glass,
     set_password,
     set_role,
+    sign_out_everywhere,
 )
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.output.show_account_deletion import show_account_deletion
+from vskill_platform.cli.output.show_sessions import show_sessions
 from vskill_platform.cli.output.terminal import Console, echo, print_json
 from vskill_platform.cli.run_command import run_command
-from vskill_platform.model.user import Role, User
+from vskill_platform.model.user import Role, Session, User
 from vskill_platform.stores.user_store import list_users
 
 _name = click.argument("name")
@@ -254,6 +257,36 @@ def reset_second_factor_command(*, name: str, reason: str, as_json: bool) -> Non
     _change(
         lambda: reset_second_factor(name, actor=getpass.getuser(), reason=reason), as_json=as_json
     )
+
+
+@users.command()
+@_name
+@json_option
+def sessions(*, name: str, as_json: bool) -> None:
+    """List the browser sessions of a user, the most recently used first."""
+
+    async def work() -> list[Session]:
+        return await list_open_sessions(await find_user(name))
+
+    found = run_command(work, read_only=True)
+    if as_json:
+        print_json(found)
+        return
+    show_sessions(
+        (one.id, one.seen_at, one.expires_at, one.address, browser_name(one.browser))
+        for one in found
+    )
+
+
+@users.command("sign-out")
+@_name
+@json_option
+def sign_out(*, name: str, as_json: bool) -> None:
+    """End all sessions of a user.
+
+    Also revokes password reset links. Tokens stay valid.
+    """
+    _change(lambda: sign_out_everywhere(name, actor=getpass.getuser()), as_json=as_json)
 
 
 @users.command("set-password")

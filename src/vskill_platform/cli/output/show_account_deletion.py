@@ -11,11 +11,14 @@ if TYPE_CHECKING:
 
 
 def show_account_deletion(
-    found: "delete_account.AccountDeletion | shapes.AccountDeletion", *, is_done: bool
+    found: "delete_account.AccountDeletion | shapes.AccountDeletion",
+    *,
+    is_done: bool,
+    where: str = "",
 ) -> None:
     did = "Deleted" if is_done else "Would delete"
     tokens, sessions = count_of(found.tokens, "token"), count_of(found.sessions, "session")
-    echo(f"{did} {found.name}: {tokens}, {sessions}.")
+    echo(f"{did} {found.name}{where}: {tokens}, {sessions}.")
     for namespace, count in found.ownerless.items():
         left = f"{count_of(count, 'skill')} {'stays' if count == 1 else 'stay'} in it"
         left = left if count else "it has no skills"

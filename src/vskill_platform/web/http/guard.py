@@ -23,6 +23,7 @@ _NEEDS = {
     Right.MANAGE: "managing skills",
     Right.REPORT: "reporting",
     Right.ACCOUNT: "managing your account",
+    Right.SESSIONS: "managing your sessions",
     Right.DELETE_ACCOUNT: "deleting your account",
     Right.REVIEW: "reviewing",
     Right.OPERATE: "managing the queue",

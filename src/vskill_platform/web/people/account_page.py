@@ -11,7 +11,12 @@ from litestar.response import Redirect, Template
 from vskill_platform.access.mail_addresses import MailTopic
 from vskill_platform.access.namespaces import add_member, remove_member
 from vskill_platform.access.one_time_links import is_mail_on
-from vskill_platform.access.sessions import begin_session, end_session, list_open_sessions
+from vskill_platform.access.sessions import (
+    begin_session,
+    browser_name,
+    end_session,
+    list_open_sessions,
+)
 from vskill_platform.access.sign_in import has_password
 from vskill_platform.access.tokens import NewToken, TokenLimits, add_token, revoke_token
 from vskill_platform.access.users import change_own_password, sign_out_everywhere
@@ -80,23 +85,6 @@ _TOPICS = {
     MailTopic.REVIEWS: "a daily reminder of submissions waiting for review (for reviewers)",
 }
 _LIFETIMES = (7, 30, 90, 365)
-#: The first match is used.
-_BROWSERS = {
-    "Firefox/": "Firefox",
-    "Edg/": "Edge",
-    "OPR/": "Opera",
-    "Chrome/": "Chrome",
-    "Safari/": "Safari",
-    "curl/": "curl",
-}
-_SYSTEMS = {
-    "Android": "Android",
-    "iPhone": "iPhone",
-    "iPad": "iPad",
-    "Windows": "Windows",
-    "Mac OS": "macOS",
-    "Linux": "Linux",
-}
 
 
 class Notes(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,15 +225,6 @@ async def show_account(request: WebRequest, notes: Notes, *, status: int = 200) 
     return Template(
         "pages/account.html", context=context, status_code=status, headers=NO_STORE_HEADER
     )
-
-
-def browser_name(user_agent: str) -> str:
-    """Shorten a User-Agent to something like `Firefox on Linux`; most also name other browsers."""
-    program = next((name for mark, name in _BROWSERS.items() if mark in user_agent), "")
-    system = next((name for mark, name in _SYSTEMS.items() if mark in user_agent), "")
-    if not program:
-        return user_agent[:40] or "unknown"
-    return f"{program} on {system}" if system else program
 
 
 def _scopes(ticked: list[str]) -> list[Scope]:

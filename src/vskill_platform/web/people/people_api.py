@@ -16,7 +16,6 @@ from vskill_platform.access.users import (
     enable_user,
     find_user,
     set_role,
-    sign_out_everywhere,
 )
 from vskill_platform.errors import NotSignedIn
 from vskill_platform.model.rights import Visitor
@@ -148,13 +147,6 @@ async def list_tenants(request: WebRequest) -> Tenants:
         role = "owner" if visitor.owns(namespace) else "member"
         tenants.append(Tenant(tenant_id=name, slug=name, name=name, role=role))
     return Tenants(tenants=tenants)
-
-
-async def sign_out_all(request: WebRequest) -> Ok:
-    """End all sessions of the caller. Tokens stay valid."""
-    name = _user(request).name
-    await sign_out_everywhere(name, actor=name)
-    return Ok()
 
 
 async def list_own_tokens(request: WebRequest) -> TokenList:

@@ -1,4 +1,4 @@
-"""The read-only page of the settings: each value and where it came from."""
+"""The settings, read-only, as a page and over the API: each value and where it came from."""
 
 import msgspec
 from litestar.response import Template
@@ -7,12 +7,25 @@ from vskill_platform.describe_settings import SettingRow, describe_settings
 from vskill_platform.settings import notify_arguments, variable
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.html.flash import admin_page
+from vskill_platform.web.http.api_types import Shape
 from vskill_platform.web.http.requests import WebRequest
 
 
+class SettingItem(Shape, frozen=True, kw_only=True):
+    variable: str
+    value: str
+    #: `default`, `environment`, or `file` for a secret in a file.
+    origin: str
+
+
+class SettingsResponse(Shape, frozen=True, kw_only=True):
+    #: Nodes can have different settings.
+    node: str
+    settings: list[SettingItem]
+
+
 async def settings_page(request: WebRequest) -> Template:
-    settings = get_settings()
-    rows = sorted(map(_without_arguments, describe_settings(settings)), key=_by_name)
+    settings, rows = get_settings(), _rows()
     changed = [row for row in rows if row.origin != "default"]
     only_set = "set" in request.query_params
     context = {
@@ -25,8 +38,17 @@ async def settings_page(request: WebRequest) -> Template:
     return admin_page(request, "admin/settings.html", context)
 
 
-def _by_name(row: SettingRow) -> str:
-    return row.variable
+async def settings_over_api() -> SettingsResponse:
+    """Show the settings of the node that answers, without secrets."""
+    found = [
+        SettingItem(variable=row.variable, value=row.value, origin=row.origin) for row in _rows()
+    ]
+    return SettingsResponse(node=get_settings().node, settings=found)
+
+
+def _rows() -> list[SettingRow]:
+    rows = map(_without_arguments, describe_settings(get_settings()))
+    return sorted(rows, key=lambda row: row.variable)
 
 
 def _without_arguments(row: SettingRow) -> SettingRow:

@@ -18,6 +18,7 @@ from vskill_platform.access.device_login import (
     scopes_for,
 )
 from vskill_platform.access.one_time_links import base_url
+from vskill_platform.access.sessions import browser_name
 from vskill_platform.access.tokens import DEFAULT_LIFETIME
 from vskill_platform.errors import DeviceRefused, InvalidInput, NotAllowed, NotFound
 from vskill_platform.stores.db import get_settings
@@ -27,7 +28,7 @@ from vskill_platform.web.http.rate_limits import address_key, limit_sign_ins, qu
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
-from vskill_platform.web.people.account_page import WHAT_SCOPES_MEAN, browser_name
+from vskill_platform.web.people.account_page import WHAT_SCOPES_MEAN
 from vskill_platform.web.people.confirm_identity import check_no_factor_missing, signed_in_user
 
 _GRANT = "urn:ietf:params:oauth:grant-type:device_code"

@@ -9,13 +9,12 @@ from httpx import AsyncClient, Response
 from tests.people import PASSWORD, a_user, csrf_in, let_in
 from vskill_platform.access.namespaces import add_owner
 from vskill_platform.access.second_factor.sign_in_step import sign_in
-from vskill_platform.access.sessions import begin_session, find_session
+from vskill_platform.access.sessions import begin_session, browser_name, find_session
 from vskill_platform.access.tokens import add_token, find_open_token
 from vskill_platform.errors import NotSignedIn
 from vskill_platform.model.user import Role, Scope, User
 from vskill_platform.stores.namespace_store import get_namespace
 from vskill_platform.stores.token_store import list_tokens
-from vskill_platform.web.people.account_page import browser_name
 
 NEW = "another long password"
 
