@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from types import ModuleType
@@ -54,7 +55,7 @@ from vskill_platform.scan.prose import (
     sentences,
 )
 from vskill_platform.scan.prose.commands_in_prose import commands_in
-from vskill_platform.scan.prose.frame_index import FrameIndex
+from vskill_platform.scan.prose.frame_index import FrameIndex, words_of
 from vskill_platform.scan.prose.frame_lexicon import load_lexicon
 from vskill_platform.scan.prose.frames import find_frames
 from vskill_platform.scan.prose.paragraphs import Paragraphs
@@ -82,6 +83,7 @@ def main() -> None:
         _row("end sentences with `re`, not re2", *_ending_sentences()),
         _row("compare only sentences with the words of a frame", *_comparing_frames()),
         _row("check frames for whole phrases and negations", *_checking_phrases()),
+        _row("find the words of frames by Aho-Corasick, not one by one", *_finding_phrases()),
         _row("search only words with a dot for addresses", *_finding_addresses()),
         _row(
             "find the words of other languages by Aho-Corasick first", *_reading_other_languages()
@@ -200,22 +202,67 @@ def _comparing_frames() -> tuple[float, float]:
 def _checking_phrases() -> tuple[float, float]:
     """Without it, a sentence may have a phrase if it has its longest word, negated or not."""
     index = load_lexicon().frame_index
-    loose = dict(index._words)
-    phrases = (
-        (pair, phrase, needs) for pair, listed in index._phrases.items() for phrase, needs in listed
-    )
-    for pair, phrase, needs in phrases:
-        longest = max(phrase.split() or pair, key=len)
+    loose: dict[bytes, int] = {}
+    for phrase, needs in _needs_of_phrases().items():
+        longest = max(phrase, key=len)
         loose[longest] = loose.get(longest, 0) | needs
 
-    def met_in(_index: FrameIndex, text: str, words: list[bytes]) -> int:
+    def met_in(_index: FrameIndex, text: str) -> list[int]:
+        return list(map(met_in_line, text.split("\n")))
+
+    def met_in_line(text: str) -> int:
         met = index._nothing | index._is_known | index._is_negated
         met |= index._address if "." in text else 0
-        for word in loose.keys() & set(words):
+        for word in loose.keys() & set(words_of(text).split()):
             met |= loose[word]
         return met
 
     return _reading_sentences("met_in", met_in)
+
+
+def _finding_phrases() -> tuple[float, float]:
+    """Without it, the words of each line are looked up one by one."""
+    singles: dict[bytes, int] = {}
+    pairs: dict[tuple[bytes, ...], list[tuple[bytes, int]]] = {}
+    for phrase, needs in _needs_of_phrases().items():
+        if len(phrase) == 1:
+            singles[phrase[0]] = needs
+        else:
+            pairs.setdefault(phrase[:2], []).append((b" %b " % b" ".join(phrase), needs))
+
+    def met_in(index: FrameIndex, text: str) -> list[int]:
+        return [met_in_line(index, line) for line in text.split("\n")]
+
+    def met_in_line(index: FrameIndex, text: str) -> int:
+        words, met = words_of(text).split(), index._addresses_in(text)
+        for word in singles.keys() & set(words):
+            met |= singles[word]
+        line = b" %b " % b" ".join(words)
+        for pair in pairs.keys() & set(pairwise(words)):
+            for phrase, needs in pairs[pair]:
+                met |= needs if phrase in line else 0
+        return met
+
+    whole = "\n".join(_sentences())
+    index = load_lexicon().frame_index
+
+    def find() -> None:
+        index.met_in(whole)
+
+    return _swapped(find, "met_in", met_in, module=FrameIndex)
+
+
+def _needs_of_phrases() -> dict[tuple[bytes, ...], int]:
+    lexicon = load_lexicon()
+    forms = [
+        " ".join((first, *phrase.tail))
+        for first, by_second in lexicon.phrases.items()
+        for phrases in by_second.values()
+        for phrase in phrases
+    ]
+    needs = lexicon.frame_index.met_in("\n".join(forms))
+    met = {tuple(words_of(form).split()): its for form, its in zip(forms, needs, strict=True)}
+    return {phrase: its for phrase, its in met.items() if lexicon.frame_index.is_known(its)}
 
 
 def _reading_sentences(name: str, without: object) -> tuple[float, float]:

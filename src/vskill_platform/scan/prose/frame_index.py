@@ -5,10 +5,12 @@ needs. Only these are worth reading.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 from string import ascii_lowercase, digits
+
+import ahocorasick_rs
 
 #: Everything but letters, digits and line ends becomes a space.
 _SEPARATED = bytes(
@@ -18,6 +20,10 @@ _SEPARATED = bytes(
 _MAY_NAME_ADDRESS = re.compile(r"\.(?<=[a-z0-9-]\.)[a-z0-9-]", re.IGNORECASE)
 #: The rest of "don't" after its apostrophe has become a space.
 _REST_OF_NOT = b"t"
+_BLANKS = re.compile(b"  +")
+_LINE_END = re.compile(b"\n")
+#: A longer text is searched in parts, because each match is an object.
+_PART_BYTES = 32_768
 
 
 def union_of(bits: Iterable[int]) -> int:
@@ -30,6 +36,10 @@ def union_of(bits: Iterable[int]) -> int:
 def words_of(text: str) -> bytes:
     """Return the text with its words separated by spaces and its lines unchanged."""
     return text.lower().encode("ascii", "replace").translate(_SEPARATED)
+
+
+def _between_spaces(words: bytes) -> bytes:
+    return b" %b " % b" ".join(words.split())
 
 
 def _places(bits: int) -> Iterator[int]:
@@ -63,7 +73,6 @@ class FrameIndex:
         self._size = self._count * self._turns
         #: Detect a negation, and a known word.
         self._is_negated, self._is_known = 1 << 2 * self._size, 2 << 2 * self._size
-        self._negations = frozenset({*map(str.encode, negations), _REST_OF_NOT})
         asked = [
             (1 << turn * self._count + number, one[turn] if turn < len(one) else 0)
             for number, one in enumerate(needs)
@@ -81,50 +90,44 @@ class FrameIndex:
             return union_of(by_class[place] for place in _places(its))
 
         self._address, self._mailbox = met_by(address), met_by(mailbox) | self._is_known
-        #: The needs that a word meets; and phrases with the needs that they meet, by first two
-        #: words.
-        self._words: dict[bytes, int] = {}
-        self._phrases: dict[tuple[bytes, ...], list[tuple[bytes, int]]] = {}
-        in_phrases = set()
-        forms = words_of("\n".join(classes)).split(b"\n")
+        #: What the words and phrases meet, each between spaces; negations have a bit of their own.
+        met = {_between_spaces(word.encode()): self._is_negated for word in negations}
+        met[_between_spaces(_REST_OF_NOT)] = self._is_negated
+        forms = map(_between_spaces, words_of("\n".join(classes)).split(b"\n"))
         for form, its in zip(forms, classes.values(), strict=True):
-            first, *others = form.split()
-            if met_by(its) and others:
-                in_phrases.add(max(first, *others, key=len))
-                rest = b" %b " % b" ".join((first, *others)) if others[1:] else b""
-                self._phrases.setdefault((first, others[0]), []).append((rest, met_by(its)))
-            elif met_by(its):
-                self._words[first] = self._words.get(first, 0) | met_by(its)
-        #: The longest word of each phrase.
-        self._in_phrases = frozenset(in_phrases)
-        self._known = frozenset({*in_phrases, *self._words})
-        self._pairs, self._singles = frozenset(self._phrases), frozenset(self._words)
+            if met_by(its):
+                met[form] = met.get(form, 0) | met_by(its) | self._is_known
+        self._met = list(met.values())
+        self._overlap = max(map(len, met), default=0)
+        self._automaton = ahocorasick_rs.BytesAhoCorasick(list(met))
 
-    def met_in(self, text: str, words: list[bytes]) -> int:
-        """Return the needs that a text meets; for several texts, the union of their needs."""
+    def met_in(self, text: str) -> list[int]:
+        """Return the needs that each line of a text meets; for several lines, take their union."""
+        lines = [self._addresses_in(line) for line in text.split("\n")]
+        words = b" %b \n" % _BLANKS.sub(b" ", words_of(text).replace(b"\n", b" \n "))
+        ends = [found.start() for found in _LINE_END.finditer(words)]
+        for start in range(0, len(words), _PART_BYTES):
+            part = words[start : start + _PART_BYTES + self._overlap]
+            self._add_words(lines, ends, start, part)
+        return lines
+
+    def _addresses_in(self, line: str) -> int:
         met = self._nothing
-        if ("." in text and _MAY_NAME_ADDRESS.search(text)) or "0x" in text or ":/" in text:
+        if ("." in line and _MAY_NAME_ADDRESS.search(line)) or "0x" in line or ":/" in line:
             met |= self._address
-        if "@" in text:
-            met |= self._mailbox
-        different = set(words)
-        if not self._negations.isdisjoint(different):
-            met |= self._is_negated
-        known = self._known & different
-        if not known:
-            return met
-        met |= self._is_known
-        for word in self._singles & known:
-            met |= self._words[word]
-        if self._in_phrases.isdisjoint(known):
-            return met
-        pairs = self._pairs.intersection(pairwise(words))
-        if pairs:
-            line = b" %b " % b" ".join(words)
-            for phrase, needs in (one for pair in pairs for one in self._phrases[pair]):
-                if phrase in line:
-                    met |= needs
-        return met
+        return met | self._mailbox if "@" in line else met
+
+    def _add_words(self, lines: list[int], ends: list[int], start: int, part: bytes) -> None:
+        """Add the needs that the words of a part meet to those of their lines."""
+        number = bisect_left(ends, start)
+        met, met_by, end = lines[number], self._met, ends[number] - start
+        for place, at, _ in self._automaton.find_matches_as_indexes(part, overlapping=True):
+            if at >= end:
+                lines[number] = met
+                number = bisect_left(ends, start + at)
+                met, end = lines[number], ends[number] - start
+            met |= met_by[place]
+        lines[number] = met
 
     def is_known(self, met: int) -> bool:
         """Return whether a text contains any word of the frames, and not just an address."""

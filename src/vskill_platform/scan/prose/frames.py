@@ -14,7 +14,7 @@ from typing import NamedTuple
 from vskill_platform.scan.facts.addresses import names_address, names_destination, names_mailbox
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.prose.directed_addresses import names_used_address
-from vskill_platform.scan.prose.frame_index import union_of, words_of
+from vskill_platform.scan.prose.frame_index import union_of
 from vskill_platform.scan.prose.frame_lexicon import (
     CompiledFrame,
     Instruction,
@@ -73,11 +73,10 @@ def find_frames(text: str) -> Iterator[Instruction]:
     units: list[_Unit] = []
     told: list[Instruction] = []
     shift = 0
-    for paragraph, words in zip(text.split("\n"), words_of(text).split(b"\n"), strict=True):
+    for paragraph, met in zip(text.split("\n"), index.met_in(text), strict=True):
         if not paragraph:
             shift += 1
             continue
-        met = index.met_in(paragraph, words.split())
         is_known = index.is_known(met)
         is_possible = is_known and index.possible(met, lexicon.sentences)
         is_long = is_known and len(paragraph) > _LONG
@@ -87,18 +86,14 @@ def find_frames(text: str) -> Iterator[Instruction]:
                 for act, is_doubtful in _acts(lexicon, paragraph[start:end]).items():
                     told.append(Instruction(act, shift + start, shift + end, is_doubtful))
         if is_long:
-            for start, end in sentences:
-                its_met = _met_in(lexicon, paragraph[start:end])
+            each = index.met_in("\n".join(paragraph[start:end] for start, end in sentences))
+            for (start, end), its_met in zip(sentences, each, strict=True):
                 units.append((shift + start, shift + end, its_met))
         else:
             units.append((shift, shift + len(paragraph), met))
         shift += len(paragraph) + 1
     yield from told
     yield from _in_passages(lexicon, text, units, told)
-
-
-def _met_in(lexicon: Lexicon, sentence: str) -> int:
-    return lexicon.frame_index.met_in(sentence, words_of(sentence).split())
 
 
 def _in_passages(
@@ -184,7 +179,8 @@ def _sentences(paragraph: str) -> Iterator[tuple[int, int]]:
 
 def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
     """Return the acts of a sentence, and whether each is doubtful."""
-    found = lexicon.frame_index.possible(_met_in(lexicon, sentence), lexicon.sentences)
+    (met,) = lexicon.frame_index.met_in(sentence)
+    found = lexicon.frame_index.possible(met, lexicon.sentences)
     if not found:
         return {}
     possible = [frame for place, frame in enumerate(lexicon.frames) if found >> place & 1]

@@ -1,6 +1,6 @@
 """What the words of a text tell about frames without reading them in order."""
 
-from vskill_platform.scan.prose.frame_index import FrameIndex, words_of
+from vskill_platform.scan.prose.frame_index import _PART_BYTES, FrameIndex, union_of
 
 SEND, FILE, TELL, ADDRESS, MAILBOX = 1, 2, 4, 8, 16
 WIDTH = 5
@@ -18,7 +18,7 @@ INDEX = FrameIndex(
 def possible(*texts: str, among: int = 3) -> int:
     met = 0
     for text in texts:
-        met |= INDEX.met_in(text, words_of(text).split())
+        met |= union_of(INDEX.met_in(text))
     return INDEX.possible(met, among)
 
 
@@ -59,8 +59,34 @@ def test_only_the_frames_that_are_asked_for_are_possible() -> None:
 
 
 def test_a_text_without_known_words_is_empty() -> None:
-    empty = INDEX.met_in("Never mind.", [b"never", b"mind"])
+    (empty,) = INDEX.met_in("Never mind.")
 
     assert INDEX.is_empty(empty)
-    assert not INDEX.is_known(INDEX.met_in("See a.example.net", [b"see", b"a"]))
-    assert INDEX.is_known(INDEX.met_in("Send", [b"send"]))
+    assert not any(map(INDEX.is_known, INDEX.met_in("See a.example.net")))
+    assert all(map(INDEX.is_known, INDEX.met_in("Send")))
+
+
+def test_each_line_meets_the_needs_of_its_own_words() -> None:
+    sent, empty, stored, rest = INDEX.met_in("Send it.\n\nThe user's - file\nto a.example.net")
+
+    assert sent == INDEX.met_in("Send")[0]
+    assert INDEX.is_empty(empty)
+    assert stored == INDEX.met_in("the user's file")[0]
+    assert INDEX.possible(sent | stored | rest, 1) == 1
+
+
+def test_a_phrase_does_not_continue_on_the_next_line() -> None:
+    assert not any(map(INDEX.is_known, INDEX.met_in("Pass\non")))
+
+
+def test_words_are_found_at_the_ends_of_the_parts_of_a_long_line() -> None:
+    for padding in range(_PART_BYTES - 20, _PART_BYTES + 2):
+        (met,) = INDEX.met_in(f"{'x' * padding} pass on the user's file to a.example.net")
+
+        assert INDEX.possible(met, 1) == 1
+
+
+def test_each_line_behind_the_first_part_of_a_text_has_its_own_needs() -> None:
+    lines = ["send", "the user's file", "tell", ""] * 5_000
+
+    assert INDEX.met_in("\n".join(lines)) == [INDEX.met_in(line)[0] for line in lines]
