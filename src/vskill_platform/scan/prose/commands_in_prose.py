@@ -61,6 +61,8 @@ _ONLY_PIPED = re.compile(_PIPED)
 #: A command ends where a sentence ends and another one starts.
 _NEXT_SENTENCE = re.compile(r"(?<=\w)\.\s+(?=[A-Z])")
 _MAX_BARE = 4_000
+#: Marks inside of a command, and one of these in each.
+_EMPHASIS = ("* *", "`*", "` *")
 _EMPHASISED_CODE = re.compile(r"`[^\s`*]{1,40}\* \*|\*[^\s`*]{1,40}` ?\*")
 
 
@@ -81,7 +83,7 @@ def commands_in(part: Paragraphs) -> Iterator[ProseCommand]:
     if "&#" in marked.text and "`" in shown.text:  # written with entities
         for found in _INLINE.finditer(shown.text):
             yield from _spans(shown, found)
-    if _EMPHASISED_CODE.search(marked.text):  # marks inside of a command
+    if any(mark in marked.text for mark in _EMPHASIS) and _EMPHASISED_CODE.search(marked.text):
         yield from _bare(part.plain, lines_with(_ANY_BARE, part.plain.text))
     yield from _installs_in_words(shown)
     if not _MATTERS.search(shown.text.encode(errors="replace")):

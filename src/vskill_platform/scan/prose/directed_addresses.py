@@ -34,6 +34,7 @@ _FILLED_IN = re.compile(
 #: The rest of an address.
 _PATH = re.compile(r"^[^\s)>\"']*")
 _QUOTED = re.compile(r"[\"'][\w.-]{1,40}[\"']\s*[:=]\s*[\"']?(?:https?://)?$")
+_LABEL_END = re.compile(r"[(<:>→–—-]\s*(?:https?://|mailto:)?$")  # noqa: RUF001 - these are meant
 _LABEL = re.compile(r"(?P<words>[^.!?;]*?)(?:\s*[(<]|:\s*<?|\s[-–—>→]+\s*)(?:https?://|mailto:)?$")  # noqa: RUF001 - these are meant
 #: A data file that is only fetched is neither run nor obeyed.
 _DATA = re.compile(
@@ -90,20 +91,27 @@ class Directed(NamedTuple):
 
 def find_directed(text: str) -> Iterator[Directed]:
     """Yield the addresses that a text tells its reader to use."""
-    done = -1
-    for hint in _lexicon().hints.finditer(text):
-        if hint.start() < done:
-            continue
-        first = text.rfind("\n", 0, hint.start()) + 1
-        end = text.find("\n", hint.end())
-        done = end = end if end >= 0 else len(text)
-        found = list(islice(doubtful_addresses(text[first:end]), _MOST))
+    for first, line in _hinted(text):
+        found = list(islice(doubtful_addresses(line), _MOST))
         for start, stop, host in found:
-            before = text[max(first, first + start - _BEFORE) : first + start]
+            before = line[max(start - _BEFORE, 0) : start]
             # Many addresses are a list of references, unless something is moved to one of them.
             is_used = len(found) < _MANY or _TOWARD.search(before)
             if is_used and not _is_familiar(host):
                 yield from _directed(text, first + start, first + stop, host)
+
+
+def _hinted(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the start of each line with a sign of an address, and the line."""
+    raw = text.encode(errors="replace")  # the engine searches bytes faster
+    at = first = end = 0
+    while hint := _lexicon().hints.search(raw, end):
+        begin = raw.rfind(b"\n", 0, hint.start()) + 1
+        end = raw.find(b"\n", hint.end())
+        end = len(raw) if end < 0 else end
+        first += len(raw[at:begin].decode())
+        at = begin
+        yield first, raw[begin:end].decode()
 
 
 def names_used_address(passage: str) -> bool:
@@ -214,7 +222,8 @@ def _is_named(lexicon: "_Lexicon", before: str) -> bool:
 
 def _is_reference(lexicon: "_Lexicon", before: str) -> bool:
     """Return whether an address belongs to a title or a label: "Docs: …", "Style guide (…"."""
-    label = _LABEL.search(before)
+    # A label seldom ends the text; to search for one in any text takes many times as long.
+    label = _LABEL.search(before) if _LABEL_END.search(before) else None
     if label is None or _is_foreign(label["words"]):
         return False
     words = label["words"].strip()

@@ -5,9 +5,10 @@ needs. Only these are worth reading.
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import accumulate
 from string import ascii_lowercase, digits
 
 import ahocorasick_rs
@@ -21,7 +22,6 @@ _MAY_NAME_ADDRESS = re.compile(r"\.(?<=[a-z0-9-]\.)[a-z0-9-]", re.IGNORECASE)
 #: The rest of "don't" after its apostrophe has become a space.
 _REST_OF_NOT = b"t"
 _BLANKS = re.compile(b"  +")
-_LINE_END = re.compile(b"\n")
 #: A longer text is searched in parts, because each match is an object.
 _PART_BYTES = 32_768
 
@@ -105,7 +105,7 @@ class FrameIndex:
         """Return the needs that each line of a text meets; for several lines, take their union."""
         lines = [self._addresses_in(line) for line in text.split("\n")]
         words = b" %b \n" % _BLANKS.sub(b" ", words_of(text).replace(b"\n", b" \n "))
-        ends = [found.start() for found in _LINE_END.finditer(words)]
+        ends = list(accumulate(map(len, words.splitlines(keepends=True))))
         for start in range(0, len(words), _PART_BYTES):
             part = words[start : start + _PART_BYTES + self._overlap]
             self._add_words(lines, ends, start, part)
@@ -119,12 +119,12 @@ class FrameIndex:
 
     def _add_words(self, lines: list[int], ends: list[int], start: int, part: bytes) -> None:
         """Add the needs that the words of a part meet to those of their lines."""
-        number = bisect_left(ends, start)
+        number = bisect_right(ends, start)
         met, met_by, end = lines[number], self._met, ends[number] - start
         for place, at, _ in self._automaton.find_matches_as_indexes(part, overlapping=True):
             if at >= end:
                 lines[number] = met
-                number = bisect_left(ends, start + at)
+                number = bisect_right(ends, start + at)
                 met, end = lines[number], ends[number] - start
             met |= met_by[place]
         lines[number] = met

@@ -39,6 +39,7 @@ _VOICE_LINE = re.compile(r"(?:system|admin) ?(?:prompt|message|override|notice)?
 _MANY_LINKS = 2
 #: A rule, a heading underline, or the separator between table head and body.
 _RULE = re.compile(r"[-=_*~|:+ \t]{2,}$")
+_RULES = frozenset("-=_*~|:+")
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\n|$)")
 _COMMENT_IN_WORD = re.compile(r"(?<=\w)<!--[^\n\x1f<>]{0,80}-->(?=\w)")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]{0,40})((?:[^\S\n][^<>\n]{0,600})?)/?>")
@@ -148,7 +149,9 @@ class Paragraphs:
             if line[0] in _VOICE_STARTS and _VOICE_LINE.match(line):
                 begins = True
             elif line[0] in _STARTS or line[1:2] in _AFTER_LETTER:
-                if _RULE.match(line) or _QUOTED_FENCE.match(line):
+                if (line[0] in _RULES and _RULE.match(line)) or (
+                    ("```" in line or "~~~" in line) and _QUOTED_FENCE.match(line)
+                ):
                     is_new = True
                     continue
                 begins, ends, line = _without_prefix(line, is_code=is_code and not is_new)
@@ -161,7 +164,8 @@ class Paragraphs:
                 if pieces:
                     pieces.append("\n")
             if "`" in line:  # whether the paragraph so far ends inside a code span
-                is_code ^= len(_TICKS.findall(line)) % 2 == 1
+                runs = len(_TICKS.findall(line)) if "``" in line else line.count("`")
+                is_code ^= runs % 2 == 1
             pieces.append(line)
             self._origins.append(number)
             is_new = ends
@@ -180,12 +184,16 @@ class Paragraphs:
     @cached_property
     def shown(self) -> View:
         """The rendered text, but with code marks."""
-        return View(_without_tags(self._joined))
+        return View(self._untagged)
 
     @cached_property
     def plain(self) -> View:
         """Only words, with each link followed by its URL."""
-        return View(_without_marks(self._joined, has_links=True))
+        return View(_without_marks(self._untagged, has_links=True))
+
+    @cached_property
+    def _untagged(self) -> str:
+        return _without_tags(self._joined)
 
     @cached_property
     def unlinked(self) -> View | None:
@@ -199,7 +207,7 @@ class Paragraphs:
             paragraph if "](" in paragraph else _JOINT * paragraph.count(_JOINT)
             for paragraph in self._joined.split("\n")
         )
-        return View(_without_marks(linked, has_links=False))
+        return View(_without_marks(_without_tags(linked), has_links=False))
 
     @cached_property
     def comments(self) -> list[tuple[int, str]]:
@@ -259,7 +267,7 @@ class CodeWords:
 
 def _without_prefix(line: str, *, is_code: bool) -> tuple[bool, bool, str]:
     """Return whether a line starts a paragraph, whether it ends one, and its words."""
-    found = _PREFIX.match(line)
+    found = _PREFIX.match(line) if line[0] != "|" else None
     item = found["item"] if found else ""
     rest = line[found.end() :] if found else line
     if is_code and rest.startswith("|") and not rest.endswith("|"):
@@ -280,7 +288,6 @@ def _without_tags(text: str) -> str:
 
 
 def _without_marks(text: str, *, has_links: bool) -> str:
-    text = _without_tags(text)
     if "[" in text:
         text = _LINK.sub(_link if has_links else _link_text, text)
         text = _FOOTNOTE.sub("", text) if "[^" in text else text

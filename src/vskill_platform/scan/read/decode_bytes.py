@@ -13,6 +13,7 @@ _SNIFF, _MOSTLY = 8192, 0.7
 _LINE_END = re.compile(r"\r\n?")
 #: The declaration of a file's encoding for Python and Emacs, in the first two lines.
 _COOKIE = re.compile(rb"^[^\n]{0,200}\n?[^\n]{0,200}?coding[:=][ \t]*([-\w.]{2,40})")
+_COOKIE_BYTES = 420
 #: Encodings in which every byte below 128 is ASCII.
 _PLAIN = frozenset({"utf-8", "ascii", "iso8859-1", "latin-1", "cp1252", "utf-8-sig"})
 #: Encodings that hide ASCII text in other ASCII text.
@@ -38,7 +39,8 @@ class Reading(NamedTuple):
 def read_bytes(raw: bytes) -> Reading:
     """Decode a file, with line feeds as line ends."""
     texts, is_doubtful = _read(raw)
-    return Reading(tuple(_LINE_END.sub("\n", text) for text in dict.fromkeys(texts)), is_doubtful)
+    plain = (_LINE_END.sub("\n", text) if "\r" in text else text for text in dict.fromkeys(texts))
+    return Reading(tuple(plain), is_doubtful)
 
 
 def text_of(raw: bytes) -> str:
@@ -53,7 +55,8 @@ def _read(raw: bytes) -> tuple[list[str], bool]:
     plain = raw.decode("utf-8", errors="replace")
     if has_mark:
         return [plain, raw.decode("utf-16", errors="replace")], True
-    if (cookie := _COOKIE.match(raw)) and (other := _by_cookie(raw, cookie[1])) is not None:
+    cookie = _COOKIE.match(raw) if b"coding" in raw[:_COOKIE_BYTES] else None
+    if cookie and (other := _by_cookie(raw, cookie[1])) is not None:
         return [plain, other], False
     if _REPLACED in plain and plain.count(_REPLACED) > _MAX_BROKEN_SHARE * len(raw):
         return [plain, raw.decode("gb18030", errors="replace")], True

@@ -19,7 +19,6 @@ _FENCE = "---"
 _FIRST_LINE = 2
 
 #: The line ends of Markdown; `splitlines` has more, which would end the frontmatter early.
-_LINE_END = re.compile(r"\r\n|\n|\r")
 #: Control characters, bidi characters, and tags except those of a flag.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]"
@@ -78,7 +77,9 @@ def frontmatter_as_json(text: str) -> dict[str, Any]:
 
 def _split(text: str) -> tuple[str, str]:
     """Return the frontmatter and the rest."""
-    lines = _LINE_END.split(text.removeprefix("\ufeff"))
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.removeprefix("\ufeff").split("\n")
     if not lines or lines[0].rstrip() != _FENCE:
         raise FrontmatterError("the file does not start with a line `---`", 1)
     try:

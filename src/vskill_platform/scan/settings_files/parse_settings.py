@@ -9,6 +9,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import accumulate, islice
 from typing import Any
 
@@ -230,7 +231,7 @@ class _Walk:
                 self._command(_joined([command, *args]))
         below = bool(keys) and keys[-1].lower() in _COMMAND_TABLES
         for key, value in table.items():
-            if below or _COMMAND_KEY.match(str(key)):
+            if below or _names_command(str(key)):
                 self._commands(value)
             elif isinstance(value, str) and value.startswith("!"):  # a git alias
                 self._command(value[1:])
@@ -325,6 +326,11 @@ class _Walk:
 
 #: Shorter texts contain no message.
 _SHORTEST = 12
+
+
+@lru_cache(maxsize=1000)  # data repeats its keys
+def _names_command(key: str) -> bool:
+    return _COMMAND_KEY.match(key) is not None
 
 
 def _joined(words: list[Any]) -> str:

@@ -3,6 +3,8 @@
 import re
 from functools import partial
 
+import re2
+
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.languages.flow import reading
 from vskill_platform.scan.languages.flow.expressions import EXPRESSIONS
@@ -18,6 +20,7 @@ from vskill_platform.scan.languages.javascript.statements import read_statements
 from vskill_platform.scan.languages.unparsed import Unparsed
 
 _BRACKETS = re.compile(r"[\[\]()!+]{120,}")
+_MAY_BE_BRACKETS = re2.compile(rb"[\[\]()!+]{120}")
 _MANGLED = re.compile(r"\b_0x[0-9a-f]{4,8}\b")
 _MANY = 8
 _JAVASCRIPT = Language(
@@ -43,10 +46,12 @@ def read_program(code: str, *, is_typed: bool) -> list[Fact]:
 
 def _find_mangled(code: str) -> list[Fact]:
     """Find code that was obfuscated by a tool."""
-    found = _BRACKETS.search(code)
+    found = (
+        _BRACKETS.search(code) if _MAY_BE_BRACKETS.search(code.encode(errors="replace")) else None
+    )
     detail = "brackets instead of words"
     if found is None:
-        names = list(_MANGLED.finditer(code))
+        names = list(_MANGLED.finditer(code)) if "_0x" in code else []
         if len(names) < _MANY:
             return []
         found, detail = names[0], "names mangled by an obfuscator"
