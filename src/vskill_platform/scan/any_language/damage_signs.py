@@ -35,8 +35,9 @@ _ADMITS = (
     r"\s{0,4}[:=]\s{0,4}[\"']?(?:\w{2,6}://|[\w-]+\.[\w-])"
 )
 _MAY_ADMIT = (
-    r"(?i)exfil|steal|harvest|passwords|keylog|c2|beacon|shellcode|backdoor|malware|rootkit"
-    r"|implant|payload|persistence|victim|attacker"
+    r"(?i)(?:def|function|func|fn|sub)\W+\w*?(?:exfil|steal|harvest|passwords|keylog|c2|beacon"
+    r"|shellcode|backdoor|malware|rootkit|implant|payload|persistence|victim|attacker)"
+    r"|(?:c2|exfil|exfiltration)_(?:host|url|server|endpoint|domain|ip)"
 )
 
 DAMAGE_SIGNS: tuple[Sign, ...] = (
@@ -143,7 +144,7 @@ DAMAGE_SIGNS: tuple[Sign, ...] = (
     (
         Act.SPREAD,
         "publishes every package of the user",
-        r"publish|upload",
+        r"(?:npm|yarn|cargo|bun) (?:--\S+ )*publish|twine upload|gem push|libnpmpublish",
         (
             (
                 r"\b(?:npm|pnpm|yarn|cargo|bun) (?:--\S+ )*publish\b|\btwine upload\b|\bgem push\b"

@@ -10,6 +10,8 @@ from itertools import groupby
 
 import re2
 
+from vskill_platform.scan.facts.pattern_set import lines_with, loosened
+
 #: Symbols between letters, one or a few at a time.
 _SYMBOL = "[\u2010-\u2bff\u3000-\u303f\ufe0e\ufe0f\U0001f000-\U0001faff]"
 _WITH_SYMBOLS = re.compile(f"[A-Za-z](?:{_SYMBOL}{{1,3}}[A-Za-z]){{2,60}}")
@@ -54,17 +56,24 @@ _MAY_BE_IN_PIECES = re2.compile(
 #: a text with several links is also read without their addresses.
 _GAP = "[.](.) [.](.)"
 #: List items, table rows and headings.
-_MARK = r"[ \t>]*(?:[-*+•][ \t]+|\(?\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|\|)"
-_ITEM = re.compile(rf"^{_MARK}(.*)$")
-#: re2 takes a fifth of the time of `re` here.
-_RUN = re2.compile(rf"(?m)(?:^{_MARK}[^\n]{{1,80}}(?:\n(?:[ \t]*\n)?|\z)){{3,}}")
+_MARK = r"(?:[-*+•][ \t]+|\(?\d{1,3}[.)][ \t]+|#{1,6}[ \t]+)"
+_ITEM = re.compile(rf"^[ \t>]*(?:{_MARK}|\|)(.*)$")
+#: Consecutive rows of tables, and items of a few words. Words are counted, because the engine takes
+#: ten times as long to count the characters.
+_RUN = re2.compile(
+    rf"(?m)(?:^[ \t>]*(?:{_MARK}[^\n][^\n ]*(?: [^\n ]*){{0,6}} *|\|[^\n]+)"
+    r"(?:\n(?:[ \t]*\n)?|\z)){3,}"
+)
 _RULE = re.compile(r"^[ \t|:-]*$")
+_RULE_STARTS = frozenset(" \t|:-")
 _LABEL = re.compile(r"^(?:\d{1,3}|step|text|no|nr|#)$", re.IGNORECASE)
-_MAX_WORDS, _MIN_ITEMS = 6, 3
+_LABEL_LENGTH = 4
+_MAX_ITEM, _MAX_WORDS, _MIN_ITEMS = 80, 6, 3
 #: A text in pieces that its reader is to join.
 _PIECES = re.compile(
     r"(?:[\"“'`][^\"“”'`\n]{1,40}[\"”'`][ \t]{0,3}(?:[,+|;&]|\.\.)?[ \t]{0,3}){4,400}"
 )
+_ANY_PIECES = re2.compile(loosened(_PIECES.pattern.replace("{4,400}", "{4}")))
 _PIECE = re.compile(r"[\"“'`]([^\"“”'`\n]{1,40})[\"”'`]")
 _GLUE = re.compile(
     r"\b(?:join|concatenat\w+|combin\w+|put(?:ting)? (?:\w+ ){0,3}together|assembl\w+"
@@ -102,12 +111,12 @@ def other_spellings(text: str) -> Iterator[str]:
 
 def _joined_pieces(text: str) -> str:
     """Return the texts that a line gives in pieces, if it tells its reader to join them."""
-    lines = [""] * (text.count("\n") + 1)
-    before = ""
-    for number, line in enumerate(text.split("\n")):
+    whole = text.split("\n")
+    lines = [""] * len(whole)
+    for number, line in lines_with(_ANY_PIECES, text):
+        before = next((one for one in reversed(whole[: number - 1]) if one), "")
         if (found := _PIECES.search(line)) and _GLUE.search(f"{before} {line}"):
-            lines[number] = "".join(_PIECE.findall(found[0]))
-        before = line or before
+            lines[number - 1] = "".join(_PIECE.findall(found[0]))
     return "\n".join(lines) if any(lines) else ""
 
 
@@ -186,11 +195,11 @@ def _sentences(lines: list[str], first: int) -> dict[int, str]:
     found: dict[int, str] = {}
     run: list[tuple[int, str]] = []
     for number, line in enumerate([*lines, "."], first):
-        if not line or line.isspace() or (run and _RULE.match(line)):
+        if not line or (run and line[0] in _RULE_STARTS and _RULE.match(line)) or line.isspace():
             continue
         item = _ITEM.match(line)
         words = _words_of(item[1]) if item else ""
-        if item and words.count(" ") < _MAX_WORDS:
+        if item and len(item[1]) <= _MAX_ITEM and words.count(" ") < _MAX_WORDS:
             run.append((number, words))
             continue
         sentence = _sentence([words for _, words in run if words])
@@ -210,6 +219,10 @@ def _sentence(items: list[str]) -> str:
 def _words_of(item: str) -> str:
     if "|" not in item:
         words = item.strip()
-        return "" if _LABEL.match(words) else words
+        return "" if _is_label(words) else words
     cells = [cell.strip() for cell in item.split("|")]
-    return " ".join(cell for cell in cells if cell and not _LABEL.match(cell))
+    return " ".join(cell for cell in cells if cell and not _is_label(cell))
+
+
+def _is_label(words: str) -> bool:
+    return len(words) <= _LABEL_LENGTH and _LABEL.match(words) is not None
