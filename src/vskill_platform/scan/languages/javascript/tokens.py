@@ -30,6 +30,7 @@ _IN_CODE = re.compile(
 _MAX_TOKENS = 400_000
 _OPENING = frozenset({"(", "[", "{"})
 _CLOSING = {")": "(", "]": "[", "}": "{"}
+_BRACKETS = _OPENING | _CLOSING.keys()
 
 
 class Tokens:
@@ -76,36 +77,40 @@ class Tokens:
         self.limit = len(self.texts)
         stack: list[int] = []
         row = bisect_right(self.lines, start)
-        lines = [*self.lines[row:], len(self.code) + 1]
-        passed = 0
-        for place, text in enumerate(self.texts):
-            while lines[passed] <= self.starts[place]:
-                passed += 1
-            self.rows.append(row + passed)
-            if text in _OPENING:
-                stack.append(place)
-            elif text in _CLOSING and stack and self.texts[stack[-1]] == _CLOSING[text]:
-                self.pairs[stack.pop()] = place
+        lines = iter([*self.lines[row:], len(self.code) + 1])
+        next_line = next(lines)
+        for place, (text, begin) in enumerate(zip(self.texts, self.starts, strict=True)):
+            while next_line <= begin:
+                row += 1
+                next_line = next(lines)
+            self.rows.append(row)
+            if text in _BRACKETS:
+                if text in _OPENING:
+                    stack.append(place)
+                elif stack and self.texts[stack[-1]] == _CLOSING[text]:
+                    self.pairs[stack.pop()] = place
 
     def _tokenise(self, start: int, end: int) -> None:
         code, add = self.code, self._add
         while start < end:
             for found in _TOKEN.finditer(code, start, end):
-                kind = found.lastgroup or ""
-                start = found.end()
-                if kind == "punct" and found[0] == "`":
+                kind, text = found.lastgroup or "", found[0]
+                if kind == "comment":
+                    continue
+                begin, start = found.span()
+                if kind == "punct" and text == "`":
                     stop = _end_of_template(code, start, end)
                     self.is_cut |= stop == end and code[end - 1] != "`"
-                    add("template", code[found.start() : stop], found.start(), stop)
+                    add("template", code[begin:stop], begin, stop)
                     start = stop
                     break
                 if kind == "regex":
                     before = found["before"]
                     kind = "name" if before.isalpha() else "punct"
-                    add(kind, before, found.start(), found.end("before"))
+                    add(kind, before, begin, found.end("before"))
                     add("regex", "/", found.start("regex"), start)
-                elif kind != "comment":
-                    add(kind, found[0], found.start(), start)
+                else:
+                    add(kind, text, begin, start)
                     if len(self.texts) >= _MAX_TOKENS:
                         self.is_cut = True
                         return
