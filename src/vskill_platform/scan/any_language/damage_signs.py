@@ -35,8 +35,9 @@ _ADMITS = (
     r"\s{0,4}[:=]\s{0,4}[\"']?(?:\w{2,6}://|[\w-]+\.[\w-])"
 )
 _MAY_ADMIT = (
-    r"(?i)(?:def|function|func|fn|sub)\W+\w*?(?:exfil|steal|harvest|passwords|keylog|c2|beacon"
-    r"|shellcode|backdoor|malware|rootkit|implant|payload|persistence|victim|attacker)"
+    r"(?i)(?:def|function|func|fn|sub)\W+_{0,2}(?:do_?|run_?|start_?|async_?)?(?:exfil|steal"
+    r"|harvest|dump_?pass|keylog|send_?to|c2|beacon_?(?:home|out|c2)|inject_?(?:shell|back|mal)"
+    r"|(?:install|deploy|plant|drop)_?(?:back|root|implant|pers|payload)|encrypt_?victim)"
     r"|(?:c2|exfil|exfiltration)_(?:host|url|server|endpoint|domain|ip)"
 )
 

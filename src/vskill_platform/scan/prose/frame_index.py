@@ -97,6 +97,9 @@ class FrameIndex:
         for form, its in zip(forms, classes.values(), strict=True):
             if met_by(its):
                 met[form] = met.get(form, 0) | met_by(its) | self._is_known
+                # Its longest word alone is known, too.
+                longest = _between_spaces(max(form.split(), key=len))
+                met[longest] = met.get(longest, 0) | self._is_known
         self._met = list(met.values())
         self._overlap = max(map(len, met), default=0)
         self._automaton = ahocorasick_rs.BytesAhoCorasick(list(met))
