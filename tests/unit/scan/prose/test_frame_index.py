@@ -76,7 +76,13 @@ def test_each_line_meets_the_needs_of_its_own_words() -> None:
 
 
 def test_a_phrase_does_not_continue_on_the_next_line() -> None:
-    assert not any(map(INDEX.is_known, INDEX.met_in("Pass\non")))
+    wrapped = INDEX.met_in("Pass\non the user's file to a.example.net")
+
+    assert INDEX.possible(union_of(wrapped), 3) == 0
+
+
+def test_the_longest_word_of_a_phrase_is_known() -> None:
+    assert list(map(INDEX.is_known, INDEX.met_in("Pass it\nGo on"))) == [True, False]
 
 
 def test_words_are_found_at_the_ends_of_the_parts_of_a_long_line() -> None:
