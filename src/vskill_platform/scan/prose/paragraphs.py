@@ -39,7 +39,6 @@ _VOICE_LINE = re.compile(r"(?:system|admin) ?(?:prompt|message|override|notice)?
 _MANY_LINKS = 2
 #: A rule, a heading underline, or the separator between table head and body.
 _RULE = re.compile(r"[-=_*~|:+ \t]{2,}$")
-_RULES = frozenset("-=_*~|:+")
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\n|$)")
 _COMMENT_IN_WORD = re.compile(r"(?<=\w)<!--[^\n\x1f<>]{0,80}-->(?=\w)")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]{0,40})((?:[^\S\n][^<>\n]{0,600})?)/?>")
@@ -149,7 +148,7 @@ class Paragraphs:
             if line[0] in _VOICE_STARTS and _VOICE_LINE.match(line):
                 begins = True
             elif line[0] in _STARTS or line[1:2] in _AFTER_LETTER:
-                if (line[0] in _RULES and _RULE.match(line)) or (
+                if (line[0] in "-=_*~|:+" and _RULE.match(line)) or (
                     ("```" in line or "~~~" in line) and _QUOTED_FENCE.match(line)
                 ):
                     is_new = True
@@ -164,8 +163,7 @@ class Paragraphs:
                 if pieces:
                     pieces.append("\n")
             if "`" in line:  # whether the paragraph so far ends inside a code span
-                runs = len(_TICKS.findall(line)) if "``" in line else line.count("`")
-                is_code ^= runs % 2 == 1
+                is_code ^= (len(_TICKS.findall(line)) if "``" in line else line.count("`")) % 2 == 1
             pieces.append(line)
             self._origins.append(number)
             is_new = ends

@@ -47,6 +47,7 @@ _COMMAND_KEY = re.compile(
     r"external|helper|askpass|process|program)$"
     r"|\w+(?:Command|Cmd|Script)s?$",
 )
+_names_command = lru_cache(maxsize=1000)(_COMMAND_KEY.match)  # data repeats its keys
 #: A program and its arguments, each under its own key.
 _PROGRAM_AND_ARGUMENTS = (("command", "args"), ("runtimeExecutable", "runtimeArgs"))
 #: Every value directly below these keys is a command.
@@ -326,11 +327,6 @@ class _Walk:
 
 #: Shorter texts contain no message.
 _SHORTEST = 12
-
-
-@lru_cache(maxsize=1000)  # data repeats its keys
-def _names_command(key: str) -> bool:
-    return _COMMAND_KEY.match(key) is not None
 
 
 def _joined(words: list[Any]) -> str:
