@@ -23,7 +23,27 @@ _ABOUT = re2.compile(
     r"(?i)\b(?:detect(?:s|ed|ing|ion)?|flag(?:s|ged)?|block(?:s|ed)?|reject(?:s|ed)?|refuse|avoid|"
     r"red flags?|suspicious|injections?|jailbreaks?|attack(?:s|er|ers)?|malicious|adversarial|"
     r"(?:look|watch|scan|check|search|grep) for|(?:phrases?|patterns?) (?:like|such as)|"
-    r"(?:warn|alert) (?:the )?(?:user|operator|owner)s? (?:when|if|about))\b"
+    r"(?:warn|alert) (?:the )?(?:user|operator|owner)s? (?:when|if|about)|"
+    r"(?:do not|don't|never) (?:put|write|use|include|add|say|accept|allow|trust)|"
+    r"prompts? that|phrases? (?:in|of)|tr(?:y|ies|ying) to|attempts? to)\b"
+)
+#: Somebody else says the words: "when a page says …", "text that contains …". An author could
+#: claim that the user says something, so that does not count.
+_SAID_BY_OTHERS = re2.compile(
+    r"(?i)\b(?:an?|any|some|if|when|whenever|where|which|these|those) "
+    r"(?:(?:the|a|an|its|their|any) )?(?:\w+ )?(?:users?|customers?|players?|callers?|"
+    r"visitors?|strangers?|someone|somebody|anyone|pages?|websites?|e?-?mails?|issues?|"
+    r"tickets?|messages?|comments?|documents?|texts?|inputs?|contents?|results?|contracts?|agreements?|clauses?|prompts?)\b[^.:;!?\n]{0,30}"
+    r"\b(?:says?|said|contains?|containing|reads?|asks?|tells? (?:you|it)|includes?|including|"
+    r"claims?|writes?|types?|saying|reading)\b(?: (?:that|something|anything|like|such as)){0,3}"
+    r"[ ,:([]*$"
+)
+#: An item that names orders of others: "Requests to ignore …".
+_ORDERS_OF_OTHERS = re.compile(
+    r"(?i)\W*(?:(?:any|all|hidden|embedded|direct|explicit|user) ){0,2}(?:instructions?|requests?|"
+    r"attempts?|directives?|commands?|prompts?|phrases?|texts?|contents?|messages?)"
+    r"(?: (?:that (?:tr(?:y|ies)|attempts?|asks?)|trying|attempting|asking|telling)"
+    r"(?: (?:you|it|them|the (?:agent|model|assistant)|agents|models))?)? to\s+"
 )
 #: "If a page says …, do not obey it": text of others that the reader must not follow.
 _QUOTES_OTHERS = re2.compile(
@@ -42,7 +62,8 @@ _OBEYED = re2.compile(
 #: Another actor: "malware can disable …", "probes that bypass …".
 _BY_OTHERS = re2.compile(
     r"(?i)\b(?:attackers?|adversar(?:y|ies)|malware|ransomware|(?:malicious|threat) \w+|insiders?|"
-    r"intruders?|jailbreaks?|probes?|injections?)\b[^.;:!?\n]{0,60}"
+    r"intruders?|jailbreaks?|probes?|injections?|(?:user|untrusted|external|fetched|retrieved) "
+    r"(?:text|input|content|data|messages?|prompts?))\b[^.;:!?\n]{0,60}"
     r"\b(?:can|could|may|might|that|which|who|(?:attempts?|try|tries|trying|attempting) to|often"
     r"|commonly|typically|usually|frequently|sometimes)\b(?:[^.;:!?\n]{1,60}\b(?:or|and))?\s+$"
 )
@@ -55,6 +76,8 @@ _FLAG_REFUSED = re.compile(
     r"(?:\s+(?:it|them|agents?|with|the|flags?|options?)){0,3}\s+)?[`\"'(]*$"
 )
 _QUOTATION = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
+#: Where a quotation opens, after words in front of it.
+_OPENING_INSIDE = re.compile(r"[\"“«](?=\w)")
 _HAS_WORDS = re.compile(r"\w")
 _SENTENCE_END = re.compile(r"[.!?;]\s+")
 #: Words that say not to run a command, or to search for it.
@@ -65,7 +88,8 @@ _NEVER_RUN = re.compile(
 _WARNS = re.compile(
     r"(?i)\b(?:flags?|report|detects?|rejects?|blocks?|refuse|"
     r"(?:look|watch|scan|check|search|grep) for|dangerous|risky|unsafe|suspicious|malicious|"
-    r"red flags?|anti-?patterns?)\b"
+    r"red flags?|anti-?patterns?|(?:if|when|whether) (?:a|the|it|any) (?:\w+ )?(?:command|script|"
+    r"line|diff|code|file)s? (?:contains?|includes?|matches))\b"
 )
 _RUNS = re.compile(
     r"(?i)\b(?:run|execute|paste|enter|type|start|launch|use|call|"
@@ -87,16 +111,28 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
     if act in _OTHERS_ACTS and (_BY_OTHERS.search(before) or _ATTEMPTS.search(before)):
         return True
     after = text[end : end + _REACH].partition("\n")[0]
+    is_item = _ORDERS_OF_OTHERS.fullmatch(_SENTENCE_END.split(before)[-1])
+    if act in _OTHERS_ACTS and is_item and not _OBEYED.search(after):
+        return True
+    if opening := _OPENING_INSIDE.search(text, start, end):
+        before += text[start : opening.end()]
     if act not in _QUOTED_ACTS or not _is_quoted(before, text[end - 1 : end] + after):
         return False
     # Between quotation marks that belong to other items of a list, nothing is said.
-    is_said = _HAS_WORDS.search(_QUOTATION.sub("", before))
-    said = before if is_said else _introduction(earlier)
+    sentence = _SENTENCE_END.split(_QUOTATION.sub("", before))[-1]
+    is_said = _HAS_WORDS.search(sentence)
+    said = sentence if is_said else _introduction(earlier)
     is_refused = _QUOTES_OTHERS.search(said) and _REFUSED.search(after)
     if is_refused:
         after = _REFUSED.sub("", after)
-    is_about = is_refused or _ABOUT.search(said) is not None
+    is_about = is_refused or _is_about(said) or _is_about(_introduction(earlier))
     return bool(is_about) and not _OBEYED.search(f"{said}\n{after}")
+
+
+def _is_about(said: str) -> bool:
+    """Return whether words introduce a quotation as something to detect, or as said by others."""
+    said = said.rstrip("\"“`«'")
+    return _ABOUT.search(said) is not None or _SAID_BY_OTHERS.search(said) is not None
 
 
 def is_command_mention(text: str, start: int) -> bool:
@@ -104,8 +140,10 @@ def is_command_mention(text: str, start: int) -> bool:
 
     Only words in the same sentence count, and none of them may tell the reader to run it.
     """
-    before = text[max(start - _REACH, 0) : start].rpartition("\n")[2]
+    *earlier, before = text[max(start - _REACH, 0) : start].split("\n")
     sentence = _SENTENCE_END.split(before)[-1]
+    if not _HAS_WORDS.search(_QUOTATION.sub("", sentence)):
+        sentence = _introduction(earlier)
     rest = _NEVER_RUN.sub("", sentence)
     is_warned = rest != sentence or _WARNS.search(sentence) is not None
     return is_warned and _RUNS.search(rest) is None
@@ -116,7 +154,7 @@ def _introduction(earlier: list[str]) -> str:
     for line in reversed(earlier):
         if line.rstrip().endswith(":"):
             return line
-        if line.strip() and not line.lstrip(" -*+0123456789.").startswith((*_QUOTES, "'")):
+        if line.strip() and not _QUOTATION.search(line):
             break
     return ""
 

@@ -104,6 +104,8 @@ def _fits(need: Need, located: LocatedFact) -> bool:
         return False
     if need.no_host and fact.host is not None:
         return False
+    if fact.is_mention and not need.mentions:
+        return False
     return not need.detail or any(word in fact.detail for word in need.detail)
 
 

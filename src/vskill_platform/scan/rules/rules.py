@@ -24,6 +24,8 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at_least: int = 1
     #: Roles in which it counts fully; any other role lowers the severity, but keeps the finding.
     roles: list[PartRole] = []
+    #: Whether words that are only mentioned match, too.
+    mentions: bool = True
 
     def acts(self) -> tuple[Act, ...]:
         return _acts(tuple(self.act))

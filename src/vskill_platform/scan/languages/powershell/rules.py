@@ -11,6 +11,12 @@ FETCH = re.compile(
     r"|certutil(?:\.exe)?\b.{0,80}-urlcache|bitsadmin(?:\.exe)?\b.{0,80}/transfer"
     r"|\.GetStringAsync\(|\.OpenRead\(|Msxml2\.\w*XMLHTTP", _I,
 )  # fmt: skip
+#: The host of an address without a scheme, directly after the command that fetches it.
+BARE_ADDRESS = re.compile(
+    r"\b(?:iwr|irm|curl|wget|Invoke-WebRequest|Invoke-RestMethod)(?:\.exe)?"
+    r"(?:\s+-(?:useb\w*|sS?L?|fsSL|L|s))*\s+(?:-Uri\s+)?['\"]?"
+    r"((?:[a-z0-9-]{1,63}\.){1,6}[a-z]{2,20})(?=[/:?'\"\s|;)]|$)", _I,
+)  # fmt: skip
 SEND = re.compile(
     r"-Method\s+['\"]?(?:Post|Put|Patch)\b|\.Upload(?:String|File|Data|Values)\b"
     r"|Send-MailMessage|-InFile\b|-X\s?(?:POST|PUT)\b|\.PostAsync\("

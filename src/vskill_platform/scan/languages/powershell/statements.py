@@ -173,7 +173,7 @@ def _value(state: _State, statement: str) -> _Value:
     for name in _NAMES.findall(tail)[:50]:
         value = value.with_(state.values.get(name.lower(), _Value()))
     if rules.FETCH.search(tail):
-        value = value.with_(_Value(hosts=tuple(hosts_in(tail)[:4]) or ("",)))
+        value = value.with_(_Value(hosts=_fetched_hosts(tail) or ("",)))
     if decoded := rules.DECODES.search(tail):
         plain = decode_literal(decoded[1]) if decoded[1] else None
         value = value.with_(_Value(is_decoded=True, plain=plain or ""))
@@ -188,6 +188,12 @@ def _value(state: _State, statement: str) -> _Value:
         if path and path in tail:
             value = value.with_(_Value(secrets=known.secrets))
     return value
+
+
+def _fetched_hosts(code: str) -> tuple[str, ...]:
+    """Return the hosts that a command fetches from, also without a scheme: `irm bun.sh/…`."""
+    bare = rules.BARE_ADDRESS.search(code)
+    return tuple((hosts_in(code) or hosts_in(f"tcp://{bare[1]}/" if bare else ""))[:4])
 
 
 def _hosts(value: _Value) -> tuple[str, ...]:
