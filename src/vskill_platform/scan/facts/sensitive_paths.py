@@ -14,6 +14,7 @@ class SecretKind(StrEnum):
     ENV_FILE = "an .env file"
     BROWSER = "browser data"
     WALLET = "a wallet"
+    KEYCHAIN_ENTRY = "a named entry of the keychain"
     KEYCHAIN = "a password store"
     HISTORY = "shell history"
     TOKENS = "saved tokens"

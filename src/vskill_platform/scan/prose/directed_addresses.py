@@ -62,15 +62,10 @@ _TOWARD = re.compile(
 _NAME_OF_LINK = re.compile(
     r"(?P<name>[\w.+-]{2,40}(?: [\w.+-]{2,40}){0,2}) [(<](?:https?://)?(?:www\.)?$"
 )
+#: Emoji, bullets and marks in front of a sentence.
+_NO_WORD = re.compile(r"^\W+")
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 _SHORT_LABEL = 3
-#: What is done with a program and not with data.
-_GETTING = frozenset(
-    {
-        "download", "downloads", "downloaded", "get", "grab", "import", "imported", "install",
-        "installed", "installing", "installs", "obtain", "obtained",
-    }
-)  # fmt: skip
 _CODE_SIGN = re.compile(r"[={}\[\]$]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MIN_WORDS = 5
@@ -119,10 +114,8 @@ def names_used_address(passage: str) -> bool:
     lexicon = _lexicon()
     for start, end, host in doubtful_addresses(passage):
         first, last = _sentence(passage, start, end)
-        before, path = passage[first:start], _PATH.match(passage[end:last])
-        is_page = _VISITED.search(before) or _is_home_page(
-            lexicon, before, host, path[0] if path else ""
-        )
+        before = passage[first:start]
+        is_page = _VISITED.search(before) or _is_home_page(lexicon, before, host, passage[end:last])
         if not is_page and not _is_reference(lexicon, before):
             return True
     return False
@@ -141,7 +134,7 @@ def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
     is_data = path is not None and _DATA.search(path[0].rstrip(".,")) is not None
     if _QUOTED.search(before) or (is_data and not _TOWARD.search(before)):
         return
-    if _is_home_page(lexicon, before, host, path[0] if path else ""):
+    if _is_home_page(lexicon, before, host, behind):
         return
     around = _SIGN_IN.sub("", f"{before} {behind[path.end() :] if path else behind}")
     if not _FILLED_IN.match(behind):
@@ -155,19 +148,20 @@ def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
     yield Directed(first, last, host, lexicon.doubts.search(around) is not None)
 
 
-def _is_home_page(lexicon: "_Lexicon", before: str, host: str, path: str) -> bool:
-    """Return whether an address is the home page of a program that the user is to get there.
+def _is_home_page(lexicon: "_Lexicon", before: str, host: str, behind: str) -> bool:
+    """Return whether an address is only the home page of something that the sentence names.
 
-    "Install [Acme](https://acme.dev)": the page has no path, so it is neither a file nor an API.
+    "Works with [Acme](https://acme.dev)": the page has no path, so it is neither a file nor an API.
+    If the reader is to get something there, the name proves nothing: anybody can register it.
     """
     named = _NAME_OF_LINK.search(before)
-    if named is None or path.rstrip(".,;:*_)>`/"):
+    path = _PATH.match(behind)
+    if named is None or (path and path[0].rstrip(".,;:*_)>`/")):
         return False
     label = registered_domain(host).partition(".")[0].replace("-", "")
     name = _NO_LETTER.sub("", named["name"].lower())
     is_its_name = len(label) >= _SHORT_LABEL and (label in name or name.startswith(label))
-    verbs = {verb[0].lower() for verb in lexicon.verbs.finditer(before)}
-    return is_its_name and verbs <= _GETTING
+    return is_its_name and not lexicon.verbs.search(f"{before} {behind}")
 
 
 def _is_title(words: str) -> bool:
@@ -226,7 +220,7 @@ def _is_reference(lexicon: "_Lexicon", before: str) -> bool:
     label = _LABEL.search(before) if _LABEL_END.search(before) else None
     if label is None or _is_foreign(label["words"]):
         return False
-    words = label["words"].strip()
+    words = _NO_WORD.sub("", label["words"].strip())
     if _TOWARD.search(words) and not lexicon.reading.search(words):
         return False
     if " " not in words or _is_title(words):

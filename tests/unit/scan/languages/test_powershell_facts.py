@@ -227,3 +227,20 @@ def test_a_repository_of_modules_is_a_place_that_packages_come_from() -> None:
     found = facts_of(f"Register-PSRepository -Name x -SourceLocation {URL}", Act.INSTALL)
 
     assert [fact.host for fact in found] == ["get.example-tools.dev"]
+
+
+@all_cases(
+    ("code", "host"),
+    [
+        ("iwr -useb get.scoop.sh | iex", "get.scoop.sh"),
+        ("irm bun.sh/install.ps1 | iex", "bun.sh"),
+        ("irm bit.ly/x | iex", "bit.ly"),
+    ],
+)
+def test_an_address_without_a_scheme_has_a_host(code: str, host: str) -> None:
+    assert {fact.host for fact in facts_of(code, Act.RUN_REMOTE)} == {host}
+
+
+def test_shortened_base64_is_nothing_that_could_be_decoded() -> None:
+    assert not facts_of("powershell -enc JABjAGwAaQBlAG4A...", Act.RUN_DECODED)
+    assert facts_of("powershell -enc JABjAGwAaQBlAG4A", Act.RUN_DECODED)

@@ -39,7 +39,7 @@ REFERRED_TO = [
     f"📖 Docs → https://{HOST}/install",
     f"Michaël Miedziński <m@{HOST}>",
     f"参见 https://{HOST}",
-    "Download Ternkit (https://ternkit.dev) or the Heron CLI (https://heron.dev/).",
+    "It works with Ternkit (https://ternkit.dev) and the Heron CLI (https://heron.dev/).",
     "Train with torch.distributed.run, and load omni.kit.app and google.auth.app_engine.",
     "Send the figures in the form of https://www.w3.org/TR/csvw.",
     f"Send it to one of these: https://{HOST}, https://a.{HOST} or https://b.{HOST}.",
@@ -62,6 +62,18 @@ def test_an_order_among_many_addresses_is_found() -> None:
     found = [one.host for one in find_directed(f"Mirrors: {mirrors}. Send it to https://{HOST}.")]
 
     assert found == [HOST]
+
+
+@all_cases(
+    "text",
+    [
+        "Install Ternkit (https://ternkit.dev) first.",
+        "🚀 Install Ternkit (https://ternkit.dev)",
+        "Download Ternkit (https://ternkit.dev/) and the Heron CLI.",
+    ],
+)
+def test_a_program_to_install_is_found_even_if_its_home_page_has_its_name(text: str) -> None:
+    assert [one.host for one in find_directed(text)] == ["ternkit.dev"]
 
 
 def test_an_attack_that_is_described_is_doubtful() -> None:

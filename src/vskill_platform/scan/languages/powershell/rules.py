@@ -34,7 +34,7 @@ DECODES = re.compile(
 )
 ENCODED = re.compile(
     r"(?:powershell|pwsh)(?:\.exe)?\b[^|\n]{0,200}?\s[-/]e(?:nc(?:odedcommand)?|c|n"
-    r"|ncod\w{0,10})?\s+['\"]?([A-Za-z0-9+/=]{8,})",
+    r"|ncod\w{0,10})?\s+['\"]?([A-Za-z0-9+/=]{8,}+)(?!\.\.|…)",
     _I,
 )
 NESTED = re.compile(

@@ -20,6 +20,9 @@ _EVERYTHING = re.compile(
 _EMPTYABLE = re.compile(r"\$\{?([A-Za-z_]\w*|\d)\}?/(?:\*|\.\*)?")
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d|mapper/)")
 _BLANK = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
+#: An image of a system, and a device that is hardly ever the disk of this machine.
+_IMAGE = re.compile(r"^[^/].*\.(?:iso|img)$|/[^/]*\.(?:iso|img)$", re.IGNORECASE)
+_STICK = re.compile(r"/dev/(?:sd[b-zX]|r?disk[2-9N]|mmcblk\d)")
 _ERASES = re.compile(r"erase|reformat|zeroDisk|secureErase")
 _FILTERS = frozenset(
     {"-name", "-iname", "-path", "-regex", "-mtime", "-newer", "-empty", "-size", "-mmin"}
@@ -83,6 +86,8 @@ def run_dd(state: State, command: Command) -> str:
     given = state.content(source) if is_file else command.stdin
     if source in _BLANK and target.startswith("/dev/") and state.has_mark(target):
         state.emit(Act.DELETE, "a disk that is looked up")
+    if _IMAGE.search(source) and _STICK.fullmatch(target):
+        return ""
     if target:
         note_write(state, target, given)
         return ""

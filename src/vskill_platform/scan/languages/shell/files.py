@@ -43,6 +43,8 @@ _NO_CHECK = re.compile(r"http\.sslverify[ =](?:false|0|no)\b", re.IGNORECASE)
 #: The arguments of `git add`, and options with which `git push` sends all branches.
 _STAGED, _EVERYTHING = ".git/index", frozenset({"--mirror", "--all"})
 _DOUBTFUL = frozenset(HostClass) - VOUCHED_FOR - {HostClass.LOCAL}
+#: Files of a project that agents read.
+_INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules"})
 _LOOKS_LIKE_FILE = re.compile(r"[~/.$]|^\w[\w.-]{0,80}$")
 
 
@@ -107,6 +109,8 @@ def run_cp(state: State, command: Command) -> str:
         if secret_in(" ".join([*sources, target])) is SecretKind.HISTORY:
             state.emit(Act.DISARM, "shell history")
         return ""
+    if command.name == "ln" and _INSTRUCTIONS.issuperset({*sources, target}):
+        return ""  # agents read the same text under another name
     for source in sources[:20]:
         path = f"{target}{source.rpartition('/')[2]}" if target.endswith("/") else target
         if state.is_own_text(source) and state.recall(source) is None:

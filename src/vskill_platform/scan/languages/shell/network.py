@@ -60,6 +60,7 @@ _OWN_KEYS = frozenset(
         SecretKind.SKILL,
         SecretKind.AGENT,
         SecretKind.KEYCHAIN,
+        SecretKind.KEYCHAIN_ENTRY,
         SecretKind.CLOUD,
     }
 )

@@ -4,6 +4,8 @@ import re
 from html import unescape
 from itertools import islice
 
+import re2
+
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host
 from vskill_platform.scan.facts.sensitive_paths import (
@@ -33,6 +35,14 @@ _SHELL_CALL = re.compile(r"^\S*\b(?:ba|z|da)?sh\s+-\w*c\s+")
 #: The commands of a desktop entry or a systemd unit.
 _STARTED = re.compile(
     r"(?m)^\s{0,8}Exec(?:Start(?:Pre|Post)?|Reload|Stop(?:Post)?)?=[-@:+!]{0,3}(.{1,2000})$"
+)
+#: What `ssh-copy-id` does: the user's own public key lets the user log in elsewhere.
+_OWN_LOGIN = re2.compile(
+    r"\s*cat\s+(?:~|\$HOME|\$\{HOME\})/\.ssh/[\w.-]{1,60}\.pub\s*\|"
+    r"\s*ssh(?:\s+-[\w$ =./~-]{1,60}){0,4}\s+[\"']?[\w.@:${}<>-]{1,80}[\"']?\s+[\"']"
+    r"(?:(?:mkdir|chmod|umask|touch)[\w ~/.$-]{1,60}(?:&&|;)\s*)*"
+    r"cat\s*>>\s*(?:~/|\$HOME/)?\.ssh/authorized_keys\s*"
+    r"(?:(?:&&|;)\s*chmod[\w ~/.$-]{1,60})*[\"']\s*"
 )
 _SUDOERS = re.compile(r"/etc/sudoers(?:\.d/|$)")
 _ROOT_LOGIN = re.compile(r"(?m)^\s{0,8}PermitRootLogin\s{1,8}yes\b")
@@ -129,7 +139,8 @@ def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
     """Record a write to a sensitive path, with the host from which the content came."""
     place = sensitive_place_in(path[:MAX_PATH])
     hosts = state.flow(content).hosts if content else ()
-    if place is not None:
+    is_own_login = place is Sensitive.SSH_ACCESS and _OWN_LOGIN.fullmatch(state.source)
+    if place is not None and not is_own_login:
         state.emit(Act.WRITE, str(place), hosts[0] if hosts else None)
     if hosts and _AUTHORITIES.search(path[:MAX_PATH]):
         state.emit(Act.DISARM, "a downloaded certificate authority is trusted", hosts[0])
