@@ -44,12 +44,22 @@ class Skill(msgspec.Struct, frozen=True):
 
 class _File(msgspec.Struct, frozen=True):
     path: str
+    size: int = 0
     text: str | None = None
     b64: str = ""
 
     @property
     def body(self) -> bytes:
         return base64.b64decode(self.b64) if self.text is None else self.text.encode()
+
+    @property
+    def is_cut_archive(self) -> bool:
+        """Whether the corpus holds only the head of an archive, which nobody could open.
+
+        Its author published a whole one, so a finding about it would say nothing about the skill.
+        """
+        body = self.body if self.text is None else b""
+        return len(body) < self.size and body.startswith((b"PK\x03\x04", b"\x1f\x8b"))
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -133,7 +143,7 @@ def _lay_out(row: _Row, folder: Path) -> Skill:
     size = 0
     for file in row.files:
         path = home / file.path
-        if not path.resolve().is_relative_to(home.resolve()):
+        if not path.resolve().is_relative_to(home.resolve()) or file.is_cut_archive:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         size += path.write_bytes(file.body)

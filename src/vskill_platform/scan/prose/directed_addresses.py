@@ -62,8 +62,8 @@ _TOWARD = re.compile(
 _NAME_OF_LINK = re.compile(
     r"(?P<name>[\w.+-]{2,40}(?: [\w.+-]{2,40}){0,2}) [(<](?:https?://)?(?:www\.)?$"
 )
-#: Emoji, bullets and marks in front of a sentence.
-_NO_WORD = re.compile(r"^\W+")
+#: Emoji in front of a sentence.
+_EMOJI = re.compile(r"^(?:[^\w\x00-\x7f]+\s*)+")
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 _SHORT_LABEL = 3
 _CODE_SIGN = re.compile(r"[={}\[\]$]")
@@ -220,7 +220,7 @@ def _is_reference(lexicon: "_Lexicon", before: str) -> bool:
     label = _LABEL.search(before) if _LABEL_END.search(before) else None
     if label is None or _is_foreign(label["words"]):
         return False
-    words = _NO_WORD.sub("", label["words"].strip())
+    words = _EMOJI.sub("", label["words"].strip())
     if _TOWARD.search(words) and not lexicon.reading.search(words):
         return False
     if " " not in words or _is_title(words):
