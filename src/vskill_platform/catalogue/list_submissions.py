@@ -12,6 +12,7 @@ from vskill_platform.catalogue.query import (
     ActivityBucket,
     Bucket,
     Counts,
+    SubmissionPosition,
     SubmissionQuery,
     SubmissionResults,
     SubmissionRow,
@@ -50,6 +51,8 @@ _ORDERS = {
     SubmissionSort.NAME: "name_key, id",
     SubmissionSort.SCORE: "score DESC, id",
 }
+#: The rows after a position, in the orders that never change.
+_AFTER = {SubmissionSort.NEWEST: "id > :after", SubmissionSort.OLDEST: "id < :after"}
 _WITH_INDEX, _WITHOUT_INDEX = "", "+"
 
 
@@ -71,6 +74,7 @@ class _StoredRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     slug: str | None
     set_id: str | None
     is_private: int
+    row_id: int
 
 
 _STORED = msgspec.json.Decoder(list[_StoredRow])
@@ -88,23 +92,46 @@ def list_submissions(connection: apsw.Connection, query: SubmissionQuery) -> Sub
     is_dense = total * _DENSE > sum(by_state.values())
     sql = LISTS["list_submissions"].format(
         where=_where(bindings, query.visible, sign=_WITHOUT_INDEX if is_dense else _WITH_INDEX),
+        after=_after(query),
         order=_ORDERS[query.sort],
     )
+    limit = min(max(query.limit, 0), MAX_LIMIT)
     page = {
-        "limit": min(max(query.limit, 0), MAX_LIMIT),
+        "limit": limit + 1,
         "offset": min(max(query.offset, 0), _MAX_OFFSET),
+        "after": query.after.id if query.after else None,
     }
     stored = _STORED.decode(one_value(connection, sql, bindings | page))
-    return SubmissionResults(rows=[_row(one) for one in stored], total=total)
+    following = _position(query, stored[limit - 1]) if len(stored) > limit else None
+    return SubmissionResults(
+        rows=[_row(one) for one in stored[:limit]], total=total, next=following
+    )
+
+
+def _after(query: SubmissionQuery) -> str:
+    """Return the condition for the rows after the position of a query."""
+    if query.after is None:
+        return "TRUE"
+    if query.after.sort is not query.sort or query.sort not in _AFTER:
+        raise InvalidInput(f"this cursor continues a list sorted by {query.after.sort}")
+    return _AFTER[query.sort]
+
+
+def _position(query: SubmissionQuery, last: _StoredRow) -> SubmissionPosition | None:
+    if query.sort in _AFTER:
+        return SubmissionPosition(query.sort, last.row_id)
+    return None
 
 
 def _row(stored: _StoredRow) -> SubmissionRow:
+    columns = msgspec.structs.asdict(stored)
+    del columns["row_id"]
     converted = {
         "created_at": from_micros(stored.created_at),
         "updated_at": from_micros(stored.updated_at),
         "is_private": bool(stored.is_private),
     }
-    return SubmissionRow(**msgspec.structs.asdict(stored) | converted)
+    return SubmissionRow(**columns | converted)
 
 
 def count_by_state(connection: apsw.Connection, visible: Visible) -> dict[SubmissionState, int]:

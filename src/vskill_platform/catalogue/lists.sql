@@ -49,9 +49,9 @@ SELECT json_group_array(json_array(bucket, median, p95)) FROM (
 -- name: list_submissions
 SELECT json_group_array(json_array(
     submission_id, skill_name, repo_url, path, state, reason, nullif(score, -1), submitter, namespace,
-    created_at, updated_at, attempts, slug, nullif(set_id, ''), is_private
+    created_at, updated_at, attempts, slug, nullif(set_id, ''), is_private, id
   ) ORDER BY {order}) FROM (
-  SELECT * FROM submission WHERE {where} ORDER BY {order} LIMIT :limit OFFSET :offset
+  SELECT * FROM submission WHERE {where} AND {after} ORDER BY {order} LIMIT :limit OFFSET :offset
 )
 
 -- name: count_submissions

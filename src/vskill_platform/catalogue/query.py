@@ -57,17 +57,12 @@ class SearchMode(StrEnum):
     PARTS = "parts"
 
 
-#: Whole numbers that fit into a column.
 _Number = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
 _Word = Annotated[str, msgspec.Meta(max_length=1_000)]
 
 
 class SkillPosition(msgspec.Struct, frozen=True, array_like=True):
-    """The last skill of a page, to read the next one: where it stood at which revision.
-
-    Whatever changes in between, a reader that follows the positions sees every skill that matches
-    all the time exactly once (next_page.sql).
-    """
+    """The last skill of a page, to read the next one: where it stood at which revision."""
 
     sort: SkillSort
     #: The revision of the index when the first page was read.
@@ -207,6 +202,13 @@ class NamespaceFacts(msgspec.Struct, frozen=True, kw_only=True):
     down: list[TakenDownSkill]
 
 
+class SubmissionPosition(msgspec.Struct, frozen=True, array_like=True):
+    """The last submission of a page in an order that never changes, to read the next page."""
+
+    sort: SubmissionSort
+    id: _Number
+
+
 class SubmissionQuery(msgspec.Struct, frozen=True, kw_only=True):
     #: Part of a name, a repo's URL or a slug, or an id.
     text: str = ""
@@ -215,6 +217,8 @@ class SubmissionQuery(msgspec.Struct, frozen=True, kw_only=True):
     sort: SubmissionSort = SubmissionSort.NEWEST
     offset: int = 0
     limit: int = 25
+    #: Start after this submission.
+    after: SubmissionPosition | None = None
     submitter: str = ""
     set_id: str = ""
     #: Only submissions with these ids; empty for all.
@@ -247,6 +251,8 @@ class SubmissionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class SubmissionResults(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[SubmissionRow]
     total: int
+    #: Where the next page starts; None after the last, and in orders that change.
+    next: SubmissionPosition | None = None
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

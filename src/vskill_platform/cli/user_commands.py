@@ -115,7 +115,7 @@ def follow() -> None:
     "--limit",
     default=20,
     show_default=True,
-    type=click.IntRange(1, 100),
+    type=click.IntRange(1, 100_000),
     help="List this many at most.",
 )
 @json_option

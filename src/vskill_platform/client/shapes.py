@@ -74,6 +74,7 @@ class FoundSkills(TypedDict):
     pagination: Pagination
     #: What was searched for instead, if nothing matched; older registries do not send it.
     searchedFor: NotRequired[str | None]
+    nextCursor: NotRequired[str | None]
 
 
 class FollowedRepo(TypedDict):

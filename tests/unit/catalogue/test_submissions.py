@@ -196,3 +196,24 @@ async def test_pages_hold_every_submission_once(catalogue: Catalogue) -> None:
         ]
         ids = [found for page in pages for found in page]
         assert len(ids) == len(set(ids)) == total
+
+
+@pytest.mark.parametrize("sort", [SubmissionSort.NEWEST, SubmissionSort.OLDEST])
+async def test_a_reader_sees_each_submission_once_while_others_come_and_go(
+    catalogue: Catalogue, sort: SubmissionSort
+) -> None:
+    names = [f"sub_{number:02}" for number in range(9)]
+    for number, name in enumerate(names):
+        await submitted(name, updated_at=NOON + timedelta(hours=number))
+
+    page = await answer(catalogue, sort=sort, limit=2)
+    seen = [row.id for row in page.rows]
+    while page.next:
+        number = len(seen)
+        await submitted(f"new_{number}", updated_at=NOON + timedelta(hours=5 * number))
+        await committed([Delete(f"sub:{seen[-1]}")])
+        page = await answer(catalogue, sort=sort, limit=2, after=page.next)
+        seen += [row.id for row in page.rows]
+
+    assert len(seen) == len(set(seen))
+    assert set(names) <= set(seen)

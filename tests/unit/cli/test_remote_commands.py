@@ -281,6 +281,25 @@ def test_an_address_a_name_or_a_date_that_is_none_is_wrong_usage(command: list[s
     assert done.exit_code == 2, done.output
 
 
+def test_a_search_reads_as_many_pages_as_it_needs(server: ScriptedServer) -> None:
+    def page(count: int, cursor: str | None) -> Reply:
+        rows = [{**ANSWERS["search", "x"]["skills"][0], "slug": f"a/b/{cursor}{at}"}
+                for at in range(count)]  # fmt: skip
+        found = {"skills": rows, "pagination": {"total": 120}, "nextCursor": cursor}
+        return Reply(body=msgspec.json.encode(found))
+
+    server.replies = [page(100, "abc"), page(10, "def")]
+    done = CliRunner().invoke(
+        cli, ["search", "x", "--limit", "110", "--json", "--registry", server.url]
+    )
+    asked = [parse_qs(urlsplit(one.path).query) for one in server.seen]
+
+    assert len(msgspec.json.decode(done.stdout)["skills"]) == 110
+    assert [(one["limit"], one.get("cursor")) for one in asked] == [
+        (["100"], None), (["10"], ["abc"]),
+    ]  # fmt: skip
+
+
 def test_a_search_sends_its_filters_with_the_names_of_the_api(server: ScriptedServer) -> None:
     found = {"skills": [], "pagination": {"total": 0}}
     options = ("--can", "shell", "--cannot", "network", "--cannot", "secrets", "--tier", "T2",

@@ -22,6 +22,8 @@ from vskill_platform.client.shapes import (
 from vskill_platform.errors import NotFound
 
 _SKILLS, _FOLLOWED = "/api/v1/skills", "/api/v1/followed-repos"
+#: What registries list at once.
+_MAX_PAGE = 100
 _COLOURS = {"latest": "green", "yanked": "yellow", "blocked": "red", "taken down": "red"}
 LINE_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -30,9 +32,13 @@ def search(
     registry: Registry, *, words: tuple[str, ...], limit: int, as_json: bool, **filters: FilterValue
 ) -> None:
     query = check_search(words, filters)
-    answer: FoundSkills = registry.get_json(
-        _SKILLS, FoundSkills, q=" ".join(words), limit=limit, **query
-    )
+    query["q"] = " ".join(words)
+    size = min(limit, _MAX_PAGE)
+    answer: FoundSkills = registry.get_json(_SKILLS, FoundSkills, limit=size, **query)
+    while len(answer["skills"]) < limit and (cursor := answer.get("nextCursor")):
+        size = min(limit - len(answer["skills"]), _MAX_PAGE)
+        more = registry.get_json(_SKILLS, FoundSkills, limit=size, cursor=cursor, **query)
+        add_page(answer, more, "skills")
     if as_json:
         print_json(answer)
         return

@@ -166,8 +166,8 @@ async def _why_not_this_reviewer(submission: Submission, reviewer: str) -> str:
     if reviewer not in {submission.submitter, *again}:
         return ""
     return (
-        f"{reviewer} submitted it, so another reviewer must approve it; to allow this, set "
-        "own = true under [review] in the policy"
+        f"the submission is by {reviewer}, so another reviewer must approve it; to allow this, "
+        "set `own = true` under `[review]` in the policy"
     )
 
 

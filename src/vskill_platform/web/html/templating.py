@@ -65,6 +65,8 @@ _ROLES = {
     "quoted": "quoted or in a table",
     "script": "in a script",
 }
+#: An option of a command, such as `--registry`.
+_OPTION = re.compile(r"(?<!\S)(--?[a-z][\w-]*)")
 #: A first word that is an id, a slug or a setting, such as sub_1 or ada/notes.
 _NAME_FIRST = re.compile(r"\S+[_/]\w")
 #: How many characters of a description the head of a page shows; three lines on a phone show fewer.
@@ -108,6 +110,7 @@ def build_templates() -> JinjaTemplateEngine:
         "page_numbers": page_numbers,
         "plain": lambda text, limit=0: show(text, limit=limit),
         "risk_words": risk_words,
+        "command": command,
         "shown": shown,
         "sentence": sentence,
         "decision_words": decision_words,
@@ -134,6 +137,13 @@ def build_templates() -> JinjaTemplateEngine:
 
 def state_words(value: str) -> str:
     return _STATES[SubmissionState(value)][0]
+
+
+def command(text: str) -> Markup:
+    """Escape a command, and keep its options from being broken after their dashes."""
+    parts = _OPTION.split(text)
+    option = Markup('<span class="flag">{}</span>')
+    return Markup().join(option.format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def sentence(text: str, limit: int = 1000) -> Markup:

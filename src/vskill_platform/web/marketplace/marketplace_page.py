@@ -15,9 +15,9 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.model.skill import CAPABILITY_KINDS
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.html.templating import tier_name
+from vskill_platform.web.http.list_cursors import next_cursor, start_at
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
-from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
 

@@ -15,10 +15,10 @@ from vskill_platform.web.http.api_types import (
     SearchText,
     clamp,
 )
+from vskill_platform.web.http.list_cursors import next_cursor, start_at
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
-from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.skills.shapes import (
     Deprecated,
@@ -95,6 +95,8 @@ async def list_skills(
 ) -> Response[SkillListResponse]:
     """List published skills, with filters and totals. At most 100 at once.
 
+    Follow `nextCursor` to read the whole list: no skill is missed or comes twice, whatever changes
+    between two pages. `page` jumps to a page, but the order can change from one to the next.
     Without `sort`, a search has the best match first and a list the most installed skill. `can` and
     `cannot` name capabilities, separated by commas. If nothing matches `q`, typos are corrected and
     then any of the words is enough; `match` says so. `search` is another name of `q`; `category`

@@ -25,9 +25,8 @@ from vskill_platform.web.http.api_types import (
     ReasonRequest,
     SearchText,
     clamp,
-    offset_cursor,
-    read_offset,
 )
+from vskill_platform.web.http.list_cursors import next_submissions, start_submissions_at
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
@@ -98,15 +97,14 @@ async def list_submissions(
     if mine and visitor.user is None:
         raise NotSignedIn("sign in to list your own submissions")
     size, headers = clamp(limit, _MAX_ROWS)
-    start = read_offset(cursor, offset)
     query = SubmissionQuery(
         text=q,
         states=tuple(states or ()),
         sort=sort,
         submitter=visitor.name if mine else "",
-        offset=start,
         limit=size,
         visible=await visible_to(visitor),
+        **start_submissions_at(cursor, offset),
         **await of_set(set_id),
     )
     found = await catalogue_of(request).list_submissions(query)
@@ -114,7 +112,7 @@ async def list_submissions(
         submissions=[submission_item(row) for row in found.rows],
         total=found.total,
         queue_positions=await positions_of(found.rows),
-        next_cursor=offset_cursor(start, len(found.rows), found.total),
+        next_cursor=next_submissions(query, found),
     )
     return Response(answer, headers=headers)
 

@@ -110,7 +110,7 @@ async def test_a_reviewer_sees_before_typing_that_another_must_approve(
     to_ada, to_cyd = await ada.see(_page(own)), await cyd.see(_page(own))
     refused = await _approve(ada, own)
 
-    assert "Ada submitted it, so another reviewer must approve it" in to_ada
+    assert "The submission is by ada, so another reviewer must approve it" in to_ada
     assert '<button class="button primary" disabled>Approve' in to_ada
     assert "You cannot approve this" not in to_cyd
     assert '<button class="button primary">Approve' in to_cyd

@@ -149,6 +149,8 @@ async def test_lists_are_filtered_sorted_and_read_page_by_page(
 
     first = await registry.json("/submissions?limit=3")
     rest = await registry.json(f"/submissions?limit=3&cursor={first['nextCursor']}")
+    by_offset = await registry.json("/submissions?limit=3&cursor=Mw")  # of an earlier release
+    other_sort = await registry.get(f"{SUBMISSIONS}?sort=oldest&cursor={first['nextCursor']}")
     rejected = await registry.json("/submissions?state=REJECTED&state=BLOCKED&sort=name")
     found = await registry.json("/submissions/search?q=thre")
     mine = await registry.json("/submissions?mine=true", headers=ben)
@@ -158,6 +160,8 @@ async def test_lists_are_filtered_sorted_and_read_page_by_page(
 
     assert (first["total"], len(first["submissions"]), len(rest["submissions"])) == (4, 3, 1)
     assert rest["nextCursor"] is None
+    assert by_offset["submissions"] == rest["submissions"]
+    assert (other_sort.status_code, "sorted by newest" in other_sort.text) == (400, True)
     assert first["queuePositions"] | rest["queuePositions"] == {waiting.id: 1}
     assert [one["skillName"] for one in rejected["submissions"]] == ["one", "three", "two"]
     assert [one["skillName"] for one in found["submissions"]] == ["three"]

@@ -17,9 +17,9 @@ from vskill_platform.publish.versions.find_version import (
 )
 from vskill_platform.stores.version_store import get_version, get_versions
 from vskill_platform.web.http.api_types import Limit, offset_cursor, read_offset
+from vskill_platform.web.http.list_cursors import next_cursor, start_at
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
-from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.marketplace.search_api import paging, skill_item
 from vskill_platform.web.protocols.artifacts import artifact_path, send_artifact

@@ -21,9 +21,9 @@ from vskill_platform.publish.versions.find_version import find_version
 from vskill_platform.publish.versions.version_files import read_file
 from vskill_platform.scan.read.frontmatter import FrontmatterError, frontmatter_as_json
 from vskill_platform.scan.read.manifest import MANIFEST
+from vskill_platform.web.http.list_cursors import next_cursor, start_at
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
-from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.protocols.mcp.results import LIST_TTL_MS, complete
 from vskill_platform.web.skills.client_names import path_of_uri, skill_uri

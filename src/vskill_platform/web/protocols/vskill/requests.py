@@ -22,10 +22,10 @@ from vskill_platform.web.http.api_types import (
     clamp,
 )
 from vskill_platform.web.http.headers import NO_STORE_HEADER
+from vskill_platform.web.http.list_cursors import next_cursor, start_at
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
-from vskill_platform.web.http.skill_cursor import next_cursor, start_at
 from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.http.visitor import visitor_of
 from vskill_platform.web.marketplace.search_api import skill_item

@@ -19,9 +19,8 @@ from vskill_platform.web.http.api_types import (
     Shape,
     Text,
     clamp,
-    offset_cursor,
-    read_offset,
 )
+from vskill_platform.web.http.list_cursors import next_submissions, start_submissions_at
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
@@ -121,19 +120,18 @@ async def list_rejections(
 ) -> Response[RejectionList]:
     """List rejected submissions, newest first."""
     size, headers = clamp(limit, _MAX_ROWS)
-    start = read_offset(cursor, offset)
     query = SubmissionQuery(
         text=q,
         states=_REJECTED,
         sort=SubmissionSort.UPDATED,
-        offset=start,
         limit=size,
         visible=await visible_to(visitor_of(request)),
+        **start_submissions_at(cursor, offset),
     )
     found = await catalogue_of(request).list_submissions(query)
     answer = RejectionList(
         rejections=[rejection_item(row) for row in found.rows],
         total=found.total,
-        next_cursor=offset_cursor(start, len(found.rows), found.total),
+        next_cursor=next_submissions(query, found),
     )
     return Response(answer, headers=headers)
