@@ -31,6 +31,7 @@ from vskill_platform.catalogue.list_submissions import (
     list_down,
     list_submissions,
 )
+from vskill_platform.catalogue.next_page import EXPIRED
 from vskill_platform.catalogue.query import (
     PUBLIC,
     ActivityBucket,
@@ -122,7 +123,6 @@ class Catalogue:
             offset=0,
             limit=0,
             with_facets=False,
-            with_next=False,
             is_forgiving=False,
         )
         known = self._known.get(question, changed)
@@ -143,7 +143,7 @@ class Catalogue:
     async def _wait_for_position(self, after: SkillPosition) -> None:
         """Wait if another node gave out the position and this one is behind it."""
         if not await self.wait_until(after.revision, within=_OTHER_NODE_WITHIN):
-            raise InvalidInput("this cursor has expired; read the list again from its first page")
+            raise InvalidInput(EXPIRED)
 
     @property
     def listing_version(self) -> int:

@@ -23,6 +23,7 @@ from vskill_platform.catalogue.query import (
 from vskill_platform.catalogue.sql import NEXT_PAGE, one_value
 from vskill_platform.errors import InvalidInput
 
+EXPIRED = "this cursor has expired; read the list again from its first page"
 #: The column, order and index of each sort.
 ORDERS = {
     SkillSort.NEWEST: ("published_at", "published_at DESC", "skill_newest"),
@@ -36,32 +37,40 @@ ORDERS = {
 _FEW_MATCH = 8
 
 
+class Found(msgspec.Struct, frozen=True, array_like=True):
+    """A page of results."""
+
+    way: SearchMode
+    total: int
+    hits: list[SkillHit] = []
+    #: The place of the last one by relevance: its match quality times `_PLACES`, plus its id.
+    place: int = 0
+    #: The revision of the index.
+    revision: int = 0
+
+
 class _Placed(msgspec.Struct, frozen=True, array_like=True):
     value: int | str
     id: int
     hit: SkillHit
 
 
+_PLACES = 1 << 40
 _PAGE = msgspec.json.Decoder(list[_Placed])
 
 
-def position_of(
-    connection: apsw.Connection, query: SkillQuery, mode: SearchMode, slug: str
+def next_position(
+    query: SkillQuery, found: Found, *, mode: SearchMode, total: int
 ) -> SkillPosition | None:
-    """Return the position of the last skill of a page; None if it has just been removed."""
-    if query.sort is SkillSort.RELEVANCE:
-        sql, bindings = NEXT_PAGE["match_place"].format(table=_table(mode)), _matches(query, mode)
-    else:
-        column, _, _ = ORDERS[query.sort]
-        sql, bindings = NEXT_PAGE["place"].format(column=column), {}
-    place: Any = connection.execute(sql, bindings | {"slug": slug}).fetchone()
-    if place is None:
+    """Return the position of the last skill of a page; None if it is the last page."""
+    seen = query.offset + len(found.hits)
+    if not found.hits or seen >= total:
         return None
-    row_id, value = place
-    revision, _ = _revisions(connection)
-    return SkillPosition(
-        sort=query.sort, revision=revision, value=value, id=row_id, seen=0, mode=mode
-    )
+    if query.sort is SkillSort.RELEVANCE:
+        degree, row_id = divmod(found.place, _PLACES)
+        return SkillPosition(query.sort, found.revision, seen, degree, row_id, mode=mode)
+    slug = found.hits[-1].slug
+    return SkillPosition(query.sort, found.revision, seen, slug=slug, mode=mode)
 
 
 def read_after(
@@ -72,11 +81,12 @@ def read_after(
     *share* is the part of all skills that matches.
     """
     _check(connection, query, after)
+    value, row_id = _place(connection, after)
     limit = min(max(query.limit, 0), MAX_LIMIT)
     bindings = _matches(query, after.mode) | {
         "revision": after.revision,
-        "value": after.value,
-        "id": after.id,
+        "value": value,
+        "id": row_id,
         "limit": limit + 1,
         "is_all": int(query.visible.is_all),
         "is_everything": int(matches_everything(query)),
@@ -86,20 +96,36 @@ def read_after(
     if len(found) <= limit or not page:
         return [one.hit for one in page], None
     following = msgspec.structs.replace(
-        after, value=page[-1].value, id=page[-1].id, seen=after.seen + len(page)
+        after, seen=after.seen + len(page), value=page[-1].value, id=page[-1].id, slug=""
     )
     return [one.hit for one in page], following
+
+
+def _place(connection: apsw.Connection, after: SkillPosition) -> tuple[int | str | None, int]:
+    """Return where the skill of a position stood."""
+    if not after.slug:
+        return after.value, after.id
+    column, _, _ = ORDERS[after.sort]
+    bindings = {"slug": after.slug, "revision": after.revision}
+    place: Any = connection.execute(NEXT_PAGE["place"].format(column=column), bindings).fetchone()
+    if place is None:
+        raise InvalidInput(EXPIRED)
+    value, row_id = place
+    return value, row_id
 
 
 def _check(connection: apsw.Connection, query: SkillQuery, after: SkillPosition) -> None:
     """Refuse a position that this index cannot continue, because a page could miss skills."""
     if after.sort is not query.sort:
         raise InvalidInput(f"this cursor continues a list sorted by {after.sort}")
-    if isinstance(after.value, str) is not (after.sort is SkillSort.NAME):
+    is_text = isinstance(after.value, str)
+    if (bool(after.slug) is (after.value is not None)) or (
+        after.value is not None and is_text is not (after.sort is SkillSort.NAME)
+    ):
         raise InvalidInput("invalid cursor; use nextCursor of the previous response")
     revision, kept_from = _revisions(connection)
     if not kept_from <= after.revision <= revision:
-        raise InvalidInput("this cursor has expired; read the list again from its first page")
+        raise InvalidInput(EXPIRED)
 
 
 def _revisions(connection: apsw.Connection) -> tuple[int, int]:

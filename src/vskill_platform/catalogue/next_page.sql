@@ -5,18 +5,13 @@
 SELECT revision, kept_from FROM state
 
 -- name: place
--- Where a skill stands in an order. next_page.py sets the column.
-SELECT id, {column} FROM skill WHERE slug = :slug
-
--- name: match_place
--- Where a skill stands in the order of relevance.
-SELECT skill.id, min(degree) FROM skill JOIN (
-  SELECT rowid AS id, 0 AS degree FROM {table} WHERE {table} MATCH :exact
-  UNION ALL SELECT rowid, 1 FROM {table} WHERE {table} MATCH :begins
-  UNION ALL SELECT rowid, 2 FROM {table} WHERE {table} MATCH :named
-  UNION ALL SELECT rowid, 3 FROM {table} WHERE {table} MATCH :labelled
-  UNION ALL SELECT rowid, 4 FROM {table} WHERE {table} MATCH :every
-) USING (id) WHERE slug = :slug
+-- Where a skill stood in an order at a revision. next_page.py sets the column.
+SELECT * FROM (
+  SELECT {column}, old_id FROM skill_move WHERE through >= :revision AND slug = :slug
+  ORDER BY through LIMIT 1
+)
+UNION ALL SELECT {column}, id FROM skill WHERE slug = :slug
+LIMIT 1
 
 -- name: next_sorted
 -- Skills that have not moved come from the index of the order: those with the same value, then those

@@ -67,11 +67,12 @@ class SkillPosition(msgspec.Struct, frozen=True, array_like=True):
     sort: SkillSort
     #: The revision of the index when the first page was read.
     revision: _Number
-    #: The value of the sort, and the id.
-    value: _Number | _Word
-    id: _Number
     #: How many skills were on this page and those before.
     seen: Annotated[int, msgspec.Meta(ge=0, le=2**31)]
+    #: The value of the sort, and the id; or the slug, from which the others are looked up.
+    value: _Number | _Word | None = None
+    id: _Number = 0
+    slug: _Word = ""
     mode: SearchMode = SearchMode.WORDS
     #: The words that were searched for instead; empty if those of the query matched.
     text: _Word = ""
@@ -102,8 +103,6 @@ class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
     visible: Visible = PUBLIC
     #: Facets are slow, so they are optional.
     with_facets: bool = False
-    #: Whether to return the position of the last skill.
-    with_next: bool = False
 
 
 class ListedSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True):
@@ -163,7 +162,7 @@ class SkillResults(msgspec.Struct, frozen=True, kw_only=True):
     searched_for: str = ""
     #: Whether one of these words was enough for a match.
     is_any_word: bool = False
-    #: Where the next page starts; None if there is none or it was not requested.
+    #: Where the next page starts; None after the last.
     next: SkillPosition | None = None
 
 

@@ -6,7 +6,6 @@ thread waits for the interpreter lock.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 
 import apsw
 import msgspec
@@ -15,22 +14,12 @@ from vskill_platform.catalogue.match import without_filters
 from vskill_platform.catalogue.query import SkillQuery, SkillResults, SkillSort
 from vskill_platform.catalogue.search_skills import KnownCounts, Question, search_some
 from vskill_platform.catalogue.vocabulary import RelaxedText, relax_texts
-from vskill_platform.engines.sqlite.connection import snapshot
 
 
 def search_with_fallback(
     connection: apsw.Connection, questions: Sequence[Question]
 ) -> list[tuple[SkillResults, KnownCounts]]:
     """Return a page for each query like `search_some`; if it is empty, one for corrected words."""
-    with ExitStack() as stack:
-        if any(asked.query.with_next for asked in questions):
-            stack.enter_context(snapshot(connection))
-        return _search_exact_first(connection, questions)
-
-
-def _search_exact_first(
-    connection: apsw.Connection, questions: Sequence[Question]
-) -> list[tuple[SkillResults, KnownCounts]]:
     exact = search_some(connection, questions)
     unfound = {
         number: asked.query

@@ -1,8 +1,9 @@
 -- name: find
 -- For each query: the search mode, the total and a page. A mode is used if it matches anything even
 -- without the filters; otherwise facets would not add up. Cached totals are not counted again. The
--- result is one row, because a thread waits for the GIL after each. MATERIALIZED, or each count would
--- run once for every place that reads it.
+-- result is one row, because a thread waits for the GIL after each: the mode, the total, the page, the
+-- place of its last skill (the match quality, then the id), and the revision. MATERIALIZED, or each
+-- count would run once for every place that reads it.
 WITH asked (key, question) AS (SELECT key, value FROM json_each(:questions)),
 by_words AS MATERIALIZED (
   SELECT key, question, CASE
@@ -38,17 +39,18 @@ going AS MATERIALIZED (
 )
 SELECT '[' || group_concat(CASE
     WHEN words IS NOT NULL THEN
-      '["words",' || words || ',' || iif(words > :offset, ({by_words}), '[]') || ']'
+      '["words",' || words || ',' || iif(words > :offset, ({by_words}), '[],0')
     WHEN anywhere IS NOT NULL THEN
-      '["anywhere",' || anywhere || ',' || iif(anywhere > :offset, ({by_anything}), '[]') || ']'
+      '["anywhere",' || anywhere || ',' || iif(anywhere > :offset, ({by_anything}), '[],0')
     WHEN parts IS NOT NULL THEN
-      '["parts",' || parts || ',' || iif(parts > :offset, ({by_parts}), '[]') || ']'
-    ELSE '["words",0,[]]'
-  END, ',' ORDER BY key) || ']'
-FROM going
+      '["parts",' || parts || ',' || iif(parts > :offset, ({by_parts}), '[],0')
+    ELSE '["words",0,[],0'
+  END || ',' || revision || ']', ',' ORDER BY key) || ']'
+FROM going CROSS JOIN state
 
 -- name: first_ranked
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || ']' FROM (
+SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || '],'
+  || coalesce(max(4 << 40 | page.id), 0) FROM (
   SELECT rowid AS id FROM {table} WHERE {table} MATCH question ->> '{way}'
   ORDER BY rowid LIMIT :limit OFFSET :offset
 ) AS page JOIN skill_hit ON skill_hit.id = page.id
@@ -57,7 +59,8 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || ']' FROM 
 -- Order: exact name, name prefix, all words in the name, all words in name and labels, other matches;
 -- each part by rank. Each part reads at most as many rows as a page shows. Stopping at the first part
 -- that fills the page would be slower: the intermediate tables cost more than they save.
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || ']' FROM (
+SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || '],'
+  || coalesce(max(degree << 40 | page.id), 0) FROM (
   SELECT id, min(degree) AS degree FROM (
     SELECT * FROM (SELECT rowid AS id, 0 AS degree FROM skill_text
       WHERE skill_text MATCH question ->> 'exact' ORDER BY rowid LIMIT :end)
@@ -78,7 +81,8 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY degree, page.id), '') || '
 
 -- name: sorted
 -- For few matches: reads and sorts all of them.
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY sort_key, page.id), '') || ']' FROM (
+SELECT '[[' || coalesce(group_concat(hit, ',' ORDER BY sort_key, page.id), '') || '],'
+  || (SELECT revision FROM state) || ']' FROM (
   SELECT skill.id,
     CASE :sort
       WHEN 'newest' THEN -published_at
@@ -95,7 +99,8 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY sort_key, page.id), '') ||
 
 -- name: walk_everything
 -- Without words and filters: reads only the index of the order, even for a late page.
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
+SELECT '[[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || '],'
+  || (SELECT revision FROM state) || ']' FROM (
   SELECT id, {column} FROM skill INDEXED BY {index} WHERE is_private = 0 OR :is_all
   ORDER BY {order}, id LIMIT :limit OFFSET :offset
 ) AS page JOIN skill_hit ON skill_hit.id = page.id
@@ -105,7 +110,8 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || 
 -- name: walk_one_by_one
 -- Checks a limited number of skills, because the matches may all be at the end. The inner query sets
 -- the order; another ORDER BY outside would check all of them before it cuts the page.
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
+SELECT '[[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || '],'
+  || (SELECT revision FROM state) || ']' FROM (
   SELECT id, {column} FROM (
     SELECT id, {column} FROM skill INDEXED BY {index} ORDER BY {order}, id LIMIT :most
   ) AS skill
@@ -115,7 +121,8 @@ SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || 
 
 -- name: walk_all_at_once
 -- INDEXED BY, or SQLite would look up every match and sort them all.
-SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || ']' FROM (
+SELECT '[[' || coalesce(group_concat(hit, ',' ORDER BY {order}, page.id), '') || '],'
+  || (SELECT revision FROM state) || ']' FROM (
   SELECT id, {column} FROM skill INDEXED BY {index}
   WHERE id IN (SELECT rowid FROM skill_text WHERE skill_text MATCH :every)
   ORDER BY {order}, id LIMIT :limit OFFSET :offset

@@ -15,7 +15,7 @@ from vskill_platform.catalogue.match import (
     sees_public_or_all,
     without_filters,
 )
-from vskill_platform.catalogue.next_page import ORDERS, position_of, read_after
+from vskill_platform.catalogue.next_page import ORDERS, Found, next_position, read_after
 from vskill_platform.catalogue.query import (
     MAX_LIMIT,
     SearchMode,
@@ -54,12 +54,6 @@ class Question(msgspec.Struct, frozen=True):
 class PageBounds(msgspec.Struct, frozen=True):
     limit: int
     offset: int
-
-
-class Found(msgspec.Struct, frozen=True, array_like=True):
-    way: SearchMode
-    total: int
-    hits: list[SkillHit]
 
 
 _FOUND = msgspec.json.Decoder(list[Found])
@@ -108,7 +102,8 @@ _ONE_BY_ONE, _ALL_AT_ONCE = ("walk_one_by_one", 12.0), ("walk_all_at_once", 0.5)
 #: in the order: for example, a list of one tier by rank begins after all skills of better tiers.
 _PATIENCE = 4
 _encode = msgspec.json.Encoder().encode
-_HITS = msgspec.json.Decoder(list[SkillHit])
+#: The skills and the revision.
+_PAGE = msgspec.json.Decoder(tuple[list[SkillHit], int])
 _FACETS = msgspec.json.Decoder(list[tuple[str, int]])
 
 
@@ -141,7 +136,7 @@ def search_after(
     """Return the page after a position, with the words that the first page was searched for."""
     with snapshot(connection):
         query = words_of_first_page(question.query, after)
-        counting = msgspec.structs.replace(query, limit=0, with_next=False)
+        counting = msgspec.structs.replace(query, limit=0)
         ((counted, known),) = search_some(connection, [Question(counting, question.known)])
         share = counted.total / max(_count_skills(connection, is_all=True), 1)
         hits, following = read_after(connection, query, after, share=share)
@@ -178,20 +173,10 @@ def _search(
         facets = {facet.value: _count_values(connection, query, known, facet) for facet in Facet}
         known = msgspec.structs.replace(known, facets=facets)
     facets_asked = known.facets if query.with_facets else None
-    following = _next_position(connection, query, known, found.hits) if query.with_next else None
+    following = next_position(query, found, mode=known.way, total=known.total)
     return SkillResults(
         hits=found.hits, total=known.total, facets=facets_asked, next=following
     ), known
-
-
-def _next_position(
-    connection: apsw.Connection, query: SkillQuery, known: KnownCounts, hits: Sequence[SkillHit]
-) -> SkillPosition | None:
-    seen = query.offset + len(hits)
-    if not hits or seen >= known.total:
-        return None
-    found = position_of(connection, query, known.way, hits[-1].slug)
-    return found and msgspec.structs.replace(found, seen=seen)
 
 
 def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
@@ -202,7 +187,7 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
         known = KnownCounts(way=counted.way, total=counted.total)
     page = page_of(query)
     if not known.total or not page.limit:
-        return Found(known.way, known.total, [])
+        return Found(known.way, known.total)
     walked = (page.offset + page.limit) * _count_skills(connection, is_all=True) / known.total
     bindings = {
         "every": expressions_of(query).by(known.way),
@@ -213,16 +198,16 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
         "most": int(walked * _PATIENCE) + 1,
     }
 
-    def find(sql: str) -> list[SkillHit]:
+    def find(sql: str) -> tuple[list[SkillHit], int]:
         column, order, index = ORDERS[query.sort]
         filled = _queries(known.way)[sql].format(column=column, order=order, index=index)
-        return _HITS.decode(one_value(connection, filled, bindings))
+        return _PAGE.decode(one_value(connection, filled, bindings))
 
     name = _sorted_by(query, known, walked)
-    hits = find(name)
+    hits, revision = find(name)
     if name == _ONE_BY_ONE[0] and len(hits) < min(page.limit, known.total - page.offset):
-        hits = find(_ALL_AT_ONCE[0])
-    return Found(known.way, known.total, hits)
+        hits, revision = find(_ALL_AT_ONCE[0])
+    return Found(known.way, known.total, hits, revision=revision)
 
 
 def _sorted_by(query: SkillQuery, known: KnownCounts, walked: float) -> str:

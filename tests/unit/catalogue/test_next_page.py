@@ -73,14 +73,14 @@ async def walk(
 ) -> list[str]:
     """Return the slugs of all pages, each from the next node; *between* is called after each."""
     seen: list[str] = []
-    page = await results(nodes[0], limit=SIZE, with_next=True, **query)
+    page = await results(nodes[0], limit=SIZE, **query)
     for number in range(1, 100):
         seen += [hit.slug for hit in page.hits]
         await between(number)
         if page.next is None:
             return seen
         node = nodes[number % len(nodes)]
-        page = await results(node, limit=SIZE, with_next=True, after=page.next, **query)
+        page = await results(node, limit=SIZE, after=page.next, **query)
     raise AssertionError("this list has no end")
 
 
@@ -194,13 +194,11 @@ async def test_an_install_between_two_pages_hides_no_skill(catalogue: Catalogue)
     for number in range(3):
         await a_skill(number)
     await add_installs({slug_of(0): 300, slug_of(1): 200, slug_of(2): 100})
-    first = await results(catalogue, sort=SkillSort.INSTALLS, limit=2, with_next=True)
+    first = await results(catalogue, sort=SkillSort.INSTALLS, limit=2)
 
     await add_installs({slug_of(2): 5_000})
     by_number = await results(catalogue, sort=SkillSort.INSTALLS, limit=2, offset=2)
-    followed = await results(
-        catalogue, sort=SkillSort.INSTALLS, limit=2, after=first.next, with_next=True
-    )
+    followed = await results(catalogue, sort=SkillSort.INSTALLS, limit=2, after=first.next)
 
     assert [hit.slug for hit in by_number.hits] == [slug_of(1)]
     assert [(hit.slug, hit.installs) for hit in followed.hits] == [(slug_of(2), 5_100)]
@@ -210,7 +208,7 @@ async def test_an_install_between_two_pages_hides_no_skill(catalogue: Catalogue)
 async def test_a_position_after_a_removed_skill_still_continues(catalogue: Catalogue) -> None:
     for number in range(6):
         await a_skill(number)
-    first = await results(catalogue, sort=SkillSort.NAME, limit=2, with_next=True)
+    first = await results(catalogue, sort=SkillSort.NAME, limit=2)
 
     await deleted(first.hits[-1].slug)
     second = await results(catalogue, sort=SkillSort.NAME, limit=2, after=first.next)
@@ -221,7 +219,7 @@ async def test_a_position_after_a_removed_skill_still_continues(catalogue: Catal
 async def test_positions_that_cannot_be_continued_are_refused(catalogue: Catalogue) -> None:
     for number in range(6):
         await a_skill(number)
-    query = SkillQuery(sort=SkillSort.INSTALLS, limit=2, with_next=True)
+    query = SkillQuery(sort=SkillSort.INSTALLS, limit=2)
     await current(catalogue)
     first = (await catalogue.search_skills(query)).next
     assert first
@@ -250,7 +248,7 @@ async def test_only_the_latest_moves_are_kept_and_older_positions_have_expired(
     await index.connections.write(move)
 
     def read_from(revision: int, connection: apsw.Connection) -> list[SkillHit]:
-        position = SkillPosition(SkillSort.INSTALLS, revision, value=9, id=0, seen=0)
+        position = SkillPosition(SkillSort.INSTALLS, revision, seen=0, value=9)
         query = SkillQuery(sort=SkillSort.INSTALLS)
         return read_after(connection, query, position, share=1.0)[0]
 

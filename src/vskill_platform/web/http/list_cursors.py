@@ -24,15 +24,15 @@ _PROBLEM = "invalid cursor; use nextCursor of the previous response"
 
 
 def start_at(cursor: str | None, offset: int = 0) -> dict[str, Any]:
-    """Return the fields of a `SkillQuery` that say where the page starts, and ask for the next."""
+    """Return the fields of a `SkillQuery` that say where the page starts."""
     text = read_key(cursor)
     if text is None or not text.startswith("["):
-        return {"offset": read_offset(cursor, offset), "with_next": True}
+        return {"offset": read_offset(cursor, offset)}
     try:
         after = _SKILL.decode(text)
     except msgspec.DecodeError as error:
         raise InvalidInput(_PROBLEM) from error
-    return {"offset": after.seen, "after": after, "with_next": True}
+    return {"offset": after.seen, "after": after}
 
 
 def next_cursor(found: SkillResults) -> str | None:
