@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.match import without_filters
+from vskill_platform.catalogue.match import filters_of, without_filters
 from vskill_platform.catalogue.query import SkillQuery, SkillResults, SkillSort
 from vskill_platform.catalogue.search_skills import KnownCounts, Question, search_some
 from vskill_platform.catalogue.vocabulary import RelaxedText, relax_texts
@@ -30,45 +30,51 @@ def search_with_fallback(
     return [(relaxed.get(number, found), known) for number, (found, known) in enumerate(exact)]
 
 
+class _Try(msgspec.Struct, frozen=True):
+    """Another text for a query without a match."""
+
+    number: int
+    text: RelaxedText
+    query: SkillQuery
+
+
 def _search_relaxed(
     connection: apsw.Connection, queries: Mapping[int, SkillQuery]
 ) -> dict[int, SkillResults]:
-    """Search again for queries without a match: with corrected words, then with any of the words.
+    """Search again for queries without a match: with corrected words, or with any of the words.
 
     The result contains only queries that match now. Whether a query matches is decided without its
     filters, because a filter that excludes everything is not a typo.
     """
-    filtered = _totals_without_filters(connection, queries)
-    left = {number: query for number, query in queries.items() if not filtered.get(number)}
+    filtered = _totals_without_filters(connection, list(queries.values()))
+    left = {
+        number: query
+        for (number, query), total in zip(queries.items(), filtered, strict=True)
+        if not total
+    }
     texts = relax_texts(connection, [query.text for query in left.values()])
-    waiting = dict(zip(left, texts, strict=True))
-    found: dict[int, SkillResults] = {}
-    while waiting := {number: texts for number, texts in waiting.items() if texts}:
-        tried = {number: texts.pop(0) for number, texts in waiting.items()}
-        matching = _search_instead(connection, left, tried)
-        found |= matching
-        waiting = {number: texts for number, texts in waiting.items() if number not in matching}
-    return found
+    tries = [
+        _Try(number, text, _with_text(query, text))
+        for (number, query), some in zip(left.items(), texts, strict=True)
+        for text in some
+    ]
+    return _search_instead(connection, tries)
 
 
-def _search_instead(
-    connection: apsw.Connection,
-    queries: Mapping[int, SkillQuery],
-    texts: Mapping[int, RelaxedText],
-) -> dict[int, SkillResults]:
-    """Search for these texts instead; leave out texts without a match even without filters."""
-    instead = {
-        number: msgspec.structs.replace(queries[number], text=one.text, any_word=one.any_word)
-        for number, one in texts.items()
-    }
-    filtered = _totals_without_filters(connection, instead)
-    asked = {number: query for number, query in instead.items() if filtered.get(number, 1)}
-    results = search_some(connection, [Question(query) for query in asked.values()])
-    return {
-        number: _as_relaxed(found, texts[number])
-        for number, (found, _) in zip(asked, results, strict=True)
-        if found.total or number in filtered
-    }
+def _with_text(query: SkillQuery, text: RelaxedText) -> SkillQuery:
+    return msgspec.structs.replace(query, text=text.text, any_word=text.any_word)
+
+
+def _search_instead(connection: apsw.Connection, tries: Sequence[_Try]) -> dict[int, SkillResults]:
+    """Return the results of each query's first text that matches, at least without filters."""
+    queries = [one.query for one in tries]
+    filtered = _totals_without_filters(connection, queries)
+    results = search_some(connection, [Question(query) for query in queries])
+    best: dict[int, SkillResults] = {}
+    for one, total, (found, _) in zip(tries, filtered, results, strict=True):
+        if total or found.total:
+            best.setdefault(one.number, _as_relaxed(found, one.text))
+    return best
 
 
 def _as_relaxed(found: SkillResults, text: RelaxedText) -> SkillResults:
@@ -81,19 +87,20 @@ def _as_relaxed(found: SkillResults, text: RelaxedText) -> SkillResults:
 
 
 def _totals_without_filters(
-    connection: apsw.Connection, queries: Mapping[int, SkillQuery]
-) -> dict[int, int]:
-    """Count the matches of each query that has filters, without its filters."""
-    bare = {
-        number: msgspec.structs.replace(
-            without_filters(query),
-            sort=SkillSort.RELEVANCE,
-            offset=0,
-            limit=0,
-            with_facets=False,
-        )
-        for number, query in queries.items()
-        if without_filters(query) != query
-    }
-    counted = search_some(connection, [Question(query) for query in bare.values()])
-    return {number: found.total for number, (found, _) in zip(bare, counted, strict=True)}
+    connection: apsw.Connection, queries: Sequence[SkillQuery]
+) -> list[int | None]:
+    """Return how much each query matches without its filters; None if it has no filters."""
+    bare = [_without_filters(query) if filters_of(query) else None for query in queries]
+    asked = [Question(query) for query in bare if query]
+    counted = iter(search_some(connection, asked) if asked else ())
+    return [next(counted)[0].total if query else None for query in bare]
+
+
+def _without_filters(query: SkillQuery) -> SkillQuery:
+    return msgspec.structs.replace(
+        without_filters(query),
+        sort=SkillSort.RELEVANCE,
+        offset=0,
+        limit=0,
+        with_facets=False,
+    )
