@@ -1,4 +1,4 @@
-"""Detect errors of a machine that is out of disk space, descriptors or memory."""
+"""Detect errors of a machine that is out of disk space, descriptors or memory, or of its disk."""
 
 import errno
 import os
@@ -9,7 +9,10 @@ from typing import NamedTuple
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
 _NO_MEMORY = frozenset({errno.ENOMEM})
-_SHORTAGES = _NO_SPACE | _NO_DESCRIPTORS | _NO_MEMORY
+#: A disk that fails, that the system has made read-only because of that, or that is on a server
+#: which has lost it. No file of a skill can cause these.
+_DISK_FAILURES = frozenset({errno.EIO, errno.EROFS, errno.ESTALE})
+_SHORTAGES = _NO_SPACE | _NO_DESCRIPTORS | _NO_MEMORY | _DISK_FAILURES
 #: The message of other programs for a full disk.
 _NO_SPACE_IN_WORDS = tuple(os.strerror(number) for number in _NO_SPACE)
 #: No skill needs more, including its archive: if this much is free, the skill is at fault.
@@ -23,7 +26,7 @@ _RESERVE_FRACTION = 20
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Return whether the system is out of disk space, descriptors or memory."""
+    """Return whether the system is out of disk space, descriptors or memory, or its disk fails."""
     return isinstance(error, OSError) and error.errno in _SHORTAGES
 
 

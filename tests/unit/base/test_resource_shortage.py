@@ -34,6 +34,9 @@ def an_error(number: int) -> OSError:
         (errno.EMFILE, True),
         (errno.ENFILE, True),
         (errno.ENOMEM, True),
+        (errno.EIO, True),
+        (errno.EROFS, True),
+        (errno.ESTALE, True),
         (errno.ENOENT, False),
         (errno.EACCES, False),
     ],
@@ -57,6 +60,7 @@ def test_a_full_disk_that_is_not_full_without_the_skill_is_the_skills_fault(
 
 def test_no_descriptors_are_never_the_skills_fault() -> None:
     assert is_machine_short(an_error(errno.EMFILE))
+    assert is_machine_short(an_error(errno.EROFS))
     assert not is_machine_short(an_error(errno.ENOENT))
     assert not is_machine_short(ValueError())
 

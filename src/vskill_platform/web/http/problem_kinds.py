@@ -85,9 +85,9 @@ DISK_NEARLY_FULL = ProblemKind(
 OUT_OF_RESOURCES = ProblemKind(
     503,
     "out_of_resources",
-    "Out of disk space or file handles",
+    "Server out of resources",
     "Your request was fine. Try again later.",
-    "The server has no space for temporary files, or too many open files, at the moment.",
+    "The server cannot write temporary files, or has too many open files, at the moment.",
 )
 UNEXPECTED = ProblemKind(
     500,

@@ -119,12 +119,15 @@ def _process_folder() -> Path:
 
 
 def _touch(folder: Path) -> bool:
-    """Mark a folder as used; return whether it exists."""
+    """Mark a repository as used; return whether it exists. One without its pack is removed."""
     try:
         os.utime(folder)
+        is_whole = all((folder / name).stat().st_size for name in (PACK, INDEX))
     except FileNotFoundError:
-        return False
-    return True
+        is_whole = False
+    if not is_whole:
+        shutil.rmtree(folder, ignore_errors=True)
+    return is_whole
 
 
 def _prune(newest: Path, max_bytes: int) -> None:

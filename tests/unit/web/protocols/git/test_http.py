@@ -23,7 +23,7 @@ from vskill_platform.publish.versions import git_objects
 from vskill_platform.stores.db import get_now
 from vskill_platform.stores.version_store import get_versions
 from vskill_platform.web.protocols.git import build_repo
-from vskill_platform.web.protocols.git.build_repo import PACK
+from vskill_platform.web.protocols.git.build_repo import PACK, RepoBuild
 from vskill_platform.web.protocols.git.protocol import packet
 from vskill_platform.web.protocols.git.repos import cache_folder
 from vskill_platform.web.skills.client_names import market_name, plugin_name
@@ -65,6 +65,10 @@ def run_git(repo: Path, *arguments: str) -> str:
 def only_repo(registry: Registry) -> Path:
     (folder,) = cache_folder(registry.env.settings).iterdir()
     return folder
+
+
+def builds_of(registry: Registry) -> list[RepoBuild]:
+    return list(registry.app.state["git_repos"]._builds.values())
 
 
 async def test_every_version_has_a_commit_and_a_tag(registry: Registry, tmp_path: Path) -> None:
@@ -278,6 +282,8 @@ async def test_a_pack_is_sent_while_it_is_made(
     answers = await asyncio.gather(
         *(ask_v2(registry, b"command=fetch", want, b"done") for _ in range(3))
     )
+    # A pack may have been sent before its repository has its name.
+    await asyncio.gather(*(build.wait() for build in builds_of(registry)))
     later = await ask_v2(registry, b"command=fetch", want, b"done")
 
     stored = (only_repo(registry) / PACK).read_bytes()

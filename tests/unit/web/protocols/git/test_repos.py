@@ -1,14 +1,16 @@
 """The cache of repositories on disk."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.synced import watching_sync
 from vskill_platform.settings import Settings
-from vskill_platform.web.protocols.git.build_repo import PACK, _rename
-from vskill_platform.web.protocols.git.repos import _prune, cache_folder
+from vskill_platform.web.protocols.git.build_repo import INDEX, PACK, _rename
+from vskill_platform.web.protocols.git.repos import _prune, _touch, cache_folder
 
 LONG_AGO = 1_000_000_000
 
@@ -72,6 +74,20 @@ def test_a_repository_that_another_process_built_first_is_kept(tmp_path: Path) -
     assert not is_first
     assert (theirs / PACK).stat().st_size == 2
     assert ours.exists()
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda pack: os.truncate(pack, 0)])
+def test_a_repository_without_its_pack_is_built_again(
+    damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    whole, damaged = (a_repo(tmp_path, name, size=1, used=LONG_AGO) for name in ("a-1", "b-1"))
+    for repo in (whole, damaged):
+        (repo / INDEX).write_bytes(b"index")
+    damage(damaged / PACK)
+
+    assert (_touch(whole), _touch(damaged), _touch(tmp_path / "c-1")) == (True, False, False)
+    assert whole.stat().st_mtime > LONG_AGO
+    assert not damaged.exists()
 
 
 def test_a_repository_is_on_the_disk_before_it_gets_its_name(tmp_path: Path) -> None:
