@@ -135,6 +135,7 @@ class Forked:
                 assert piece, "the loaded program has ended"
                 self._heard += piece
         except TimeoutError as error:
+            self._channel.close()  # else its warning makes a later test fail
             raise subprocess.TimeoutExpired("vskill-platform", timeout) from error
         line, _, self._heard = self._heard.partition(b"\n")
         return int(line)

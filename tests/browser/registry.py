@@ -60,7 +60,17 @@ class Registry(msgspec.Struct, frozen=True):
         self.submit(page, self.repo(name, **files))
         wait_for_state(page, "Published")
         link = page.get_by_role("link", name="View the published skill")
-        return (link.get_attribute("href") or "").removeprefix("/skills/")
+        slug = (link.get_attribute("href") or "").removeprefix("/skills/")
+        self._wait_until_listed(slug)
+        return slug
+
+    def _wait_until_listed(self, slug: str) -> None:
+        """Wait until lists contain it: on a busy machine, they may be a little behind."""
+        patience = time.monotonic() + _PUBLISH_MS / 1000
+        path = f"/api/v1/skills?q={slug.rpartition('/')[2]}&limit=100"
+        while f'"{slug}"' not in msgspec.json.encode(self.get_json(path)).decode():
+            assert time.monotonic() < patience, f"{slug} is in no list"
+            time.sleep(0.05)  # a real server in another process: there is nothing to await
 
     def get_json(self, path: str) -> dict[str, object]:
         status, found = get_json(int(self.url.rpartition(":")[2]), path)

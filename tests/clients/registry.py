@@ -52,6 +52,7 @@ class Registry(msgspec.Struct, frozen=True):
         """Upload a skill over the API and wait until it is published; return its submission."""
         ended = self.upload(token, name, is_private=is_private, **files)
         assert ended["state"] == "PUBLISHED", ended
+        self._wait_until_listed(name, token)
         return ended
 
     def upload(
@@ -88,6 +89,14 @@ class Registry(msgspec.Struct, frozen=True):
             if not is_active and found["state"] != "AUTO_APPROVED":
                 return found
             assert time.monotonic() < patience, found
+            time.sleep(0.05)  # a real server in another process: there is nothing to await
+
+    def _wait_until_listed(self, name: str, token: str) -> None:
+        """Wait until lists contain it: on a busy machine, they may be a little behind."""
+        patience = time.monotonic() + _PATIENCE_SECONDS
+        path = f"/api/v1/skills?q={name}&limit=100"
+        while f'/{name}"' not in (found := self.get(path, token=token)).text:
+            assert time.monotonic() < patience, found.text
             time.sleep(0.05)  # a real server in another process: there is nothing to await
 
     def _run(self, *arguments: str) -> str:
