@@ -1,4 +1,4 @@
-"""Detect errors of a machine that is out of disk space, descriptors or memory, or of its disk."""
+"""Detect errors of the machine: no disk space, descriptors or memory, or a disk that fails."""
 
 import errno
 import os
