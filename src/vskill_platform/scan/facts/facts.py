@@ -45,6 +45,7 @@ class Act(StrEnum):
     SEND_FIXED = "sends to a recipient of the author by default"
     SPREAD = "copies itself to other projects or packages"
     ADMIT = "calls itself an attack"
+    TAMPER = "changes a build, a workflow or a package"
     TOOL_SERVER = "connects the agent to an MCP server"
 
     # What a text tells its reader, the agent or its user.
@@ -116,6 +117,9 @@ class Act(StrEnum):
     TOLD_GRANT = "gives others access that the user did not ask for"
     TOLD_INSTALL = "tells the agent to install from an unofficial source"
 
+    TOLD_PERSIST = "adds a program that starts again by itself"
+    TOLD_TAMPER = "tampers with a build or release"
+    TOLD_ERASE = "tells the agent to erase much of the user's data"
     TOLD_SPREAD = "tells the agent to copy the skill to other projects or people"
 
     TOLD_ADDRESS = "tells the agent to use an address"

@@ -70,8 +70,10 @@ def known_packages(registry: str) -> frozenset[str]:
 def looks_like(package: str, registry: str) -> str | None:
     """Return the popular package whose name this one imitates."""
     found = _NAME.match(package)
-    if found is None or found[0].startswith("@"):
+    if found is None:
         return None
+    if found[0].startswith("@"):
+        return _scope_like(found[0].lower()) if registry == "npm" else None
     name = _SEPARATORS.sub("-", found[0].lower()).strip("-")
     known = _names(registry)
     if name in known.popular or name in known.neighbours or len(name) < _MIN_CHARACTERS:
@@ -88,6 +90,20 @@ def looks_like(package: str, registry: str) -> str | None:
         ),
         default=None,
     )
+
+
+def _scope_like(name: str) -> str | None:
+    """Return the scope of a well-known vendor that the scope of a package imitates."""
+    scope = name[1:].partition("/")[0]
+    known = _known_scopes()
+    if scope in known or len(scope) < _MIN_CHARACTERS:
+        return None
+    return next((f"@{other}" for other in known if is_one_typo_apart(scope, other)), None)
+
+
+@cache
+def _known_scopes() -> tuple[str, ...]:
+    return tuple(load_data("packages.toml")["npm"]["scopes"])
 
 
 def one_typo_from(name: str, registry: str) -> set[str]:

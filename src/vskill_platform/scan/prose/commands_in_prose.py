@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import re2
 
+from vskill_platform.scan.facts.packages import known_packages, looks_like
 from vskill_platform.scan.facts.pattern_set import lines_with, loosened
 from vskill_platform.scan.prose.paragraphs import Paragraphs, View
 
@@ -27,7 +28,7 @@ _PROGRAM = (
     r"git push|git clone|systemctl|netsh|Set-MpPreference|nohup|find|for|while|gh|aws|rclone|"
     r"docker run|podman run|"
     r"csrutil|solana|ncat|netcat|socat|nc|"
-    r"defaults|sqlite3|tee|mkfs\S*|shred|tar|git bundle|pbpaste)[ \t]{1,3}[^\s,.;:]"
+    r"schtasks|defaults|sqlite3|tee|mkfs\S*|shred|tar|git bundle|pbpaste)[ \t]{1,3}[^\s,.;:]"
 )
 _PIPED = (
     r"(?:sudo[ \t]{1,9})?(?:curl|wget|echo|base64|bash|sh|iwr|irm|cat|printf)[ \t][^`\n]{0,600}?"
@@ -39,7 +40,7 @@ _ANY_BARE = re2.compile(loosened(f"{_PROGRAM}|{_PIPED}").encode())
 #: A command without one of these is not relevant.
 _MATTERS = re2.compile(
     rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
-    rb"mcp|0x[0-9a-f]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
+    rb"mcp|/create|0x[0-9a-f]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
     rb"|<\(|\b777\b|\+rwx|\\[0-7]{2,3}|\btransfer \w|/tmp/|--index-url"
 )
 #: Names of programs that are split, escaped or assembled, and text that decodes them.
@@ -56,6 +57,22 @@ _INSTALL_IN_WORDS = re.compile(
     r"(?:with|using|via|by|from|through) (?:the )?(?P<by>pip|npm)\b"
 )
 _ANY_INSTALL_IN_WORDS = re2.compile(rb"[Ii]nstall [^\n]{4,120} (?:pip|npm)\b")
+#: The name of a package as code, in a sentence that says that it is one; and what warns of it.
+_NAMED_PACKAGE = re.compile(
+    r"(?i)\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|requirements\.txt|modules?|pip|npm)\b"
+    r"[^\n`.]{0,80}`(?P<name>@?[\w@./-]{4,60})`"
+    r"|`(?P<other>@?[\w@./-]{4,60})`[^\n`.]{0,40}"
+    r"\b(?:dependency|package|library|requirements\.txt|package\.json|pip|npm)\b"
+)
+_ANY_NAMED_PACKAGE = re2.compile(
+    rb"(?i)(?:dependenc|package|librar|requirements\.txt|module|\bpip\b|\bnpm\b)[^\n`]*`"
+    rb"|`[^\n`]+`[^\n`]*(?:dependency|package|library|requirements\.txt|\bpip\b|\bnpm\b)"
+)
+_INSTALLED = re.compile(r"(?i)\b(?:install|add|need|require|depend|put|pin|use|get)")
+_WARNED_OF = re.compile(
+    r"(?i)squat|typo|misspel|look-?alike|malicious|fake|instead of|\bnot\b"
+    r"|never"
+)
 _COMMAND_LINE = re.compile(rf"^[ \t]*(?:[$>#%][ \t]+)?(?:{_PROGRAM}|{_PIPED})", re.MULTILINE)
 _ONLY_PIPED = re.compile(_PIPED)
 #: A command ends where a sentence ends and another one starts.
@@ -102,6 +119,22 @@ def _installs_in_words(view: View) -> Iterator[ProseCommand]:
     if _ANY_INSTALL_IN_WORDS.search(view.text.encode(errors="replace")):
         for found in _INSTALL_IN_WORDS.finditer(view.text):
             yield ProseCommand(view, found.start(), f"{found['by']} install {found['name']}")
+    if _ANY_NAMED_PACKAGE.search(view.text.encode(errors="replace")):
+        yield from _named_packages(view)
+
+
+def _named_packages(view: View) -> Iterator[ProseCommand]:
+    """Yield an installation for each look-alike that a text names as its dependency."""
+    for found in _NAMED_PACKAGE.finditer(view.text):
+        line = view.text[view.text.rfind("\n", 0, found.start()) + 1 : view.line_end(found.start())]
+        if not _INSTALLED.search(line) or _WARNED_OF.search(line):
+            continue
+        name = found["name"] or found["other"]
+        if any(name.lower() in known_packages(registry) for registry in ("pypi", "npm")):
+            continue
+        for registry, manager in (("pypi", "pip"), ("npm", "npm")):
+            if looks_like(name, registry):
+                yield ProseCommand(view, found.start(), f"{manager} install {name}")
 
 
 def _spans(view: View, found: re.Match[str]) -> Iterator[ProseCommand]:

@@ -1,4 +1,4 @@
-"""The vocabulary of frames.toml: classes of words, and the frames that combine them."""
+"""The vocabulary of frames.toml and frames_machine.toml: classes of words, and their frames."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -90,14 +90,14 @@ class Lexicon(NamedTuple):
 
 @cache
 def load_lexicon() -> Lexicon:
-    data = load_data("frames.toml")
-    places = {
-        name: place for place, name in enumerate([*data["class"], ADDRESS, MAILBOX, DESTINATION])
-    }
+    data, of_machine = load_data("frames.toml"), load_data("frames_machine.toml")
+    tables = data["class"] | of_machine["class"]
+    names = [*tables, ADDRESS, MAILBOX, DESTINATION]
+    places = {name: place for place, name in enumerate(names)}
     phrases: dict[str, dict[str, list[Phrase]]] = {}
     #: The classes of each inflected form.
     classes: dict[str, int] = {}
-    for name, table in data["class"].items():
+    for name, table in tables.items():
         bit, is_polar = 1 << places[name], table.get("polar", False)
         for form, is_base in set(_forms(table)):
             first, *tail = form.split()
@@ -105,7 +105,8 @@ def load_lexicon() -> Lexicon:
             pairs.append(Phrase(tuple(tail), bit, is_polar, is_base))
             classes[form] = classes.get(form, 0) | bit
     recipients = union_of(1 << places[name] for name in (ADDRESS, MAILBOX, DESTINATION))
-    frames = [_compiled(one, places) for one in msgspec.convert(data["frame"], list[Frame])]
+    listed = msgspec.convert([*data["frame"], *of_machine["frame"]], list[Frame])
+    frames = [_compiled(one, places) for one in listed]
     grammar = {name: frozenset(text.split()) for name, text in data["grammar"].items()}
     return Lexicon(
         phrases=phrases,
@@ -133,9 +134,7 @@ def load_lexicon() -> Lexicon:
         width=len(places),
         address=1 << places[ADDRESS],
         mailbox=1 << places[MAILBOX],
-        objects=union_of(
-            1 << places[name] for name, table in data["class"].items() if "object" in table
-        ),
+        objects=union_of(1 << places[name] for name, table in tables.items() if "object" in table),
         destination=1 << places[DESTINATION],
     )
 

@@ -11,6 +11,7 @@ from itertools import groupby
 import re2
 
 from vskill_platform.scan.facts.pattern_set import lines_with, loosened
+from vskill_platform.scan.prose.labelled_rows import labelled_rows
 
 #: Symbols between letters, one or a few at a time.
 _SYMBOL = "[\u2010-\u2bff\u3000-\u303f\ufe0e\ufe0f\U0001f000-\U0001faff]"
@@ -105,6 +106,8 @@ def other_spellings(text: str) -> Iterator[str]:
             yield _changed_blocks(text, other)
     if joined := _joined_items(raw):
         yield joined
+    if rows := labelled_rows(text):
+        yield rows
     if _MAY_BE_IN_PIECES.search(raw) and (whole := _joined_pieces(text)):
         yield whole
 

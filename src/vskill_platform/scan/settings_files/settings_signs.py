@@ -66,10 +66,35 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
         "all secrets of a workflow",
         (r"toJSON\(\s?secrets\s?\)", r"\bcurl\b|\bwget\b|Invoke-WebRequest|\bfetch\("),
     ),
+    (
+        Act.TAMPER,
+        "runs untrusted code with write access",
+        (
+            r"\bpull_request_target\b",
+            r"github\.event\.pull_request\.head\.(?:sha|ref)|github\.head_ref",
+            r"\brun:|uses:\s?\./",
+        ),
+    ),
+    (
+        Act.TAMPER,
+        "includes the pipeline of another host",
+        (r"(?m)^[ -]{0,8}remote:\s?[\"']?https?://(?!gitlab\.com|raw\.github)", r"(?m)^include:"),
+    ),
+    (
+        Act.MINE,
+        "mining pool",
+        (
+            r"[\"']algo[\"']\s?:\s?[\"'](?:rx/|kawpow|ethash|cn/|argon2)",
+            r"[\"']pools?[\"']",
+            r"[\"']user[\"']",
+        ),
+    ),
 )
 _PATTERNS = [(act, detail, [re.compile(part) for part in parts]) for act, detail, parts in _SIGNS]
 _MAY_HAVE = re2.compile(
-    rf"(?i)privileged|cluster-admin|authorized_key|toJSON\(|{_POOL}".replace("{2,4}", "+")
+    rf"(?i)privileged|cluster-admin|authorized_key|toJSON\(|pull_request_target|remote:|algo|{_POOL}".replace(
+        "{2,4}", "+"
+    )
 )
 
 
