@@ -178,10 +178,11 @@ class Catalogue:
         ]
 
     async def list_taken_down(
-        self, *, offset: int = 0, limit: int = 25, visible: Visible = PUBLIC
+        self, *, named: str = "", offset: int = 0, limit: int = 25, visible: Visible = PUBLIC
     ) -> TakenDownSkills:
-        """Return the skills that were taken down, most recent first."""
-        return await self._ask(partial(list_down, offset=offset, limit=limit, visible=visible))
+        """Return the skills that were taken down, or those with a name, most recent first."""
+        asked = partial(list_down, named=named, offset=offset, limit=limit, visible=visible)
+        return await self._ask(asked)
 
     async def list_submissions(self, query: SubmissionQuery) -> SubmissionResults:
         return await self._ask(partial(list_submissions, query=query))

@@ -200,16 +200,16 @@ def count_all(connection: apsw.Connection, visible: Visible, known: Counts | Non
     return Counts(
         by_state=by_state,
         published=published,
-        taken_down=one_value(connection, SEARCH["count_down"], bindings),
+        taken_down=one_value(connection, SEARCH["count_down"], bindings | {"named": ""}),
         namespaces=namespaces,
         installs=installs,
     )
 
 
 def list_down(
-    connection: apsw.Connection, offset: int, limit: int, visible: Visible
+    connection: apsw.Connection, *, named: str, offset: int, limit: int, visible: Visible
 ) -> TakenDownSkills:
-    bindings = visible_bindings(visible)
+    bindings = visible_bindings(visible) | {"named": named}
     page = {
         "limit": min(max(limit, 0), MAX_LIMIT),
         "offset": min(max(offset, 0), _MAX_OFFSET),

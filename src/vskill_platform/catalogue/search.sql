@@ -193,13 +193,15 @@ SELECT json_group_array(json_array(value, count) ORDER BY count DESC, value) FRO
 -- name: list_down
 SELECT '[' || coalesce(group_concat(shown, ',' ORDER BY at DESC, slug), '') || ']' FROM (
   SELECT shown, at, slug FROM skill_down
-  WHERE is_private = 0 OR :is_all OR namespace IN (SELECT value FROM json_each(:namespaces))
+  WHERE (is_private = 0 OR :is_all OR namespace IN (SELECT value FROM json_each(:namespaces)))
+    AND (:named = '' OR slug = :named OR substr(slug, -length(:named) - 1) = '/' || :named)
   ORDER BY at DESC, slug LIMIT :limit OFFSET :offset
 )
 
 -- name: count_down
 SELECT count(*) FROM skill_down
-WHERE is_private = 0 OR :is_all OR namespace IN (SELECT value FROM json_each(:namespaces))
+WHERE (is_private = 0 OR :is_all OR namespace IN (SELECT value FROM json_each(:namespaces)))
+  AND (:named = '' OR slug = :named OR substr(slug, -length(:named) - 1) = '/' || :named)
 
 -- name: count_listed
 SELECT json_array(count(DISTINCT namespace), count(*), coalesce(sum(installs), 0)) FROM skill

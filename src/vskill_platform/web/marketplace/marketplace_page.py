@@ -8,8 +8,15 @@ from litestar import Response
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_302_FOUND
 
+from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.match import WITHOUT
-from vskill_platform.catalogue.query import SkillQuery, SkillSort, Visible
+from vskill_platform.catalogue.query import (
+    SkillQuery,
+    SkillResults,
+    SkillSort,
+    TakenDownSkill,
+    Visible,
+)
 from vskill_platform.catalogue.words import query_words
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.skill import CAPABILITY_KINDS
@@ -25,6 +32,8 @@ PAGE_SIZE = 25
 #: The last page, because offsets must fit into the database.
 _MAX_PAGE = 1_000_000
 _MAX_TEXT = 200
+#: How many taken down skills with the same name are shown.
+_MAX_DOWN = 3
 #: How many options are shown for each filter.
 _MAX_OPTIONS = 10
 LIST = "/skills"
@@ -257,6 +266,7 @@ async def skill_list(request: WebRequest) -> Response[Any]:
             "section": "skills",
             "search": search,
             "results": results,
+            "down": await _taken_down(catalogue, search, results, visible),
             "pages": pages,
             "next_address": search.address(page=search.page + 1, after=next_cursor(results) or ""),
             "filters": offered_filters(search, results.facets or {}),
@@ -265,3 +275,13 @@ async def skill_list(request: WebRequest) -> Response[Any]:
             "freshness": catalogue.freshness,
         },
     )
+
+
+async def _taken_down(
+    catalogue: Catalogue, search: Search, results: SkillResults, visible: Visible
+) -> list[TakenDownSkill]:
+    """Return the taken down skills with the name that was searched for, if no listed one has it."""
+    if not search.text or (results.hits and not results.searched_for):
+        return []
+    named = search.text.lower().encode(errors="replace").decode()
+    return (await catalogue.list_taken_down(named=named, limit=_MAX_DOWN, visible=visible)).skills

@@ -122,6 +122,27 @@ async def test_blocked_and_private_skills_are_neither_listed_nor_counted(
     assert "1 skill<" in after.text
 
 
+async def test_a_search_for_a_blocked_skill_says_why_it_is_not_listed(
+    site: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    down = TakenDown(reason="It steals keys.", by="cyd", at=NOON)
+    await put_skill(env, tmp_path, "ada/notes/neat-notes")
+    await put_skill(env, tmp_path, "sketchy/wallets/neat-wallet")
+    await change_skill(env, "sketchy/wallets/neat-wallet", down=down)
+
+    by_name = await site.get("/skills?q=neat-wallet")
+    by_slug = await site.get("/skills?q=sketchy/wallets/neat-wallet")
+    other = await site.get("/skills?q=neat")
+    hostile = await site.get("/skills?q=%ED%A0%80'neat")
+
+    for page in (by_name, by_slug):
+        assert "was taken down" in page.text
+        assert down.reason in page.text
+        assert 'href="/skills/sketchy/wallets/neat-wallet"' in page.text
+    assert "was taken down" not in other.text
+    assert hostile.status_code == 200
+
+
 async def test_hostile_text_is_shown_and_does_nothing(
     site: Site, env: WorkerEnv, tmp_path: Path
 ) -> None:
