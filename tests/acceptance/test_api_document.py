@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.acceptance.ports import free_port
+from tests.acceptance.processes import PATIENCE_SECONDS
 from tests.acceptance.program import Platform
 from tests.casts import a_skill_folder
 from vskill_platform.web.openapi import describe_api
@@ -45,7 +46,8 @@ def served(platform: Platform) -> Iterator[Served]:
         platform.run("users", "add", name, "--role", "admin")
     made = platform.run("tokens", "add", "cyd", "--label", "test", "--scope", "admin", "--json")
     token = msgspec.json.decode(made.out)["token"]
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}) as client:
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE_SECONDS) as client:
         (submission,) = client.get("/api/v1/submissions").json()["submissions"]
         blocked = client.post(
             "/api/v1/blocklist", json={"publisher": "git.example/eve", "reason": "test"}

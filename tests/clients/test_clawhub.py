@@ -358,7 +358,7 @@ def a_signed_in_browser(registry: Registry, name: str) -> Iterator[httpx.Client]
     link = re.search(r"http\S+", invited.out)
     assert link, invited
     with httpx.Client(
-        base_url=registry.url, follow_redirects=True, headers={"Accept": "text/html"}
+        base_url=registry.url, follow_redirects=True, headers={"Accept": "text/html"}, timeout=60
     ) as browser:
         form = {
             "csrf_token": csrf_in(browser.get(link[0])),

@@ -69,7 +69,9 @@ def prometheus(node: int, tmp_path: Path) -> Iterator[str]:
 
 
 def query(prometheus: str, expression: str) -> list[dict[str, Any]]:
-    answer = httpx.get(f"{prometheus}/api/v1/query", params={"query": expression})
+    answer = httpx.get(
+        f"{prometheus}/api/v1/query", params={"query": expression}, timeout=_PATIENCE_SECONDS
+    )
     found: list[dict[str, Any]] = answer.raise_for_status().json()["data"]["result"]
     return found
 
@@ -81,7 +83,8 @@ def test_prometheus_reads_the_registry_and_keeps_all_labels(prometheus: str) -> 
         time.sleep(0.2)  # a real server in another process: there is nothing to await
 
     series = query(prometheus, '{__name__=~"vskill_.+"}')
-    rules = httpx.get(f"{prometheus}/api/v1/rules").json()["data"]["groups"][0]["rules"]
+    answer = httpx.get(f"{prometheus}/api/v1/rules", timeout=_PATIENCE_SECONDS)
+    rules = answer.json()["data"]["groups"][0]["rules"]
 
     # Prometheus renames a label that it sets itself, such as job and instance.
     renamed = {name for one in series for name in one["metric"] if name.startswith("exported_")}
@@ -106,7 +109,9 @@ def test_each_alert_fires_at_its_fault_and_not_without_one(tmp_path: Path) -> No
 
 def test_the_linter_of_prometheus_accepts_the_metrics(node: int) -> None:
     answer = httpx.get(
-        f"http://127.0.0.1:{node}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}
+        f"http://127.0.0.1:{node}/metrics",
+        headers={"Authorization": f"Bearer {TOKEN}"},
+        timeout=_PATIENCE_SECONDS,
     )
 
     done = subprocess.run(

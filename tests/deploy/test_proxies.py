@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.acceptance.ports import free_port
-from tests.acceptance.processes import Running
+from tests.acceptance.processes import PATIENCE_SECONDS, Running
 from tests.acceptance.program import Platform
 from tests.missing import skip_without
 
@@ -116,7 +116,7 @@ def start_caddy(folder: Path, port: int, node: int) -> tuple[Running, str]:
 
 
 def get(port: int, path: str, **headers: str) -> httpx.Response:
-    with httpx.Client(verify=False) as client:  # noqa: S501 - the certificate is the test's own
+    with httpx.Client(verify=False, timeout=PATIENCE_SECONDS) as client:  # noqa: S501 - the certificate is the test's own
         request = client.build_request(
             "GET", f"https://127.0.0.1:{port}{path}", headers={"Host": HOST, **headers},
             extensions={"sni_hostname": HOST},
