@@ -145,7 +145,8 @@ def _read(text: str, is_code: bool) -> tuple[Fact, ...]:  # noqa: FBT001 - part 
         facts += commands_in_strings(program, in_any=starts_others)
         if _MAY_RUN_DECODED.search(raw):
             facts += islice(_decoded_and_run(text), _MAX_LINES)
-    may_fetch = any(sign in raw.lower() for sign in _FETCH_SIGNS)
+    folded = raw.lower()
+    may_fetch = any(sign in folded for sign in _FETCH_SIGNS)
     if may_fetch and (_MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw))):
         facts += islice(_fetched_and_run(text), _MAX_LINES)
     if is_code:

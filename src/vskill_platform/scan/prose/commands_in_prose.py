@@ -100,7 +100,8 @@ def commands_in(part: Paragraphs) -> Iterator[ProseCommand]:
     if "&#" in marked.text and "`" in shown.text:  # written with entities
         for found in _INLINE.finditer(shown.text):
             yield from _spans(shown, found)
-    if any(mark in marked.text for mark in _EMPHASIS) and _EMPHASISED_CODE.search(marked.text):
+    may_be_marked = "`" in marked.text and any(mark in marked.text for mark in _EMPHASIS)
+    if may_be_marked and _EMPHASISED_CODE.search(marked.text):
         yield from _bare(part.plain, lines_with(_ANY_BARE, part.plain.text))
     yield from _installs_in_words(shown)
     if not _MATTERS.search(shown.text.encode(errors="replace")):

@@ -15,6 +15,7 @@ import re2
 from vskill_platform.scan.facts.addresses import names_address
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.pattern_set import lines_with
 from vskill_platform.scan.facts.required_words import required_words
 from vskill_platform.scan.facts.word_index import WordIndex
 from vskill_platform.scan.prose.frame_lexicon import ADDRESS, Frame, Instruction
@@ -115,14 +116,15 @@ def _lexicon() -> _Lexicon:
 
 def find_foreign_frames(text: str) -> Iterator[Instruction]:
     """Yield the acts that the sentences and passages in other languages express."""
-    if not _FOREIGN.search(text):
+    foreign_lines = _foreign_lines(text)
+    if not foreign_lines:
         return
-    start = foreign_until = 0
+    start = foreign_until = number = 0
     before: list[tuple[int, str]] = []
     told: dict[Act, int] = {}
     for end in (*(found.end() for found in _SENTENCE_END.finditer(text)), len(text)):
         sentence = text[start:end][:_MAX_SENTENCE]
-        if _FOREIGN.search(sentence):
+        if number in foreign_lines and _FOREIGN.search(sentence):
             foreign_until = end
             for act, is_doubtful in _Sentence(sentence).acts(is_passage=False).items():
                 told[act] = end
@@ -137,7 +139,17 @@ def find_foreign_frames(text: str) -> Iterator[Instruction]:
                     if told.get(act, -1) <= first:
                         told[act] = end
                         yield Instruction(act, first, end, is_doubtful)
+        number += text.count("\n", start, end)
         start = end
+
+
+def _foreign_lines(text: str) -> set[int]:
+    """Return the lines, counted from 0, that may have a foreign word.
+
+    A match may begin with the line end before the word.
+    """
+    numbers = {number for number, _ in lines_with(_FOREIGN, text)}
+    return {number + shift for number in numbers for shift in (-1, 0)}
 
 
 class _Sentence:
