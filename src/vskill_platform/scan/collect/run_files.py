@@ -10,6 +10,7 @@ import re2
 
 from vskill_platform.scan.facts.facts import PartRole
 from vskill_platform.scan.facts.loading_variables import LOADED
+from vskill_platform.scan.facts.pattern_set import loosened
 from vskill_platform.scan.read.decode_bytes import read_bytes
 from vskill_platform.scan.read.magic import FileType
 from vskill_platform.scan.read.skill_files import (
@@ -109,6 +110,10 @@ _RUNS_COMMANDS = re2.compile(
     r"|\bsubprocess\.\w+\(\s*[A-Za-z_][\w.]*(?:\[[^\]\n]{1,40}\])?\s*,[^)\n]{0,80}shell\s?=\s?True"
     r"|\b(?:eval|sh -c|bash -c) [\"']?\$\{?\w+|\bxargs\b[^\n]{0,40}\b(?:sh|bash)\b"
 )
+#: Matches wherever one of these patterns may match, and saves two searches of most texts.
+_LOADS_OR_RUNS = re2.compile(
+    "|".join(loosened(one.pattern) for one in (_LOADED, _RUNS_TEXT, _RUNS_COMMANDS))
+)
 _DATA_NAME = re2.compile(
     r"(?:[\"'`]|<\s?|\bcat |\b(?:jq|yq)\b[^\n|]{0,60} )(?P<path>[\w./-]{0,200}[\w-]"
     r"\.(?:json|jsonl|ya?ml|toml|csv|tsv|txt|xml|ini|cfg|conf|list))\b"
@@ -196,8 +201,9 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
             token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
             if len(token) > 1 and not token.startswith("-"):
                 yield token, "shell" if is_code and by in _SOURCING else _INTERPRETERS.get(by, "")
-    yield from _loaded(raw)
-    yield from _computed(raw, is_code=is_code)
+    if _LOADS_OR_RUNS.search(raw):
+        yield from _loaded(raw)
+        yield from _computed(raw, is_code=is_code)
     for found in _MODULE.finditer(text) if " -m" in text else ():
         yield found["path"].replace(".", "/").lower() + ".py", "python"
 
