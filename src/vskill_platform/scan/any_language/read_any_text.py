@@ -128,6 +128,10 @@ _MAY_LOOK_UP = re2.compile(
     rb"Resolv\.|gethostbyname|dns_get_record|LookupHost|getaddrinfo|getByName|GetHost|dns\.toip"
 )
 
+_ACTIONS = (_MAY_FETCH_AND_RUN, _MAY_SHELL_ON_SOCKET, _MAY_WRITE_OR_DELETE, _MAY_LOOK_UP)
+#: Matches wherever one of them does; one search of most texts is enough.
+_MAY_ACT = re2.compile(b"|".join(one.pattern for one in _ACTIONS))
+
 
 def read_any_text(text: str, *, is_code: bool) -> list[Fact]:
     """Return what a text does, by its strings and lines; *is_code* means that it is a program."""
@@ -150,13 +154,16 @@ def _read(text: str, is_code: bool) -> tuple[Fact, ...]:  # noqa: FBT001 - part 
     if may_fetch and (_MAY_RUN_FETCHED.search(raw) or (is_code and _MAY_NAME_FETCHED.search(raw))):
         facts += islice(_fetched_and_run(text), _MAX_LINES)
     if is_code:
-        facts += islice(_fetched_by_variable(text), 1) if _MAY_FETCH_AND_RUN.search(raw) else []
+        may_act = _MAY_ACT.search(raw) is not None
+        may_fetch = may_act and _MAY_FETCH_AND_RUN.search(raw) is not None
+        facts += islice(_fetched_by_variable(text), 1) if may_fetch else []
         facts += secrets_sent(program)
-        facts += _shell_on_a_socket(text) if _MAY_SHELL_ON_SOCKET.search(raw) else []
-        facts += _written_and_deleted(program) if _MAY_WRITE_OR_DELETE.search(raw) else ()
+        facts += _shell_on_a_socket(text) if may_act and _MAY_SHELL_ON_SOCKET.search(raw) else []
+        may_write = may_act and _MAY_WRITE_OR_DELETE.search(raw)
+        facts += _written_and_deleted(program) if may_write else ()
         facts += trace_program(program) if is_traced else ()
         facts += computed_execution(text, facts)
-        facts += _looked_up(text) if _MAY_LOOK_UP.search(raw) else ()
+        facts += _looked_up(text) if may_act and _MAY_LOOK_UP.search(raw) else ()
     return tuple(dict.fromkeys(facts))
 
 

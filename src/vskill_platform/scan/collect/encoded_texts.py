@@ -43,6 +43,7 @@ _CUT_WORD = re2.compile(
     rf"(?i)[\pL\pN-]{_UNSHOWN}[\pL\pN\[\]-]|<!--|&(?:#|[a-z]{{2,31}};|lt|gt|amp)"
     rf"|\b(?:in|character)[\s|>]*{_UNSHOWN}[\s|>]*(?:r|c|\[|<)"
 )
+_BARE_HINT_OR_CUT = re2.compile(f"{_BARE_HINT.pattern}|{_CUT_WORD.pattern}")
 _ROT13 = re2.compile(r"(?i)rot-?13|caesar|\bcipher")
 _REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed|reverse the")
 #: A list of numbers long enough to be words.
@@ -97,8 +98,10 @@ def _is_readable(plain: str) -> bool:
 def _is_in_plain_words(text: str) -> bool:
     """Search the text as a reader sees it; slow, and rarely needed."""
     bare = text.encode(errors="replace").translate(None, _MARKS)
-    may_be_told = _BARE_HINT.search(bare) or _CUT_WORD.search(bare)
-    return may_be_told is not None and _HINT.search(Paragraphs(text, 1).plain.text) is not None
+    return (
+        _BARE_HINT_OR_CUT.search(bare) is not None
+        and _HINT.search(Paragraphs(text, 1).plain.text) is not None
+    )
 
 
 #: The position of an encoded text, the text itself, and the decoded text if there is one.

@@ -76,6 +76,7 @@ _TRACE = re2.compile(
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ufffd\U000e0000-\U000e01ef]"
 )
 _FOREIGN_TRACE = re2.compile(_FOREIGN)
+_STACKED_OR_FOREIGN = re2.compile(f"{_STACKED_TRACE.pattern}|{_FOREIGN}")
 
 
 #: Escapes of JSON and YAML; control characters stay escaped, so that lines stay lines.
@@ -119,6 +120,8 @@ def visible(text: str) -> str:
         return clean
     plain = unicodedata.normalize("NFKC", clean)
     raw = _encoded(plain)
+    if not _STACKED_OR_FOREIGN.search(raw):
+        return plain
     if _STACKED_TRACE.search(raw):
         plain = _STACKED.sub("", plain)
     if not _FOREIGN_TRACE.search(raw):

@@ -50,6 +50,7 @@ _MAY_BE_LEET = re2.compile(
     rf"(?:[A-Za-z][{_DIGITS}]+[A-Za-z]\S*[ \t]+(?:\S+[ \t]+){{0,4}}){{2}}"
     rf"\S*[A-Za-z][{_DIGITS}]+[A-Za-z]"
 )
+_MAY_BE_APART_OR_LEET = re2.compile(f"{_MAY_BE_APART.pattern}|{_MAY_BE_LEET.pattern}")
 _MAY_BE_IN_PIECES = re2.compile(
     r"(?i)\b(?:join|concatenat|combin|together|assembl|glu(?:e|ing)|merg(?:e|ing)|as one)"
 )
@@ -94,12 +95,13 @@ def other_spellings(text: str) -> Iterator[str]:
     raw = text.encode(errors="replace")
     plain = text
     has_symbols = not text.isascii() and _MAY_HAVE_SYMBOLS.search(raw)
-    if has_symbols or _MAY_BE_APART.search(raw):
+    may_be_spelled = _MAY_BE_APART_OR_LEET.search(raw) is not None
+    if has_symbols or (may_be_spelled and _MAY_BE_APART.search(raw)):
         plain = _joined_letters(plain)
     if (b"-\n" in raw or b"-\r\n" in raw) and _MAY_BE_BROKEN.search(raw):
         plain = _BROKEN.sub(_unbroken, plain)
     spelled = [plain]
-    if _MAY_BE_LEET.search(raw):
+    if may_be_spelled and _MAY_BE_LEET.search(raw):
         spelled = [_without_leet(plain, letters) for letters in _LETTERS]
     for other in dict.fromkeys(spelled):
         if other != text:
