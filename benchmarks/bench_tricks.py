@@ -46,6 +46,7 @@ from vskill_platform.model.trust import TrustScore, TrustTier
 from vskill_platform.scan import scan_skill
 from vskill_platform.scan.any_language import code_signs as code_signs_module
 from vskill_platform.scan.any_language.code_signs import code_signs, may_have_signs
+from vskill_platform.scan.collect import run_files
 from vskill_platform.scan.facts import addresses, decode_text, hidden_text, pattern_set
 from vskill_platform.scan.prose import (
     commands_in_prose,
@@ -95,6 +96,8 @@ def main() -> None:
         _row("match only the signs whose words occur", *_matching_signs()),
         _row("look for letters before invisible characters first", *_finding_cut_words()),
         _row("read only obfuscated parts again", *_reading_other_spellings()),
+        _row("count the words of list items, not their characters", *_finding_items()),
+        _row("search once for several signs that are rare", *_finding_named_files()),
         _row("look for garbage rarely in a scan of large settings", *_scanning_settings()),
         _row("start a command without garbage collection", *_starting()),
         _row("look for garbage rarely in a server that builds its index", *_building()),
@@ -387,6 +390,37 @@ def _reading_other_spellings() -> tuple[float, float]:
         return plain
 
     return _swapped(read, "_changed_blocks", whole, module=other_spellings)
+
+
+def _finding_items() -> tuple[float, float]:
+    steady = random.Random(5)
+    texts = [_as_list(text.split(), steady).encode() for text in _TEXTS]
+    mark = rf"[ \t>]*(?:{other_spellings._MARK}|\|)"
+    counted = re2.compile(rf"(?m)(?:^{mark}[^\n]{{1,80}}(?:\n(?:[ \t]*\n)?|\z)){{3,}}")
+
+    def find() -> None:
+        for text in texts:
+            other_spellings._joined_items(text)
+
+    return _swapped(find, "_RUN", counted, module=other_spellings)
+
+
+def _as_list(words: list[str], steady: random.Random) -> str:
+    """Return words as items of all lengths, as lists of skills have them."""
+    items, at = [], 0
+    while at < len(words):
+        length = steady.randint(1, 24)
+        items.append(" ".join(words[at : at + length]))
+        at += length
+    return "\n".join(f"{'  ' * steady.randint(0, 2)}- {item}" for item in items)
+
+
+def _finding_named_files() -> tuple[float, float]:
+    def find() -> None:
+        for text in (*_TEXTS, *_CODE):
+            list(run_files._tokens(text, is_code=True))
+
+    return _swapped(find, "_LOADS_OR_RUNS", re.compile(b""), module=run_files)
 
 
 def _scanning_settings() -> tuple[float, float]:

@@ -203,8 +203,9 @@ def _sentences(lines: list[str], first: int) -> dict[int, str]:
         if not line or (run and line[0] in _RULE_STARTS and _RULE.match(line)) or line.isspace():
             continue
         item = _ITEM.match(line)
-        words = _words_of(item[1]) if item else ""
-        if item and len(item[1]) <= _MAX_ITEM and words.count(" ") < _MAX_WORDS:
+        is_short = item is not None and len(item[1]) <= _MAX_ITEM
+        words = _words_of(item[1]) if item and is_short else ""
+        if is_short and words.count(" ") < _MAX_WORDS:
             run.append((number, words))
             continue
         sentence = _sentence([words for _, words in run if words])

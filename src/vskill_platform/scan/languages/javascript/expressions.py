@@ -35,10 +35,6 @@ _ASSIGNING = frozenset({"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "**=", "
 _PREFIXES = frozenset(
     {"!", "~", "+", "-", "++", "--", "typeof", "void", "delete", "await", "yield", "..."}
 )
-#: What ends a value, kinds of tokens that are a value, and words that start a longer value.
-_ENDS = frozenset({",", ")", "]", "}", ";"})
-_LITERALS = frozenset({"string", "number"})
-_STARTS = _PREFIXES | {"async", "class", "function", "new"}
 
 
 def unescape(text: str) -> str:
@@ -73,8 +69,6 @@ def _last_of(values: list[ast.expr], line: int) -> ast.expr:
 
 def read_value(tokens: Tokens) -> ast.expr:
     """Read one value, up to a comma or another end."""
-    if _is_single(tokens):
-        return read_primary(tokens)
     if tokens.peek() == "async" and tokens.peek(1) != "=>" and tokens.kind(1) != "":
         tokens.position += tokens.peek(1) == "function" or _is_arrow_at(tokens, 1)
     if tokens.peek() == "<" and tokens.is_typed:
@@ -95,14 +89,6 @@ def read_value(tokens: Tokens) -> ast.expr:
             value, ast.BinOp(left=value, op=ast.Add(), right=read_value(tokens), lineno=line), line
         )
     return value
-
-
-def _is_single(tokens: Tokens) -> bool:
-    """Return quickly whether a value is one token, as most are."""
-    if tokens.peek(1) not in _ENDS:
-        return False
-    kind = tokens.kind()
-    return kind in _LITERALS or (kind == "name" and tokens.peek() not in _STARTS)
 
 
 def _is_arrow_at(tokens: Tokens, ahead: int) -> bool:
