@@ -52,7 +52,7 @@ class Registry(msgspec.Struct, frozen=True):
         """Upload a skill over the API and wait until it is published; return its submission."""
         ended = self.upload(token, name, is_private=is_private, **files)
         assert ended["state"] == "PUBLISHED", ended
-        self._wait_until_listed(name, token)
+        self._wait_until_listed(name, ended["publishedSkillName"], token)
         return ended
 
     def upload(
@@ -91,13 +91,18 @@ class Registry(msgspec.Struct, frozen=True):
             assert time.monotonic() < patience, found
             time.sleep(0.05)  # a real server in another process: there is nothing to await
 
-    def _wait_until_listed(self, name: str, token: str) -> None:
-        """Wait until lists contain it: on a busy machine, they may be a little behind."""
+    def _wait_until_listed(self, name: str, slug: str, token: str) -> None:
+        """Wait until lists contain the version: on a busy machine, they may be a little behind."""
         patience = time.monotonic() + _PATIENCE_SECONDS
+        version = self.get_json(f"/api/v1/skills/{slug}", token=token)["skill"]["version"]
         path = f"/api/v1/skills?q={name}&limit=100"
-        while f'/{name}"' not in (found := self.get(path, token=token)).text:
-            assert time.monotonic() < patience, found.text
+        while (slug, version) not in self._listed(path, token):
+            assert time.monotonic() < patience, f"{slug} {version} is in no list"
             time.sleep(0.05)  # a real server in another process: there is nothing to await
+
+    def _listed(self, path: str, token: str) -> set[tuple[str, str]]:
+        found = self.get(path, token=token).json().get("skills", [])
+        return {(one["slug"], one["currentVersion"]) for one in found}
 
     def _run(self, *arguments: str) -> str:
         finished = self.platform.run(*arguments)
