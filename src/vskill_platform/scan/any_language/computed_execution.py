@@ -39,6 +39,11 @@ _EXECUTES = re.compile(
     r"|\b(?:include|require)(?:_once)?\s?\(?\s?\$\w+\s?\)?;"
     r"|\$\w+\(\)\s?;|system2?\s?\(\s?[\"'](?:/tmp|/var/tmp)/"
 )
+#: Programs that print settings for the shell.
+_SETS_UP = re.compile(
+    r"eval\s\$\((?:ssh-agent|gpg-agent|minikube|brew|pyenv|rbenv|fnm|direnv|starship|zoxide)"
+    r"(?: [\w-]{1,20}){0,4}\)"
+)
 _MAY_EXECUTE = re2.compile(
     rb"eval|EVAL|load|include|create_function|ExecuteGlobal|run script|dlopen|defineClass|"
     rb"os[:.](?:cmd|execute)|(?i:scriptblock|iex\b|invoke-expr)|"
@@ -57,7 +62,8 @@ def computed_execution(text: str, known: list[Fact]) -> list[Fact]:
         return []
     hosts = hosts_in(text)
     doubtful = next((host for host in hosts if classify_host(host) not in _REPUTABLE), None)
-    found = _EXECUTES.search(text) if doubtful or not hosts else None
+    calls = _EXECUTES.finditer(text) if doubtful or not hosts else iter(())
+    found = next((one for one in calls if not _SETS_UP.match(text, one.start())), None)
     if found is None:
         return []
     end = text.find("\n", found.end())

@@ -107,7 +107,8 @@ def classify_host(host: str) -> HostClass:
 
 _OFFICIAL = re.compile(
     r"https://raw\.githubusercontent\.com/(?P<repo>[\w-]+/[\w-]+)/"
-    r"(?:refs/(?:heads|tags)/)?(?:main|master|HEAD|v?\d{1,4}(?:\.\d{1,4}){0,3})/(?:[\w-][\w.-]*/){0,6}[\w-][\w.-]*",
+    r"(?:refs/(?:heads|tags)/)?(?:main|master|HEAD|v?\d{1,4}(?:\.\d{1,4}){0,3})/(?:[\w-][\w.-]*/){0,6}[\w-][\w.-]*"
+    r"|https://github\.com/(?P<owner>[\w-]+/[\w-]+)/releases/(?:latest/download|download/[\w.-]{1,40})/[\w-][\w.-]*",
     re.IGNORECASE,
 )
 
@@ -115,7 +116,7 @@ _OFFICIAL = re.compile(
 def is_official_installer(url: str) -> bool:
     """Return whether a URL is the installer of a well-known project in its own repo."""
     found = _OFFICIAL.fullmatch(url)
-    return found is not None and found["repo"].lower() in _official_repos()
+    return found is not None and (found["repo"] or found["owner"]).lower() in _official_repos()
 
 
 @cache

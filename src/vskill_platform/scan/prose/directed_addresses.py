@@ -38,7 +38,9 @@ _LABEL_END = re.compile(r"[(<:>→–—-]\s*(?:https?://|mailto:)?$")  # noqa: 
 _LABEL = re.compile(r"(?P<words>[^.!?;]*?)(?:\s*[(<]|:\s*<?|\s[-–—>→]+\s*)(?:https?://|mailto:)?$")  # noqa: RUF001 - these are meant
 #: A data file that is only fetched is neither run nor obeyed.
 _DATA = re.compile(
-    r"(?i)\.(?:csv|tsv|parquet|png|jpe?g|gif|webp|mp[34]|wav|pdf|xlsx|geojson|ttf|woff2?)$"
+    r"(?i)\.(?:csv|tsv|parquet|png|jpe?g|gif|webp|mp[34]|wav|pdf|xlsx|geojson|ttf|woff2?|tiff?|nc"
+    r"|jsonl|ndjson|fa|fasta|fastq|gff3?|gtf|vcf|bam|bed|pdb|pbf|osm|shp|gpkg|safetensors|gguf)"
+    r"(?:\.(?:gz|bz2|xz|zst))?$"
 )
 #: The user visits the address, so nothing is moved.
 _VISITED = re.compile(

@@ -76,6 +76,16 @@ _FLAG_REFUSED = re.compile(
     r"(?:\s+(?:it|them|agents?|with|the|flags?|options?)){0,3}\s+)?[`\"'(]*$"
 )
 _QUOTATION = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
+#: "Never commit `.env`", and words that say to move it nevertheless.
+_FORBIDS = re.compile(
+    r"(?i)\b(?:never|do not|don['’]t|must not)\s+(?:ever\s+)?"  # noqa: RUF001 - as people type it
+    r"(?:commit|check in|print|log|read|touch|open|edit|share|expose|upload|copy|include|push|show"
+    r"|store|display|output|paste|delete)\b"
+)
+_MOVES = re.compile(
+    r"(?i)\b(?:but|instead|rather|except|unless|until|only|then|send|upload|post|copy|forward|push"
+    r"|transmit|paste|put|share|curl|attach|append|encode|read|cat)\w{0,3}\b|://|@"
+)
 #: Where a quotation opens, after words in front of it.
 _OPENING_INSIDE = re.compile(r"[\"“«](?=\w)")
 _HAS_WORDS = re.compile(r"\w")
@@ -102,9 +112,8 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
 
     A mention lowers their weight, but removes nothing.
     """
-    if act in _FLAG_ACTS:  # "never use --yolo"
-        before = _SENTENCE_END.split(text[max(start - _NEAR, 0) : start].rpartition("\n")[2])[-1]
-        return _FLAG_REFUSED.search(before) is not None
+    if act in _FLAG_ACTS or act is Act.TELL_SECRET:
+        return _is_refused(text, start) if act in _FLAG_ACTS else _is_forbidden(text, start)
     if act not in _QUOTED_ACTS and act not in _OTHERS_ACTS:
         return False
     *earlier, before = text[max(start - _REACH, 0) : start].split("\n")
@@ -133,6 +142,21 @@ def _is_about(said: str) -> bool:
     """Return whether words introduce a quotation as something to detect, or as said by others."""
     said = said.rstrip("\"“`«'")
     return _ABOUT.search(said) is not None or _SAID_BY_OTHERS.search(said) is not None
+
+
+def _is_refused(text: str, start: int) -> bool:
+    """Return whether it is said not to use an option: "never use --yolo"."""
+    before = _SENTENCE_END.split(text[max(start - _NEAR, 0) : start].rpartition("\n")[2])[-1]
+    return _FLAG_REFUSED.search(before) is not None
+
+
+def _is_forbidden(text: str, start: int) -> bool:
+    """Return whether a sentence only says not to use the secret at *start*."""
+    before = text[max(start - _REACH, 0) : start].rpartition("\n")[2]
+    sentence = _SENTENCE_END.split(before)[-1]
+    after = _SENTENCE_END.split(text[start : start + _REACH].partition("\n")[0])[0]
+    forbidden = _FORBIDS.search(sentence)
+    return forbidden is not None and not _MOVES.search(f"{sentence[forbidden.end() :]} {after}")
 
 
 def is_command_mention(text: str, start: int) -> bool:

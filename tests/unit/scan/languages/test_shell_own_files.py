@@ -19,6 +19,7 @@ def found_in(code: str) -> set[tuple[Act, str]]:
         f"{OWN_KEY} | ssh -p 2222 me@$HOST 'cat >> .ssh/authorized_keys'",
         "cp review.md ~/.claude/commands/review.md",
         "ln -s CLAUDE.md AGENTS.md",
+        "echo 'ssh-ed25519 AAAA... me@laptop' >> ~/.ssh/authorized_keys",
     ],
 )
 def test_it_writes_to_no_sensitive_place(code: str) -> None:
@@ -35,6 +36,7 @@ def test_it_writes_to_no_sensitive_place(code: str) -> None:
         "cp settings.json ~/.claude/settings.json",
         "cp x.md ~/.claude/commands",
         "ln -s notes.md AGENTS.md",
+        "echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB me@laptop' >> ~/.ssh/authorized_keys",
     ],
 )
 def test_similar_writes_are_found(code: str) -> None:

@@ -44,6 +44,8 @@ _OWN_LOGIN = re2.compile(
     r"cat\s*>>\s*(?:~/|\$HOME/)?\.ssh/authorized_keys\s*"
     r"(?:(?:&&|;)\s*chmod[\w ~/.$-]{1,60})*[\"']\s*"
 )
+#: A key that is shortened in a manual opens nothing.
+_NO_KEY = re2.compile(r"\s*ssh-[\w-]{1,20}\s+[A-Za-z0-9+/=]{0,60}(?:\.{3}|…)[\w@. -]{0,80}\s*")
 _SUDOERS = re.compile(r"/etc/sudoers(?:\.d/|$)")
 _ROOT_LOGIN = re.compile(r"(?m)^\s{0,8}PermitRootLogin\s{1,8}yes\b")
 #: An address and its names in a hosts file; those of this machine do not matter.
@@ -139,8 +141,10 @@ def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
     """Record a write to a sensitive path, with the host from which the content came."""
     place = sensitive_place_in(path[:MAX_PATH])
     hosts = state.flow(content).hosts if content else ()
-    is_own_login = place is Sensitive.SSH_ACCESS and _OWN_LOGIN.fullmatch(state.source)
-    if place is not None and not is_own_login:
+    is_harmless = place is Sensitive.SSH_ACCESS and (
+        _OWN_LOGIN.fullmatch(state.source) or _NO_KEY.fullmatch(content)
+    )
+    if place is not None and not is_harmless:
         state.emit(Act.WRITE, str(place), hosts[0] if hosts else None)
     if hosts and _AUTHORITIES.search(path[:MAX_PATH]):
         state.emit(Act.DISARM, "a downloaded certificate authority is trusted", hosts[0])
