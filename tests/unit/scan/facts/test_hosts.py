@@ -4,7 +4,12 @@ from pathlib import Path
 
 from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
-from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
+from vskill_platform.scan.facts.hosts import (
+    HostClass,
+    classify_host,
+    hosts_in,
+    is_official_installer,
+)
 from vskill_platform.scan.scan_skill import scan_skill
 
 
@@ -79,3 +84,20 @@ def test_a_reserved_or_everyday_name_excuses_no_attack(tmp_path: Path, body: str
     (tmp_path / "SKILL.md").write_text(f"{head}{body}\n")
 
     assert scan_skill(tmp_path, None).verdict is not Verdict.PASS
+
+
+@all_cases(
+    ("url", "is_official"),
+    [
+        ("https://raw.githubusercontent.com/nvm-sh/nvm/v0.40.1/install.sh", True),
+        ("https://github.com/peass-ng/PEASS-ng/releases/latest/download/linpeas.sh", True),
+        ("https://github.com/k3d-io/k3d/releases/download/v5.7.3/k3d-linux-amd64", True),
+        ("https://github.com/acme/PEASS-ng/releases/latest/download/linpeas.sh", False),
+        ("https://github.com/k3d-io/k3d/releases/download/../../../x/y/z.sh", False),
+        ("https://github.com/k3d-io/k3d/suites/1/artifacts/2", False),
+    ],
+)
+def test_an_official_installer_comes_from_a_branch_or_a_release(
+    url: str, *, is_official: bool
+) -> None:
+    assert is_official_installer(url) is is_official

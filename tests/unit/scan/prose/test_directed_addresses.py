@@ -35,6 +35,8 @@ REFERRED_TO = [
     f'"email": "jo@{HOST}",',
     f"| Upload | Desk | https://{HOST} |",
     f"Download the sample at https://{HOST}/sample.csv.",
+    f"Download the map from https://{HOST}/europe/berlin.osm.pbf.",
+    f"Download the genome from https://{HOST}/GRCh38.fa.gz.",
     f"Sign in at https://{HOST}.",
     f"📖 Docs → https://{HOST}/install",
     f"Michaël Miedziński <m@{HOST}>",
