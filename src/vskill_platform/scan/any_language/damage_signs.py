@@ -7,6 +7,9 @@ from vskill_platform.scan.facts.facts import Act
 
 Sign = tuple[Act, str, str, tuple[str, ...]]
 
+#: A host on the internet, except those that serve an API.
+OUTSIDE_URL = r"https?://(?!localhost|127\.|api\.)[\w-]{1,60}\.[\w.-]{2,60}"
+
 _POOL = (
     r"stratum\d?\+\w{2,4}://|(?:supportxmr|hashvault|nanopool|minexmr|moneroocean|2miners"
     r"|c3pool|herominers|"

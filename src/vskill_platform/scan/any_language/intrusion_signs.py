@@ -1,16 +1,11 @@
-"""Signs of stolen logins, fixed payees, changed builds and copies of itself, in any language.
+"""Signs of stolen logins, fixed payees and accounts of others, in any language.
 
 The table has the same form as in code_signs.py.
 """
 
-from vskill_platform.scan.any_language.damage_signs import Sign
+from vskill_platform.scan.any_language.damage_signs import OUTSIDE_URL, Sign
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.sensitive_paths import Sensitive
 
-_HTTP = r"https?://(?!localhost|127\.|api\.)[\w-]{1,60}\.[\w.-]{2,60}"
-_SENDS = (
-    rf"{_HTTP}|\bnc(?:at)? (?:-\w+ )*[\w.-]{{3,60}} \d{{2,5}}|sendBeacon\(|[\"']https?[\"'],\s?host"
-)
 #: Questions whose answers are secrets: the user cannot see what is typed, or is asked for one.
 _ASKED_FOR = (
     r"(?:pass(?:word|phrase|code)?|\bpin\b|otp|one-time|2fa|mfa|verification code|backup codes?"
@@ -29,8 +24,8 @@ _TYPED_HINT = (
 )
 #: The answer goes to the host in the same statement or under the same name.
 _TYPED_SENT = (
-    rf"(?:{_TYPED})(?s:.){{0,400}}?(?:{_HTTP}|\bnc\b[^\n]{{3,60}}\s\d{{2,5}})"
-    rf"|{_HTTP}(?s:.){{0,200}}?(?:getpass\(|askstring\(|Get-Credential|name=[\"'](?:card|cvc|cvv|otp|pin)[\"'])"
+    rf"(?:{_TYPED})(?s:.){{0,400}}?(?:{OUTSIDE_URL}|\bnc\b[^\n]{{3,60}}\s\d{{2,5}})"
+    rf"|{OUTSIDE_URL}(?s:.){{0,200}}?(?:getpass\(|askstring\(|Get-Credential|name=[\"'](?:card|cvc|cvv|otp|pin)[\"'])"
 )
 _IBAN = r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"
 _COIN = (
@@ -41,24 +36,31 @@ _MAIL = (
     r"[\w.+-]{1,60}@(?!example|test|localhost|your|company|domain|acme)"
     r"[\w-]{2,60}(?:\.[\w-]{2,30}){1,3}"
 )
-_WORKFLOWS = (
-    r"\.github/workflows|\.gitlab-ci\.yml|\.circleci/|azure-pipelines\.yml"
-    r"|bitbucket-pipelines"
-)
-_WRITES = (
-    r"write_text\(|write_bytes\(|\.write\(|writeFile\w*\(|appendFile\w*\(|WriteFile\(|WriteString\("
-    r"|WriteAllText|Set-Content|Add-Content|Out-File|\bsed -i|\btee\b|>>|> ?\S|\bcp\b|File\.write"
-)
-_COPIES = (
-    r"\bcp\b|\bscp\b|\brsync\b|copytree\(|copy2?\(|copyfile\(|cpSync\(|Copy-Item|File\.copy"
-    r"|o << "
-)
-_AGENT_FILES = (
-    r"SKILL\.md|AGENTS\.md|CLAUDE\.md|GEMINI\.md|\.cursorrules|copilot-instructions\.md"
-    r"|\.(?:claude|agents|cursor|codex|gemini)/(?:skills|commands|rules|agents)"
-)
 
 INTRUSION_SIGNS: tuple[Sign, ...] = (
+    (
+        Act.SEND_FIXED,
+        "a fixed guest",
+        r"attendees|recipients|invitees|\bcc\b",
+        (
+            (
+                rf"\b(?:attendees|recipients|invitees|cc)\.(?:push|append|add|concat|extend|unshift)"
+                rf"\([^\n]{{0,40}}[\"']{_MAIL}[\"']"
+            ),
+        ),
+    ),
+    (
+        Act.TELL_REMOTE,
+        "gives fetched text to an agent",
+        r"\b(?:claude|codex|gemini|aider|cursor-agent|opencode)\b",
+        (
+            (
+                r"\b(?:claude|codex|gemini|aider|cursor-agent|opencode)\s[^\n]{0,60}\$\(\s?"
+                r"(?:cat|curl|wget)\b|\|\s?(?:claude|codex|gemini|aider|opencode)\s[^\n]{0,20}-p\b"
+            ),
+            rf"\b(?:curl|wget)\b[^\n]{{0,80}}{OUTSIDE_URL}",
+        ),
+    ),
     (Act.READ_SECRET, "a password that the user typed", _TYPED_HINT, (_TYPED, _TYPED_SENT)),
     (Act.SEND, "http", _TYPED_HINT, (_TYPED, _TYPED_SENT)),
     (
@@ -85,7 +87,7 @@ INTRUSION_SIGNS: tuple[Sign, ...] = (
         r"(?i)iban|payee|beneficiary|account_?number",
         (
             rf"(?i:iban|payee|beneficiary|account_?n\w{{0,5}})[\"'\])]{{0,3}}\s?(?:=(?!=)|:|=>|,)\s?[\"']{_IBAN}[\"']",
-            r"(?i)render|invoice|payment|transfer|pay\(",
+            r"(?i)render|invoice|payment|transfer|pay\(|\bbank\b",
         ),
     ),
     (
@@ -163,7 +165,7 @@ INTRUSION_SIGNS: tuple[Sign, ...] = (
                 r"|instructions? (?:for|to) (?:the )?(?:agent|assistant|you)"
                 r"|your (?:new )?(?:instructions|task)|system:|next task|carry out|obey)"
             ),
-            rf"{_HTTP}|\bdig\b[^\n]{{0,40}}\bTXT\b",
+            rf"{OUTSIDE_URL}|\bdig\b[^\n]{{0,40}}\bTXT\b",
         ),
     ),
     (
@@ -183,21 +185,8 @@ INTRUSION_SIGNS: tuple[Sign, ...] = (
         r"system\s?[=:]|\"role\"|'role'",
         (
             r"\bsystem(?:_prompt|_instruction)?\s?[=:]\s?\(?\s?(?:await\s)?\w{1,30}\b|[\"']role[\"']\s?:\s?[\"']system[\"']",
-            rf"(?:urlopen|requests\.get|httpx\.get|fetch|axios\.get)\(\s?[\"'`]{_HTTP}",
+            rf"(?:urlopen|requests\.get|httpx\.get|fetch|axios\.get)\(\s?[\"'`]{OUTSIDE_URL}",
             r"(?i)anthropic|openai|messages\.create|chat\.completions|generate_content|llm",
-        ),
-    ),
-    (
-        Act.SPREAD,
-        "copies itself into every project",
-        r"\.git\b|README|known_hosts|\.ssh/config|workspace",
-        (
-            (
-                r"\bfind\b[^\n|;]{0,80}-name\s[\"']?(?:\.git|SKILL\.md|README\.md|package\.json)\b"
-                r"|glob\w*\([^\n]{0,120}(?:\.git|README|package\.json)\b|\bknown_hosts\b|\.ssh/config\b"
-            ),
-            rf"{_COPIES}|git push|git -C\b[^\n]{{0,60}}push|[\"']a[\"']\)",
-            _AGENT_FILES,
         ),
     ),
     (
@@ -230,83 +219,6 @@ INTRUSION_SIGNS: tuple[Sign, ...] = (
         (
             r"policy/AdministratorAccess|--clusterrole[= ]cluster-admin|roles/owner\b",
             r"(?i)create_?user|create-user|CreateUser|--user[= ]\S+@|--member[= ]\S*user:",
-        ),
-    ),
-    (
-        Act.TAMPER,
-        "changes workflows",
-        r"workflows|gitlab-ci|circleci|pipelines\.yml",
-        (
-            _WORKFLOWS,
-            (
-                rf"(?:{_WRITES})[^\n]{{0,200}}(?:curl|wget|secrets\b|toJSON)"
-                r"|sed -i[^\n]{0,80}uses:?|sed -i[^\n]{0,40}actions/[\w-]+@|git (?:commit|push)"
-            ),
-            r"toJSON\(secrets\)|secrets\.\w|actions/[\w-]+@|https?://|uses:",
-            _WRITES,
-        ),
-    ),
-    (
-        Act.TAMPER,
-        "sends the secrets of a workflow",
-        r"toJSON",
-        (r"toJSON\(\s?secrets\s?\)",),
-    ),
-    (
-        Act.TAMPER,
-        "checks out untrusted code with write access",
-        r"pull_request_target",
-        (
-            r"\bpull_request_target\b",
-            r"github\.event\.pull_request\.head\.(?:sha|ref)",
-            r"\brun:",
-        ),
-    ),
-    (
-        Act.TAMPER,
-        "replaces the source of a locked package",
-        r"(?:package-lock|yarn\.lock|pnpm-lock|poetry\.lock|Cargo\.lock|go\.sum|Gemfile\.lock)",
-        (
-            r"package-lock\.json|yarn\.lock|pnpm-lock\.yaml|poetry\.lock|uv\.lock|Cargo\.lock|go\.sum|Gemfile\.lock",
-            r"\bresolved\b|\bintegrity\b|\bchecksum\b|\bsha512-",
-            rf"{_HTTP}",
-            r"\bjq\b|\bsed\b|writeFile|write_text|\.write\(|json\.dump",
-        ),
-    ),
-    (
-        Act.TAMPER,
-        "adds code to what is published",
-        r"dist/|build/|Dockerfile|postinstall|preinstall",
-        (
-            (
-                rf"(?:echo|printf)\b[^\n]{{0,40}}\b(?:RUN|CMD)\b[^\n]{{0,80}}\bcurl\b[^\n]{{0,120}}>>\s?\S{{0,40}}Dockerfile"
-                rf"|(?:dist|build|bundle)\b[^\n]{{0,80}}(?:write\w*\()[^\n]{{0,60}}import\([\"']{_HTTP}"
-                rf"|scripts(?:\.|\[[\"'])(?:post|pre)install[\"'\]]{{0,2}}\s?=[^\n]{{0,200}}https?\b"
-            ),
-        ),
-    ),
-    (
-        Act.TAMPER,
-        "adds a fixed maintainer to packages",
-        r"npm owner|owner add|gem owner|cargo owner",
-        (r"\b(?:npm|pnpm|gem|cargo|yarn npm)\s+owner\s+(?:add|--add|-a)\s+(?![$<{])[\w-]{2,40}",),
-    ),
-    (
-        Act.TAMPER,
-        "includes the pipeline of another host",
-        r"remote:",
-        (
-            r"(?m)^\s{0,8}-?\s?remote:\s?[\"']?https?://(?!gitlab\.com|raw\.githubusercontent)",
-            r"(?m)^include:",
-        ),
-    ),
-    (
-        Act.WRITE,
-        str(Sensitive.AGENT_CONFIG),
-        r"(?i)autoapprove|chat\.tools",
-        (
-            r"(?i)chat\.tools\.(?:global\.)?autoApprove[\"']?\s?[:=]\s?true|[\"']?autoApprove[\"']?\s?[:=]\s?(?:true|\[[\"']\*)",
-            rf"(?:{_WRITES})[^\n]{{0,120}}|settings\.json",
         ),
     ),
     (

@@ -62,11 +62,11 @@ _NAMED_PACKAGE = re.compile(
     r"(?i)\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|requirements\.txt|modules?|pip|npm)\b"
     r"[^\n`.]{0,80}`(?P<name>@?[\w@./-]{4,60})`"
     r"|`(?P<other>@?[\w@./-]{4,60})`[^\n`.]{0,40}"
-    r"\b(?:dependency|package|library|requirements\.txt|package\.json|pip|npm)\b"
+    r"\b(?:dependency|package|library|requirements\.txt|package\.json|pip|npm|pypi)\b"
 )
 _ANY_NAMED_PACKAGE = re2.compile(
     rb"(?i)(?:dependenc|package|librar|requirements\.txt|module|\bpip\b|\bnpm\b)[^\n`]*`"
-    rb"|`[^\n`]+`[^\n`]*(?:dependency|package|library|requirements\.txt|\bpip\b|\bnpm\b)"
+    rb"|`[^\n`]+`[^\n`]*(?:dependency|package|library|requirements\.txt|\bpip\b|\bnpm\b|\bpypi\b)"
 )
 _INSTALLED = re.compile(r"(?i)\b(?:install|add|need|require|depend|put|pin|use|get)")
 _WARNED_OF = re.compile(
