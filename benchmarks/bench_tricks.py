@@ -94,6 +94,7 @@ def main() -> None:
         _row("keep the words of the last code", *_reading_words_twice()),
         _row("keep short decoded runs", *_decoding_twice()),
         _row("match only the signs whose words occur", *_matching_signs()),
+        _row("search for a sign with re2 before `re`", *_searching_signs_quickly()),
         _row("look for letters before invisible characters first", *_finding_cut_words()),
         _row("read only obfuscated parts again", *_reading_other_spellings()),
         _row("count the words of list items, not their characters", *_finding_items()),
@@ -366,6 +367,16 @@ def _matching_signs() -> tuple[float, float]:
                 all(part.search(code) for part in parts)
 
     return _best(only_hinted), _best(all_signs)
+
+
+def _searching_signs_quickly() -> tuple[float, float]:
+    texts = [code for code in _CODE if code_signs_module._HINTED.Match(code)] + _TEXTS
+
+    def match() -> None:
+        for text in texts:
+            code_signs(text)
+
+    return _swapped(match, "may_match", lambda *_: True, module=code_signs_module)
 
 
 def _finding_cut_words() -> tuple[float, float]:

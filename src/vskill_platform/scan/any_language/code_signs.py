@@ -14,6 +14,7 @@ from vskill_platform.scan.any_language.damage_signs import Sign
 from vskill_platform.scan.any_language.endless_requests import endless_requests
 from vskill_platform.scan.any_language.malware_signs import MORE_SIGNS
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.pattern_set import may_match
 from vskill_platform.scan.facts.sensitive_paths import Sensitive
 
 _PAYEE = r"\b0x[0-9a-fA-F]{40}\b|\bbc1[a-z0-9]{25,60}\b|[\"'\s=]T[1-9A-HJ-NP-Za-km-z]{33}\b"
@@ -248,7 +249,8 @@ def may_have_signs(text: str) -> bool:
 
 def code_signs(code: str) -> list[Fact]:
     """Return what a program does, by words that occur together in it."""
-    hinted = _HINTED.Match(code.encode(errors="replace"))
+    raw = code.encode(errors="replace")
+    hinted = _HINTED.Match(raw)
     if not hinted:
         return []
     facts = endless_requests(code) if _ENDLESS in hinted else []
@@ -257,7 +259,7 @@ def code_signs(code: str) -> list[Fact]:
         if place >= len(_PATTERNS):
             continue
         act, detail, parts = _PATTERNS[place]
-        first = parts[0].search(code)
+        first = parts[0].search(code) if may_match(parts[0].pattern, raw) else None
         if first and all(part.search(code) for part in parts[1:]):
             line = code.count("\n", 0, first.start()) + 1
             text = code[first.start() : first.start() + 200].partition("\n")[0]

@@ -7,6 +7,7 @@ of words has to be maintained beside the patterns.
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import re2
@@ -29,6 +30,13 @@ _LINE_ENDS = (r"\s", r"\n", r"\W", r"\D", r"\P", "(?s", "(?ims")
 #: A piece ends at the first line end after this size. Half or four times the size is a tenth
 #: slower.
 _PIECE_BYTES = 400
+
+#: In other texts `re` knows more letters and blanks than re2.
+_NOT_PLAIN = re2.compile(rb"[\v\x1c-\x1f\x80-\xff]")
+#: At a last line end, only `re` finds the end of a text.
+_AT_END = re.compile(r"(?<!\\)\$|\\Z")
+_SILENT = re2.Options()
+_SILENT.log_errors = False
 
 #: A pattern, and the piece of text in which to search for it, with the start of the piece.
 _Piece = tuple[int, int, bytes]
@@ -168,6 +176,24 @@ def loosened(pattern: str) -> str:
 def without_lookaround(pattern: str) -> str:
     """Return a pattern for re2 that matches wherever the given one of `re` does."""
     return _LOOKAROUND.sub("", pattern)
+
+
+def may_match(pattern: str, raw: bytes) -> bool:
+    """Return whether a pattern of `re` may match a text, in a tenth of the time of its search."""
+    quick = _quick_form(pattern)
+    if quick is None or quick.search(raw) is not None:
+        return True
+    return _NOT_PLAIN.search(raw) is not None
+
+
+@cache
+def _quick_form(pattern: str) -> Any:
+    """Return a pattern of re2 that matches plain text wherever the given one of `re` does."""
+    try:
+        loose = loosened(without_lookaround(pattern))
+        return None if _AT_END.search(pattern) else re2.compile(loose, _SILENT)
+    except re2.error:  # a pattern that it does not support
+        return None
 
 
 class Precheck:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import re2
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.pattern_set import may_match
 from vskill_platform.scan.facts.sensitive_paths import Sensitive
 
 _KEY = r"[\"']?{}[\"']?\s?[:=]\s?[\"']?"
@@ -100,10 +101,11 @@ _MAY_HAVE = re2.compile(
 
 def settings_signs(text: str) -> Iterator[Fact]:
     """Yield the access that settings grant, taken together."""
-    if not _MAY_HAVE.search(text.encode(errors="replace")):
+    raw = text.encode(errors="replace")
+    if not _MAY_HAVE.search(raw):
         return
     for act, detail, parts in _PATTERNS:
-        first = parts[0].search(text)
+        first = parts[0].search(text) if may_match(parts[0].pattern, raw) else None
         if first and all(part.search(text) for part in parts[1:]):
             line = text.count("\n", 0, first.start()) + 1
             yield Fact(act=act, line=line, text=shorten(first[0].strip()), detail=detail)

@@ -31,6 +31,7 @@ PROGRAMS = [
     "ssh -N b.example \\\n-R 9000:localhost:22",
     "find\n/ -type f -delete",
     "process.env.MAIL_TO\u00a0|| 'ops@acme-mailer.dev'",
+    "process.env.MAIL_TO\x0b|| 'ops@acme-mailer.dev'",
 ]
 
 
