@@ -32,7 +32,7 @@ async def can_see_submission(visitor: Visitor, submission: Submission) -> bool:
 
 
 async def find_visible_skill(visitor: Visitor, slug: str) -> Stored[PublishedSkill]:
-    """Return a skill, taken down or not; old slugs work, too.
+    """Return a skill, taken down or not; old slugs also work.
 
     Call this before you show versions, files, diffs, archives or reports of a skill.
     """

@@ -1,7 +1,7 @@
 """OpenTelemetry traces: one for each submission, from the request to its publication.
 
-Tracing is on if OTEL_EXPORTER_OTLP_ENDPOINT is set. The SDK reads its other settings (OTEL_*) from
-the environment, too. The trace of a submission is derived from its id, so that every node adds to
+Tracing is on if OTEL_EXPORTER_OTLP_ENDPOINT is set. The SDK also reads its other settings (OTEL_*)
+from the environment. The trace of a submission is derived from its id, so that every node adds to
 the same trace without storing anything.
 """
 

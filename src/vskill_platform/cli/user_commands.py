@@ -94,7 +94,7 @@ def follow() -> None:
     """Submit new commits and version tags of a repo automatically.
 
     REPO is owner/repo or a git URL. A new commit of its default branch is submitted in your name if
-    it changes a skill. New tags such as v1.2.0 and new skills of the repo are submitted, too.
+    it changes a skill. New tags such as v1.2.0 and new skills of the repo are also submitted.
     """
 
 

@@ -306,7 +306,7 @@ def _part_in(
         if place in gone and (others or folder.path not in wanted):
             raise NotAllowed(
                 f"{', '.join(others) or 'other agents'} use the same folder, {folder.path}: name "
-                "them with --agent, too, or remove the skill for all"
+                "them with --agent as well, or remove the skill for all"
             )
     return part
 

@@ -168,7 +168,7 @@ def _plan(scope: InstallScope, changes: Sequence[FolderChange]) -> _Journal:
 
 
 def _lock_folders(scope: InstallScope, journal: _Journal, stack: ExitStack) -> None:
-    """Lock the skills folders, too, because another scope may use the same ones."""
+    """Also lock the skills folders, because another scope may use the same ones."""
     for place in _places(scope, journal):
         place.parent.mkdir(parents=True, exist_ok=True)
     folders = {place.parent.resolve() for place in _places(scope, journal)}

@@ -126,7 +126,7 @@ async def _create(request: SubmissionRequest, by: Submitter) -> PlannedChange[Su
         created_at=now,
         updated_at=now,
         set_id=request.set_id,
-        # Other refs of a private skill are private, too.
+        # Other refs of a private skill are also private.
         is_private=request.is_private or any(skill.record.is_private for skill in skills),
         may_replace_ref=by.may_replace_ref,
         requested_version=request.version,

@@ -86,7 +86,7 @@ def _is_signed(kind: PushKind, body: bytes, headers: Mapping[str, str], key: byt
 
 
 def _read(body: bytes) -> _Push:
-    """Parse the body; GitHub can send the JSON as a form field, too."""
+    """Parse the body; GitHub can also send the JSON as a form field."""
     content: bytes | str = body
     try:
         if body.startswith(_FORM_FIELD):

@@ -17,7 +17,7 @@ _REPO_PATH = re.compile(r"[\w.~+@/-]+", re.ASCII)
 #: Names that git allows for a branch or tag, without those with a special meaning in a refspec.
 _REF = re.compile(r"[A-Za-z0-9_][\w.+/@=-]*")
 _DEFAULT_PORTS = {"https": 443, "http": 80}
-#: Hosts that treat `Ada/Notes` and `ada/notes` as the same repo, so we do, too.
+#: Hosts that treat `Ada/Notes` and `ada/notes` as the same repo, so we also do.
 _IGNORES_CASE = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
 _MAX_REF = 200
 #: The default host: its owners need no host prefix.

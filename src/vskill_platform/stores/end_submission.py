@@ -113,7 +113,7 @@ async def withdraw_deleted(
 ) -> tuple[Submission, list[Operation]]:
     """Withdraw an undecided submission, because its skill or namespace was deleted.
 
-    Its files and findings are deleted, too, because findings quote the files.
+    Its files and findings are also deleted, because findings quote the files.
     """
     fix = "Submit it again if you still want to publish it, or ask an admin."
     cause = Cause(trigger="delete", actor=actor, reason=f"withdrawn: {why}")

@@ -126,7 +126,7 @@ async def list_due_mails(*, limit: int) -> list[str]:
 
 
 async def measure_mails() -> Backlog:
-    """Count waiting and failed emails, up to MAX_COUNTED; return the age of the oldest, too."""
+    """Count waiting and failed emails, up to MAX_COUNTED; also return the age of the oldest."""
     waiting = (await get_kv().list_keys(_WAITING, limit=MAX_COUNTED)).keys
     failed = (await get_kv().list_keys(_DEAD, limit=MAX_COUNTED)).keys
     oldest = moment_in_id(waiting[0].removeprefix(_WAITING)) if waiting else None

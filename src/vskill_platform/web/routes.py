@@ -1,7 +1,8 @@
-"""Every route: its method, its path, the right it needs and its handler, one line each.
+"""The route table, joined from its three parts.
 
-This table is the only source of routes. The application, the guard, the OpenAPI document and the
-access tests are built from it, so a route without a right cannot exist. It has three parts:
+A route is one line: method, path, right and handler. The table is the only source of routes: the
+application, the guard, the OpenAPI document and the access tests are built from it, so a route
+without a right cannot exist.
 
 - `page_routes.py`: for browsers, probes and third-party scanners
 - `api_routes.py`: for programs

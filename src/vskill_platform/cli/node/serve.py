@@ -208,7 +208,7 @@ async def _prepare_access(settings: Settings) -> None:
     try:
         await close_managed_namespaces()
         url = await invite_first_admin(settings)
-    except EngineError as error:  # pages and health checks report it, too
+    except EngineError as error:  # pages and health checks also report it
         echo(f"Could not check whether there is an admin: {error}", err=True)
         return
     if url:

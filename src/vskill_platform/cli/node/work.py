@@ -19,7 +19,7 @@ from vskill_platform.stores.db import bound_env
 
 @click.command()
 @click.option("--drain", is_flag=True, help="Exit when the queue is empty.")
-@click.option("--cron", is_flag=True, help="Run the scheduled jobs, too.")
+@click.option("--cron", is_flag=True, help="Also run the scheduled jobs.")
 def work(*, drain: bool, cron: bool) -> None:
     """Process the queue until stopped with Ctrl-C.
 

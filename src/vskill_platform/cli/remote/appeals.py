@@ -25,7 +25,7 @@ def list_all(registry: Registry, *, status: str, as_json: bool) -> None:
 
 
 def open_one(registry: Registry, *, subject: str, text: str, as_json: bool) -> None:
-    # The slug of an upload starts with @, too.
+    # The slug of an upload also starts with @.
     slug, _, version = subject.rpartition("@")
     body = {"subject": f"{slug} {version}" if slug else subject, "text": text}
     opened: Appeal = registry.post_json(_APPEALS, body, Appeal)

@@ -35,7 +35,7 @@ def close(registry: Registry, *, report_id: str, answer: str, as_json: bool) -> 
 
 
 def split_version(skill: str) -> tuple[str, str]:
-    """Return slug and version; the slug of an upload starts with @, too."""
+    """Return slug and version; the slug of an upload also starts with @."""
     slug, _, version = skill.rpartition("@")
     return (slug, version) if slug else (skill, "")
 

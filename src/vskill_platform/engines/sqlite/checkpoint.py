@@ -22,7 +22,7 @@ KEEP_BYTES = 4 * 1024 * 1024
 #: A larger log is truncated even while others write, because under constant load it is never idle.
 HURRY_BYTES = 64 * 1024 * 1024
 #: Truncating the log needs a moment without writers and readers. In a busy database it waits up to
-#: this long for that moment, and commits wait, too.
+#: this long for that moment, and commits also wait.
 _HURRY_MS = 50
 #: The database is idle after this long without a write.
 QUIET_SECONDS = 1.0

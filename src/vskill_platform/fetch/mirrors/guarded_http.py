@@ -56,7 +56,7 @@ class MirrorClient:
             ) from error
 
     async def download(self, url: str, *, limit: int) -> bytes:
-        """Return the bytes at *url*; if that is on another host, it is checked, too."""
+        """Return the bytes at *url*; if that is on another host, it is also checked."""
         return (await self._follow(url, limit, may_leave=True)).content
 
     async def _follow(self, url: str, limit: int, *, may_leave: bool) -> MirrorResponse:

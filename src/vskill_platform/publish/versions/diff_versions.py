@@ -131,7 +131,7 @@ async def _compare(old: ComparedSide, new: ComparedSide, paths: list[str]) -> di
         if kept := _recent.get(key):  # another request has just computed this diff
             return kept
         compared = await _compare_elsewhere(old, new, paths)
-    # Timeouts are cached, too, because a file can be crafted to time out every time.
+    # Timeouts are also cached, because a file can be crafted to time out every time.
     _recent.keep(key, compared)
     return compared
 

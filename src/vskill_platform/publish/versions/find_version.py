@@ -32,7 +32,7 @@ class FoundVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_version(slug: str, version: str | None = None) -> FoundVersion:
-    """Return the latest version of a skill, or the requested one; old slugs work, too."""
+    """Return the latest version of a skill, or the requested one; old slugs also work."""
     stored = await get_skill(await resolve_slug(slug))
     if stored is None:
         raise NotFound(f"there is no published skill {slug!r}")

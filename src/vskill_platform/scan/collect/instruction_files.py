@@ -70,7 +70,7 @@ def mark_instruction_files(files: list[ScanFile]) -> list[ScanFile]:
 
 
 def _with_further_references(files: list[ScanFile]) -> list[ScanFile]:
-    """Return the files; a document that a reference names is a reference, too."""
+    """Return the files; a document that a reference names is also a reference."""
     left = {place for place, file in enumerate(files) if file.role is PartRole.DOCUMENT}
     todo = [file.text for file in files if file.role is PartRole.REFERENCE and is_prose(file.path)]
     changed = list(files)

@@ -131,7 +131,7 @@ def _is_doubtful(found: re.Match[str]) -> bool:
     if found["host"] and not _may_be_host(found):
         return False
     host = _host(found)
-    if not found["mail"] and is_documentation(host):  # people have mailboxes at such domains, too
+    if not found["mail"] and is_documentation(host):  # people also have mailboxes at such domains
         return False
     return classify_host(host) not in VOUCHED_FOR | {HostClass.PLACEHOLDER}
 
@@ -153,7 +153,7 @@ def _may_be_host(found: re.Match[str]) -> bool:
 
 
 def _is_used_as_host(found: re.Match[str]) -> bool:
-    """Return whether a name that code and files may have, too, is used like a host."""
+    """Return whether a name that code and files may also have is used like a host."""
     before = found.string[max(found.start() - _NEAR, 0) : found.start()]
     is_behind = _HOST_BEHIND.match(found.string, found.end()) is not None
     return is_behind or _TO_HOST.search(before) is not None

@@ -56,7 +56,7 @@ _FOREIGN_LETTER = re.compile(_FOREIGN)
 #: pattern starts with one character class, which is searched five times faster than an alternation.
 _HIDING = f"\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069{_UNSEEN}"
 _ANY = re.compile(f"[\x1b{_HIDING}](?:(?<=[{_HIDING}])|(?<=\x1b)\\[[0-9;]*[A-Za-z])")
-#: Removed after the others, so that joiners around one of those are removed, too.
+#: Removed after the others, so that joiners around one of those are also removed.
 _JOINED_LETTERS = re.compile(f"[{_JOINERS}](?<=[A-Za-z][{_JOINERS}])[{_JOINERS}]*(?=[A-Za-z])")
 #: Matches wherever the pattern below may match, in a fraction of the time. Most texts contain
 #: invisible characters only in emoji.

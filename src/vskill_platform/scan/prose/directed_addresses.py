@@ -187,7 +187,7 @@ def _is_told_in_other_language(lexicon: "_Lexicon", around: str) -> bool:
 def _is_foreign(words: str, *, names: bool = False) -> bool:
     """Return whether words have letters beyond ASCII, and not only dashes, arrows and emoji.
 
-    The names of people and places in an English text have such letters, too.
+    The names of people and places in an English text also have such letters.
     """
     if words.isascii():
         return False

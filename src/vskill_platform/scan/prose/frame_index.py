@@ -97,7 +97,7 @@ class FrameIndex:
         for form, its in zip(forms, classes.values(), strict=True):
             if met_by(its):
                 met[form] = met.get(form, 0) | met_by(its) | self._is_known
-                # Its longest word alone is known, too.
+                # Its longest word alone is also known.
                 longest = _between_spaces(max(form.split(), key=len))
                 met[longest] = met.get(longest, 0) | self._is_known
         self._met = list(met.values())

@@ -24,7 +24,7 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at_least: int = 1
     #: Roles in which it counts fully; any other role lowers the severity, but keeps the finding.
     roles: list[PartRole] = []
-    #: Whether words that are only mentioned match, too.
+    #: Whether words that are only mentioned also match.
     mentions: bool = True
 
     def acts(self) -> tuple[Act, ...]:

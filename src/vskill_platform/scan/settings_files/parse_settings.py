@@ -311,7 +311,7 @@ class _Walk:
         self._found.texts.append((self._line_of(text), text))
 
     def read_comments(self, kind: str) -> None:
-        """Add the text of comments, because an agent that opens the file reads them, too."""
+        """Add the text of comments, because an agent that opens the file also reads them."""
         if _COMMENT_SIGNS[kind] not in self._text:
             return
         for found in islice(_COMMENT_LINES[kind].finditer(self._text), _MAX_VALUES):

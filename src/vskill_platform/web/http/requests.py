@@ -45,7 +45,7 @@ def skips_identity(path: str) -> bool:
 def is_read(scope: Scope) -> bool:
     """Return whether a request counts as reading; MCP and git also read with POST.
 
-    Requests for verdicts by ClawHub clients count as reading, too. So do their uploads of single
+    Requests for verdicts by ClawHub clients also count as reading. So do their uploads of single
     files, because a skill needs many; only the publication counts as writing. So do sign-outs by a
     sign-on provider, which reports those of many people from one address.
     """

@@ -1,7 +1,7 @@
 """Clients that hold a connection without using it: time limits, and a limit for each address.
 
 Otherwise a client could hold a connection forever by sending nothing, by stopping in the middle of
-a request or by never reading the response. A proxy in front usually prevents this, too; these
+a request or by never reading the response. A proxy in front usually also prevents this; these
 limits work without one.
 
 This is a subclass of uvicorn's `H11Protocol` and depends on its internals, so pyproject.toml bounds

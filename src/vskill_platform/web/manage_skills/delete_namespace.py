@@ -109,7 +109,7 @@ async def _own(visitor: Visitor, namespace: str) -> tuple[str, bool]:
     if not visitor.owns(found) or not visitor.may(Right.MANAGE, settings):
         raise NotAllowed(f"only an owner of {name} or an admin can delete it")
     if not visitor.can_see_own:
-        raise NotAllowed("this concerns private skills, too, so the token needs the scope read")
+        raise NotAllowed("this also concerns private skills, so the token needs the scope read")
     return name, False
 
 

@@ -117,7 +117,7 @@ def _manages(visitor: Visitor, namespace: Namespace) -> bool:
 def _check_can_see(visitor: Visitor) -> None:
     """Raise for a token that sees no private skills, which must not let others see them either."""
     if not visitor.can_see_own:
-        raise NotAllowed("members see private skills, so the token needs the scope read, too")
+        raise NotAllowed("members see private skills, so the token also needs the scope read")
 
 
 def _item(found: Namespace, visitor: Visitor) -> NamespaceItem:

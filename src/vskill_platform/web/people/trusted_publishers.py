@@ -181,7 +181,7 @@ async def _add(visitor: Visitor, namespace: str, jobs: JobFilter) -> TrustedPubl
     if visitor.user is None:
         raise InvalidInput("sign in first")
     if visitor.via == "token" and not {Scope.READ, Scope.SUBMIT} <= visitor.scopes:
-        raise NotAllowed("the jobs get the scopes read and submit, so the token needs them, too")
+        raise NotAllowed("the jobs get the scopes read and submit, so the token also needs them")
     name = checked_namespace(namespace)
     await _check_may_manage(visitor, name)
     return await add_trusted_publisher(name, jobs, user=visitor.user)

@@ -76,7 +76,7 @@ def ask_second_factor(needed: SecondFactorNeeded) -> Redirect:
 
 
 async def sign_out(request: WebRequest) -> Response[Any]:
-    """End this session and, if it began at a provider, sign out there, too."""
+    """End this session and, if it began at a provider, also sign out there."""
     visitor, url = visitor_of(request), ""
     if visitor.user and visitor.via == "session":
         url = await find_logout_url(visitor.user.name, visitor.credential)

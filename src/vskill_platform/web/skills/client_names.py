@@ -14,7 +14,7 @@ an @ at the start of a host.
 
 Claude Code has plugins in marketplaces: `acme__demo`, `ada__notes__tidy`. In the
 names of its folders it ignores case, and replaces all but letters, digits, `-` and `_`. So plugin
-names contain the whole slug in these characters, and differ in lower case, too.
+names contain the whole slug in these characters, and also differ in lower case.
 """
 
 import re
@@ -71,7 +71,7 @@ def apm_id(slug: str) -> str | None:
 
 
 def slug_of_apm_id(name: str) -> str:
-    """Return the slug of an id in APM; `owner,repo/skill` and `@owner/skill` work, too."""
+    """Return the slug of an id in APM; `owner,repo/skill` and `@owner/skill` also work."""
     parts = name.split("/")
     if len(parts) == _UPLOAD_SEGMENTS:
         return join_slug(*parts)

@@ -177,7 +177,7 @@ def run_sed(state: State, command: Command) -> str:
 
 
 def _replacements(scripts: list[str]) -> list[tuple[str, str]]:
-    """Return what sed replaces, and by what; nothing if it does anything else, too."""
+    """Return what sed replaces, and by what; nothing if it also does anything else."""
     found: list[tuple[str, str]] = []
     for script in scripts:
         at = 0

@@ -43,7 +43,7 @@ class AmbiguousName(NotFound):
 
     def __init__(self, name: str, matches: list[dict[str, str]]) -> None:
         refs = ", ".join(match["ref"] for match in matches)
-        self.message = f"Several skills are called {name!r}: {refs}. Give the owner, too."
+        self.message = f"Several skills are called {name!r}: {refs}. Also give the owner."
         error = {"code": "AMBIGUOUS_SKILL_SLUG", "message": self.message, "matches": matches}
         super().__init__(msgspec.json.encode(error).decode())
 

@@ -235,7 +235,7 @@ def _make_folder(folder: Path) -> Path:
 
 
 def _rename(made: Path, folder: Path) -> bool:
-    # A folder that exists counts as complete, so it must be complete after a power cut, too.
+    # A folder that exists counts as complete, so it must also be complete after a power cut.
     sync_tree(made)
     try:
         made.rename(folder)
