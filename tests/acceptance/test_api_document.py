@@ -73,6 +73,7 @@ def operations() -> list[Any]:
     )
 
 
+@pytest.mark.timeout(600)  # many requests, on a machine that may be busy
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("examples", [2, pytest.param(40, marks=pytest.mark.torture)])
