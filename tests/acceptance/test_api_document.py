@@ -73,9 +73,8 @@ def operations() -> list[Any]:
     )
 
 
-@pytest.mark.timeout(600)  # many requests, on a machine that may be busy
 @pytest.mark.slow
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)  # many requests, on a machine that may be busy
 @pytest.mark.parametrize("examples", [2, pytest.param(40, marks=pytest.mark.torture)])
 def test_no_request_is_answered_with_a_fault(served: Served, examples: int) -> None:
     """In one test, so that the program starts once."""
