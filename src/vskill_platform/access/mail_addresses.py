@@ -6,7 +6,6 @@ from enum import StrEnum
 import msgspec
 
 from vskill_platform.access.one_time_links import (
-    base_url,
     is_mail_on,
     mail_user_link,
     prepare_mailed_link,
@@ -17,6 +16,7 @@ from vskill_platform.access.users import find_user, prepare_user
 from vskill_platform.engines.operations import ABSENT, Operation
 from vskill_platform.errors import InvalidInput, LinkExpired
 from vskill_platform.mail_settings import is_mail_address
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.model.user import Role, User
 from vskill_platform.settings import Settings
 from vskill_platform.stores.audit_store import write_audit

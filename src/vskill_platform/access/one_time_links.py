@@ -10,6 +10,7 @@ from vskill_platform.access.users import find_user, has_admin, prepare_password,
 from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, LinkExpired, NotAllowed, NotFound
 from vskill_platform.mail_settings import mail_server
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.model.user import Role, User, checked_user_name
 from vskill_platform.settings import Settings
 from vskill_platform.stores.audit_store import write_audit
@@ -178,15 +179,6 @@ async def _make(link: OneTimeLink, more: list[Operation]) -> str:
 
 def welcome_url(settings: Settings, key: str) -> str:
     return f"{base_url(settings)}/welcome?key={key}"
-
-
-def base_url(settings: Settings) -> str:
-    """Return the registry's URL for browsers, without a trailing slash."""
-    if settings.public_url:
-        return settings.public_url.rstrip("/")
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104 - not listened on
-    is_bare = ":" in host and not host.startswith("[")
-    return f"http://{f'[{host}]' if is_bare else host}:{settings.port}"
 
 
 def _end() -> datetime:

@@ -6,12 +6,12 @@ The account is created when the link in the email is used, which confirms the ad
 from datetime import timedelta
 
 from vskill_platform.access.mail_addresses import checked_address
-from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.users import prepare_user
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import ABSENT
 from vskill_platform.errors import InvalidInput, LinkExpired
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.model.user import Role, User, checked_user_name, own_namespace
 from vskill_platform.sign_on_settings import sign_up_domains
 from vskill_platform.stores.db import commit, get_now, get_settings

@@ -13,13 +13,13 @@ import msgspec
 
 from vskill_platform.access.namespaces import may_act_in
 from vskill_platform.access.oidc.provider_tokens import LEEWAY, read_unverified, verify_signed
-from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.tokens import NewToken, TokenLimits, add_token
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import InvalidInput, NotAllowed, NotFound, NotSignedIn
 from vskill_platform.model.namespace import checked_namespace
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.user import Scope, User
 from vskill_platform.setting_values import listed

@@ -8,7 +8,7 @@ import msgspec
 
 from vskill_platform.client.addresses import is_loopback, origin_of
 from vskill_platform.client.registry import Registry
-from vskill_platform.client.responses import UNEXPECTED_ANSWER
+from vskill_platform.client.responses import UNEXPECTED_RESPONSE
 from vskill_platform.client.shapes import DeviceToken
 from vskill_platform.errors import NotSignedIn, RegistryError, RegistryUnavailable
 
@@ -38,7 +38,7 @@ def request_code(registry: Registry, *, label: str, scopes: tuple[str, ...]) -> 
     try:
         code: DeviceCode = registry.post_json("/api/cli/device/code", body, DeviceCode)
     except RegistryError as error:
-        if error.code == UNEXPECTED_ANSWER:
+        if error.code == UNEXPECTED_RESPONSE:
             raise RegistryError(f"{registry.url} gave no usable code: {error}") from error
         if error.status != _NOT_FOUND:
             raise
@@ -106,7 +106,7 @@ def wait_for_token(
                 asked = error.problem.get("interval")
                 interval = _pause(asked if isinstance(asked, int | float) else interval + 5)
                 continue
-            if error.code == UNEXPECTED_ANSWER:
+            if error.code == UNEXPECTED_RESPONSE:
                 raise RegistryError(f"{registry.url} gave no usable token: {error}") from error
             if error_code in _REFUSED:
                 raise NotSignedIn(_REFUSED[error_code]) from error

@@ -28,16 +28,16 @@ _VERIFIED = frozenset({"T2", "T3", "T4"})
 _AVAILABLE = frozenset({"latest", "offered"})
 YANKED = "yanked"
 BLOCKED = frozenset({"blocked", "taken down"})
-STANDINGS = _AVAILABLE | BLOCKED | {YANKED}
+STATUSES = _AVAILABLE | BLOCKED | {YANKED}
 
 Kind = TypeVar("Kind")
 
 
-class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Response(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pass
 
 
-class Deprecated(_Answer, frozen=True, kw_only=True):
+class Deprecated(_Response, frozen=True, kw_only=True):
     message: str
     use_instead: str | None = None
 
@@ -47,7 +47,7 @@ class Deprecated(_Answer, frozen=True, kw_only=True):
         return f"deprecated: {self.message}{use}"
 
 
-class SkillRelease(_Answer, frozen=True, kw_only=True):
+class SkillRelease(_Response, frozen=True, kw_only=True):
     """A version of a skill, with the field names of the API."""
 
     slug: str
@@ -85,7 +85,7 @@ class SkillRelease(_Answer, frozen=True, kw_only=True):
         return tuple(found)
 
 
-class VersionItem(_Answer, frozen=True, kw_only=True):
+class VersionItem(_Response, frozen=True, kw_only=True):
     """One row of the list of versions, with the field names of the API."""
 
     version: str
@@ -98,20 +98,20 @@ class VersionItem(_Answer, frozen=True, kw_only=True):
     deprecated: Deprecated | None = None
 
 
-class _File(_Answer, frozen=True, kw_only=True):
+class _File(_Response, frozen=True, kw_only=True):
     path: str
     size: int
     sha256: str
     is_executable: bool
 
 
-class _FileList(_Answer, frozen=True, kw_only=True):
+class _FileList(_Response, frozen=True, kw_only=True):
     version: str
     digest: str
     files: tuple[_File, ...]
 
 
-class _Versions(_Answer, frozen=True, kw_only=True):
+class _Versions(_Response, frozen=True, kw_only=True):
     versions: tuple[VersionItem, ...]
     next_cursor: str | None = None
 

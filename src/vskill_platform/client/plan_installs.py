@@ -16,7 +16,7 @@ from vskill_platform.client.credentials import REGISTRY_VARIABLE, TOKEN_VARIABLE
 from vskill_platform.client.find_release import (
     API,
     BLOCKED,
-    STANDINGS,
+    STATUSES,
     YANKED,
     SkillRelease,
     VersionItem,
@@ -167,7 +167,7 @@ def check_installed(registry: Registry, skill: LockedSkill) -> InstalledStatus:
         if error.status not in {_NOT_FOUND, _GONE}:
             raise
         return _why_gone(registry, skill, error)
-    if found.version != skill.version or found.standing not in STANDINGS:
+    if found.version != skill.version or found.standing not in STATUSES:
         raise RegistryError(
             f"{registry.url} sent a response about {skill.slug} that is not understood: version "
             f"{found.version[:80]!r} is {found.standing[:80]!r}"

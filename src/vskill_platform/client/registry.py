@@ -40,7 +40,7 @@ from vskill_platform.client.responses import (
 from vskill_platform.errors import InvalidInput, RegistryError, RegistryUnavailable
 
 USER_AGENT = f"vskill-platform/{__version__}"
-MAX_ANSWER_BYTES = 32 * 1024 * 1024
+MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 MAX_DOWNLOAD_BYTES = 256 * 1024 * 1024
 _ATTEMPTS = 4
 _MAX_REDIRECTS = 5
@@ -131,7 +131,7 @@ class Registry:
 
     def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> RegistryResponse:
         """Return a raw response, for callers that use ETags; 304 is not an error."""
-        return self._ask("GET", path, limit=MAX_ANSWER_BYTES, headers=dict(headers or {}))
+        return self._ask("GET", path, limit=MAX_RESPONSE_BYTES, headers=dict(headers or {}))
 
     def upload(
         self,
@@ -184,7 +184,7 @@ class Registry:
         return self.url + path
 
     def _json(self, method: str, path: str, kind: Any, **options: Any) -> Any:
-        response = self._ask(method, path, limit=MAX_ANSWER_BYTES, **options)
+        response = self._ask(method, path, limit=MAX_RESPONSE_BYTES, **options)
         try:
             found = decode_object(response.content)
         except ValueError as error:

@@ -23,7 +23,7 @@ _MAX_SECONDS = 300.0
 MIN_BYTES_PER_SECOND = 4096
 _MAX_RETRY_AFTER = timedelta(days=1)
 #: The code of an error about a response with an unexpected form.
-UNEXPECTED_ANSWER = "unexpected_answer"
+UNEXPECTED_RESPONSE = "unexpected_answer"  # also in the output of --json
 #: The maximum number of rows in a list of several pages.
 _MAX_ROWS = 100_000
 #: The maximum length of an error message, because a registry may send anything.
@@ -90,7 +90,7 @@ def check_shape(response: Any, kind: Any) -> Any:
         raise RegistryError(
             f"the response {wrong}: it is from another kind of server, or from a registry of "
             "another version",
-            code=UNEXPECTED_ANSWER,
+            code=UNEXPECTED_RESPONSE,
         ) from error
     return response if is_typeddict(kind) else found
 
@@ -106,7 +106,7 @@ def add_page(response: Any, more: Any, name: str) -> None:
     following = more.get("nextCursor")
     is_same = following == response.get("nextCursor")
     if following and (is_same or not more[name] or len(response[name]) > _MAX_ROWS):
-        raise RegistryError(f"the list of {name} does not end", code=UNEXPECTED_ANSWER)
+        raise RegistryError(f"the list of {name} does not end", code=UNEXPECTED_RESPONSE)
     response[name] += more[name]
     response["nextCursor"] = following
 

@@ -2,9 +2,9 @@
 
 from hashlib import sha256
 
-from vskill_platform.access.one_time_links import base_url
 from vskill_platform.model.event import Event, EventData, EventType
 from vskill_platform.model.namespace import namespace_in, namespace_of, namespace_of_skill
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.model.submission import (
     TERMINAL_STATES,
     StateEvent,

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
 
-from vskill_platform.access.one_time_links import base_url
 from vskill_platform.base.show_text import show
 from vskill_platform.errors import MailRefused
 from vskill_platform.mail_settings import MailServer, is_mail_address
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.settings import Settings
 from vskill_platform.stores.mail_store import Mail
 

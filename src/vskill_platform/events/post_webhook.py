@@ -26,8 +26,8 @@ _MAX_RETRY_AFTER = timedelta(hours=1)
 #: How long a response is read once its status is known, which alone decides.
 _BODY_SECONDS = 2.0
 #: How much of a response is read and kept.
-_MAX_ANSWER_BYTES = 2048
-_MAX_ANSWER = 500
+_MAX_RESPONSE_BYTES = 2048
+_MAX_RESPONSE = 500
 _PORTS = {"https": 443, "http": 80}
 
 
@@ -83,7 +83,7 @@ async def post_webhook(
                 open_http_client(proxy=proxy.url) as client,
                 client.stream("POST", url, content=body, headers=headers) as response,
             ):
-                answer = ReceiverResponse(
+                received = ReceiverResponse(
                     status=response.status_code,
                     text=await _beginning(response),
                     retry_after=parse_retry_after(
@@ -91,9 +91,9 @@ async def post_webhook(
                     ),
                 )
                 # A refusal by the proxy is not a response of the host.
-                return ReceiverResponse(text=str(proxy.problem)) if proxy.problem else answer
+                return ReceiverResponse(text=str(proxy.problem)) if proxy.problem else received
         except TimeoutError:
-            return ReceiverResponse(text=f"no answer within {DEADLINE_SECONDS:g} s")
+            return ReceiverResponse(text=f"no response within {DEADLINE_SECONDS:g} s")
         except (httpx2.HTTPError, httpx2.InvalidURL, SourceError) as error:
             why = str(proxy.problem or "") or f"{type(error).__name__}: {error}"
             return ReceiverResponse(text=_shown(why))
@@ -105,13 +105,13 @@ async def _beginning(response: httpx2.Response) -> str:
         async with asyncio.timeout(_BODY_SECONDS):
             async for chunk in response.aiter_raw():
                 read += chunk
-                if len(read) >= _MAX_ANSWER_BYTES:
+                if len(read) >= _MAX_RESPONSE_BYTES:
                     break
-    return _shown(read[:_MAX_ANSWER_BYTES].decode(errors="replace"))
+    return _shown(read[:_MAX_RESPONSE_BYTES].decode(errors="replace"))
 
 
 def _shown(text: str) -> str:
-    return show(text.strip().replace("\n", " "), limit=_MAX_ANSWER)
+    return show(text.strip().replace("\n", " "), limit=_MAX_RESPONSE)
 
 
 def _origin(url: str) -> str:

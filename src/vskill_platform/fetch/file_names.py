@@ -24,10 +24,10 @@ class Names:
         if len(parts) - 1 > MAX_DEPTH:
             raise SourceRefused(f"folders are nested more than {MAX_DEPTH} deep")
         for end in range(1, len(parts) + 1):
-            way = "/".join(parts[:end])
-            twin = self._seen.setdefault(_folded(way), way)
-            if twin != way:
-                raise SourceRefused(f"{twin!r} and {way!r} are the same name on other systems")
+            prefix = "/".join(parts[:end])
+            other = self._seen.setdefault(_folded(prefix), prefix)
+            if other != prefix:
+                raise SourceRefused(f"{other!r} and {prefix!r} are the same name on other systems")
 
 
 def check_name(path: str) -> None:

@@ -17,7 +17,7 @@ from vskill_platform.settings import Settings
 
 #: The timeout of both requests together.
 _DEADLINE_SECONDS = 15.0
-_MAX_ANSWER_BYTES = 256 * 1024
+_MAX_RESPONSE_BYTES = 256 * 1024
 #: GitHub's status codes for a token that is invalid, or issued to another application.
 _REFUSALS = frozenset({401, 403, 404, 422})
 
@@ -82,7 +82,7 @@ async def _ask(client: httpx2.AsyncClient, request: httpx2.Request, kind: Any) -
             )
         if response.status_code != HTTPStatus.OK:
             raise GithubUnavailable(f"GitHub answered with status {response.status_code}")
-        body = await read_body(response, limit=_MAX_ANSWER_BYTES)
+        body = await read_body(response, limit=_MAX_RESPONSE_BYTES)
     except BodyTooLarge as error:
         raise GithubUnavailable("the response of GitHub is too large") from error
     finally:

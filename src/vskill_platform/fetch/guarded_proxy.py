@@ -101,7 +101,7 @@ class GuardedProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with suppress(*_BROKEN):
-                await self._answer(reader, writer)
+                await self._forward(reader, writer)
         except SourceError as error:
             self.problem = self.problem or error
             with suppress(*_BROKEN):
@@ -110,7 +110,7 @@ class GuardedProxy:
         finally:
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = _read_request(await reader.readuntil(b"\r\n\r\n"))
         from_host, to_host = await self._connect(request)
         try:

@@ -22,7 +22,7 @@ from vskill_platform.sign_on_settings import is_safe_url
 
 #: The timeout of one request with its response.
 _DEADLINE_SECONDS = 10.0
-_MAX_ANSWER_BYTES = 512 * 1024
+_MAX_RESPONSE_BYTES = 512 * 1024
 _MAX_KEYS = 100
 _DISCOVERY = "/.well-known/openid-configuration"
 _BASIC, _POST = "client_secret_basic", "client_secret_post"
@@ -131,7 +131,7 @@ async def _read(response: httpx2.Response, refusals: frozenset[int]) -> bytes:
             raise NotSignedIn("the provider did not accept this sign-in; start again")
         if response.status_code != HTTPStatus.OK:
             raise ProviderUnavailable(f"the provider answered with status {response.status_code}")
-        return await read_body(response, limit=_MAX_ANSWER_BYTES)
+        return await read_body(response, limit=_MAX_RESPONSE_BYTES)
     except BodyTooLarge as error:
         raise ProviderUnavailable("the response of the provider is too large") from error
     finally:

@@ -30,6 +30,7 @@ async def requeue_dead_letter(message_id: int, *, actor: str) -> Submission | No
     stored = await get_submission(read_message(letter.body).submission_id)
     submission = stored.record if stored else None
     if stored and stored.record.state not in IN_PROGRESS_STATES:
+        # The trigger is stored in events, under the name of earlier releases.
         cause = Cause(trigger="revive", actor=actor, reason="requeued from the dead letters")
         submission, event = reopen(stored.record, cause, now=get_now())
         operations += write_submission(submission, [event], expected=stored.revision)

@@ -235,10 +235,10 @@ def deadline(submission: Submission, *, stuck_threshold: timedelta) -> datetime 
 
 def is_stuck(submission: Submission, *, now: datetime, stuck_threshold: timedelta) -> bool:
     """Return whether it is past its deadline, or dated in the future by a wrong clock."""
-    stands_for = now - submission.updated_at
+    age = now - submission.updated_at
     if submission.waiting and submission.updated_at <= now < submission.waiting.until:
         return False
-    return submission.state in IN_PROGRESS_STATES and abs(stands_for) >= stuck_threshold
+    return submission.state in IN_PROGRESS_STATES and abs(age) >= stuck_threshold
 
 
 def _record(

@@ -17,6 +17,7 @@ from vskill_platform.model.similarity import Sketch, SkillSketch, text_marks
 from vskill_platform.stores.db import get_kv
 from vskill_platform.stores.records import Stored, encode, get_all, get_record, list_all_keys
 
+#: Stored under the name of earlier releases.
 _SIMILARITY = "likeness:"
 #: How many skills with a mark are compared: this many from each end. The oldest have the lowest
 #: rank, so that many copies cannot hide an original.
@@ -32,6 +33,7 @@ class SimilarityRecord(Record, frozen=True, kw_only=True):
     publisher: str
     #: When it was first published.
     since: datetime
+    #: Also stored under the name of earlier releases.
     sketch: SkillSketch = msgspec.field(name="likeness")
     #: The version of its name marks, which differ between releases.
     names_version: int = 0

@@ -13,7 +13,6 @@ from tests.clocks import ManualClock
 from tests.people import PASSWORD, a_user
 from vskill_platform.access.first_admin import forget_link, invite_first_admin, link_file
 from vskill_platform.access.one_time_links import (
-    base_url,
     invite_admin,
     invite_user,
     read_one_time_link,
@@ -224,20 +223,6 @@ def test_the_link_of_a_database_server_is_in_the_cache_folder(tmp_path: Path) ->
     assert path is not None
     assert path.parent == tmp_path / "cache"
     assert path.name.endswith(".admin-link")
-
-
-@pytest.mark.parametrize(
-    ("changes", "url"),
-    [
-        ({}, "http://127.0.0.1:8000"),
-        ({"host": ".".join("0000"), "port": 80}, "http://127.0.0.1:80"),
-        ({"host": "::"}, "http://[::1]:8000"),
-        ({"host": "::1"}, "http://[::1]:8000"),
-        ({"public_url": "https://skills.example/"}, "https://skills.example"),
-    ],
-)
-def test_the_link_leads_to_where_a_browser_finds_us(changes: dict[str, str], url: str) -> None:
-    assert base_url(msgspec.structs.replace(Settings(), **changes)) == url
 
 
 async def test_the_address_that_others_know_is_in_the_link(bound: WorkerEnv) -> None:

@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 
 from vskill_platform.access.oidc.provider import find_provider, is_oidc_sign_in
 from vskill_platform.access.oidc.provider_tokens import check_logout_token
-from vskill_platform.access.one_time_links import base_url
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotSignedIn, ProviderUnavailable
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.oidc_store import (

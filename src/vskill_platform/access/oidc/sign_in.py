@@ -21,7 +21,6 @@ from vskill_platform.access.oidc.provider import (
     find_provider,
 )
 from vskill_platform.access.oidc.provider_tokens import check_id_token
-from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.secret_texts import digest_of, new_secret
 from vskill_platform.access.sessions import OpenSession, begin_session
 from vskill_platform.base.telemetry import get_logger
@@ -29,6 +28,7 @@ from vskill_platform.engines.operations import Operation
 from vskill_platform.errors import NotAllowed, NotSignedIn, ProviderUnavailable
 from vskill_platform.fetch.oidc_http import ProviderTokens, fetch_userinfo, redeem_code
 from vskill_platform.model.oidc import MAX_GROUPS, Identity, Provider, find_claim
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.model.user import Session, User
 from vskill_platform.stores.db import commit, get_now, get_settings
 from vskill_platform.stores.oidc_store import (

@@ -49,9 +49,9 @@ def delete(  # noqa: PLR0913 - the options of the command
 
     found = run_command(look, read_only=True)
     if not dry_run:
-        check_deletion(_answer(found), reason, yes=yes, as_json=as_json)
+        check_deletion(_response(found), reason, yes=yes, as_json=as_json)
         found = run_command(work)
-    show_deletion(_answer(found), is_done=not dry_run, as_json=as_json)
+    show_deletion(_response(found), is_done=not dry_run, as_json=as_json)
 
 
 def _delete_namespace(name: str, reason: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
@@ -86,7 +86,7 @@ def _namespace(found: NamespaceDeletion) -> NamespaceDeletionResponse:
     }
 
 
-def _answer(found: Deletion) -> DeletionResponse:
+def _response(found: Deletion) -> DeletionResponse:
     return {
         "slug": found.slug,
         "versions": list(found.versions),

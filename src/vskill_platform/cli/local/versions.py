@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from rich.table import Column, Table
 
 from vskill_platform.cli.output.terminal import Console, echo, echo_patch_line, escape, print_json
-from vskill_platform.cli.remote.skills import show_deprecation, show_standing, show_visibility
+from vskill_platform.cli.remote.skills import show_deprecation, show_status, show_visibility
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.moderation.deprecate import deprecate as deprecate_skill
@@ -24,7 +24,7 @@ from vskill_platform.publish.versions.set_visibility import set_visibility as ch
 
 _COLOURS = {
     VersionStatus.LATEST: "green",
-    VersionStatus.OFFERED: "default",
+    VersionStatus.AVAILABLE: "default",
     VersionStatus.YANKED: "yellow",
     VersionStatus.BLOCKED: "red",
     VersionStatus.TAKEN_DOWN: "red",
@@ -142,10 +142,10 @@ def _show_versions(found: SkillVersions) -> None:
         Column("version", no_wrap=True), "", "published (UTC)", "files", "digest", "reason"
     )
     for row in found.versions:
-        version, colour = row.version, _COLOURS[row.standing]
+        version, colour = row.version, _COLOURS[row.status]
         table.add_row(
             version.version,
-            f"[{colour}]{show_standing(row.standing)}[/]",
+            f"[{colour}]{show_status(row.status)}[/]",
             f"{version.published_at:%Y-%m-%d %H:%M}",
             str(len(version.files)),
             version.digest,

@@ -10,8 +10,8 @@ async def run_parts(
 ) -> None:
     """Run all *parts* until they end, then cancel those in *meanwhile*.
 
-    If one of them fails, the others are cancelled and the process exits with that error: half a
-    platform that seems to work is worse than none.
+    If one of them fails, the others are cancelled and the process exits with that error, so that
+    a failed part is never overlooked.
     """
     try:
         async with asyncio.TaskGroup() as tasks:

@@ -80,7 +80,7 @@ def show_versions(answer: Versions) -> None:
         [
             (
                 one["version"],
-                _standing(one),
+                _status(one),
                 one["createdAt"][:16].replace("T", " "),
                 one["contentHash"][:12],
                 one["diffSummary"],
@@ -92,16 +92,16 @@ def show_versions(answer: Versions) -> None:
     )
 
 
-def _standing(one: Version) -> Cell:
-    shown = show_standing(one["standing"])
+def _status(one: Version) -> Cell:
+    shown = show_status(one["standing"])
     if one.get("deprecated") and one["standing"] in {"latest", "offered"}:
         return Cell(f"{shown}, deprecated", "yellow")
     return Cell(shown, _COLOURS.get(one["standing"], ""))
 
 
-def show_standing(standing: str) -> str:
+def show_status(status: str) -> str:
     """Return the word for tables; the API has said "offered" since its first release."""
-    return "available" if standing == "offered" else standing
+    return "available" if status == "offered" else status
 
 
 def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_json: bool) -> None:

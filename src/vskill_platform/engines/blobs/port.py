@@ -1,4 +1,4 @@
-"""The interface of blobs: bytes that are too large for a record, stored before it names them."""
+"""The interface of blobs: large bytes, stored before the record that refers to them."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta

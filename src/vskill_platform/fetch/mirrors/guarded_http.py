@@ -20,7 +20,7 @@ from vskill_platform.fetch.allowed_sources import Reach
 from vskill_platform.fetch.guarded_proxy import open_proxy
 from vskill_platform.mirror_settings import Mirror
 
-MAX_ANSWER_BYTES = 8 * 1024 * 1024
+MAX_RESPONSE_BYTES = 8 * 1024 * 1024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 3
 _DEFAULT_PORTS = {"https": 443, "http": 80}
@@ -46,9 +46,9 @@ class MirrorClient:
     async def get_json(self, path: str, **params: str) -> Any:
         """Return the decoded response; raise NotFound if there is nothing at this path."""
         url = str(httpx2.URL(self.mirror.url + path, params=params))
-        answer = await self._follow(url, MAX_ANSWER_BYTES, may_leave=False)
+        response = await self._follow(url, MAX_RESPONSE_BYTES, may_leave=False)
         try:
-            return msgspec.json.decode(answer.content)
+            return msgspec.json.decode(response.content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SourceUnavailable(
                 f"{self.mirror.name} did not answer with JSON; is {self.mirror.url} the address "
@@ -61,10 +61,10 @@ class MirrorClient:
 
     async def _follow(self, url: str, limit: int, *, may_leave: bool) -> MirrorResponse:
         for _ in range(_MAX_REDIRECTS + 1):
-            answer = await self._get(url, limit)
-            if answer.status not in _REDIRECTS:
-                return self._checked(answer)
-            target = _target(url, answer.location)
+            response = await self._get(url, limit)
+            if response.status not in _REDIRECTS:
+                return self._checked(response)
+            target = _target(url, response.location)
             if not may_leave and origin_of(target) != origin_of(url):
                 raise SourceRefused(
                     f"{self.mirror.name} redirects to {origin_of(target)}, which is another host"
@@ -72,15 +72,15 @@ class MirrorClient:
             url = target
         raise SourceRefused(f"{self.mirror.name} redirects too many times")
 
-    def _checked(self, answer: MirrorResponse) -> MirrorResponse:
-        if answer.status == httpx2.codes.OK:
-            return answer
-        name, reason = self.mirror.name, _error_text(answer.content)
-        if answer.status in {404, 410}:
+    def _checked(self, response: MirrorResponse) -> MirrorResponse:
+        if response.status == httpx2.codes.OK:
+            return response
+        name, reason = self.mirror.name, _error_text(response.content)
+        if response.status in {404, 410}:
             raise NotFound(f"{name} has no such skill: {reason}")
-        if answer.status in {401, 403}:
-            raise SourceRefused(f"{name} refuses access (status {answer.status}): {reason}")
-        raise SourceUnavailable(f"{name} answered with status {answer.status}: {reason}")
+        if response.status in {401, 403}:
+            raise SourceRefused(f"{name} refuses access (status {response.status}): {reason}")
+        raise SourceUnavailable(f"{name} answered with status {response.status}: {reason}")
 
     async def _get(self, url: str, limit: int) -> MirrorResponse:
         origin = origin_of(url)
@@ -98,7 +98,7 @@ class MirrorClient:
                 open_proxy(self._reach, origin) as proxy,
             ):
                 try:
-                    answer = await _send(proxy.url, url, headers, limit, self._too_large)
+                    response = await _send(proxy.url, url, headers, limit, self._too_large)
                 except httpx2.HTTPError as error:
                     raise proxy.problem or SourceUnavailable(
                         f"{self.mirror.name} cannot be reached at {origin} "
@@ -106,7 +106,7 @@ class MirrorClient:
                     ) from error
                 if proxy.problem:  # over plain http its refusal looks like a response
                     raise proxy.problem
-                return answer
+                return response
         except TimeoutError as error:
             raise SourceUnavailable(f"{self.mirror.name} did not answer in time") from error
         except (httpx2.InvalidURL, UnicodeError) as error:

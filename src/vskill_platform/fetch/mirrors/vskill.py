@@ -28,7 +28,7 @@ class _Skill(msgspec.Struct, frozen=True, rename="camel"):
     yanked: str | None = None
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _SkillResponse(msgspec.Struct, frozen=True):
     skill: _Skill
 
 
@@ -36,7 +36,7 @@ async def find_skill(client: MirrorClient, name: str, revision: str) -> RemoteVe
     """Return a version, or the latest one if *revision* is empty."""
     path = _API + quote(name, safe="/@,~+")
     params = {"version": revision} if revision else {}
-    skill = read_shape(client.mirror, await client.get_json(path, **params), _Answer).skill
+    skill = read_shape(client.mirror, await client.get_json(path, **params), _SkillResponse).skill
     if skill.slug != name:
         raise NotFound(f"{name} was renamed there: it is {shown(skill.slug)} now")
     if skill.is_private:

@@ -96,7 +96,8 @@ async def open_version(skill: PublishedSkill, version: str | None = None) -> Fou
 class VersionStatus(StrEnum):
     #: Installed by default.
     LATEST = "latest"
-    OFFERED = "offered"
+    #: The API has said "offered" since its first release.
+    AVAILABLE = "offered"
     #: Only installable by exact version.
     YANKED = "yanked"
     #: Not installable.
@@ -106,7 +107,8 @@ class VersionStatus(StrEnum):
 
 class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     version: SkillVersion
-    standing: VersionStatus
+    #: "standing" in JSON, as in the API.
+    status: VersionStatus = msgspec.field(name="standing")
     #: Why it is not available; empty if it is.
     reason: str = ""
     #: The reviewer who approved it, if any.
@@ -190,15 +192,15 @@ async def _get_all(slug: str) -> tuple[PublishedSkill, list[SkillVersion]]:
 async def _row(skill: PublishedSkill, version: SkillVersion) -> VersionRow:
     if skill.down:
         return VersionRow(
-            version=version, standing=VersionStatus.TAKEN_DOWN, reason=skill.down.reason
+            version=version, status=VersionStatus.TAKEN_DOWN, reason=skill.down.reason
         )
     blocks = await get_blocks([BlockSubject(BlockKind.DIGEST, version.digest)])
     if blocks:
         why = why_blocked(blocks[0].record)
-        return VersionRow(version=version, standing=VersionStatus.BLOCKED, reason=why)
+        return VersionRow(version=version, status=VersionStatus.BLOCKED, reason=why)
     if yank := skill.yank_of(version.number):
-        return VersionRow(version=version, standing=VersionStatus.YANKED, reason=yank.reason)
+        return VersionRow(version=version, status=VersionStatus.YANKED, reason=yank.reason)
     is_latest = version.number == skill.latest_number
     return VersionRow(
-        version=version, standing=VersionStatus.LATEST if is_latest else VersionStatus.OFFERED
+        version=version, status=VersionStatus.LATEST if is_latest else VersionStatus.AVAILABLE
     )

@@ -1,20 +1,16 @@
-"""Signs of lost money, power and data, and names of attacks, in any language.
+"""Signs of cryptomining, theft and destruction, and names of attacks, in any language.
 
 The table has the same form as in code_signs.py.
 """
 
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.mining_pools import MINING_POOL
 
 Sign = tuple[Act, str, str, tuple[str, ...]]
 
 #: A host on the internet, except those that serve an API.
 OUTSIDE_URL = r"https?://(?!localhost|127\.|api\.)[\w-]{1,60}\.[\w.-]{2,60}"
 
-_POOL = (
-    r"stratum\d?\+\w{2,4}://|(?:supportxmr|hashvault|nanopool|minexmr|moneroocean|2miners"
-    r"|c3pool|herominers|"
-    r"ethermine|f2pool|nicehash|unmineable|xmrpool|monerohash)\.\w{2,6}"
-)
 _MINES = (
     r"(?<![\w/])4[0-9AB][1-9A-HJ-NP-Za-km-z]{16,104}\b|rx/0|--algo\b|--coin\b|--donate-level"
     r"|--user\b|\s-u\s|"
@@ -66,7 +62,7 @@ DAMAGE_SIGNS: tuple[Sign, ...] = (
             ),
         ),
     ),
-    (Act.MINE, "mining pool", _POOL, (_POOL, _MINES)),
+    (Act.MINE, "mining pool", MINING_POOL, (MINING_POOL, _MINES)),
     (
         Act.DELETE,
         "files of the user",

@@ -1,4 +1,4 @@
-"""Find out by the words of a text which frames it may express, before the words are read in order.
+"""Prefilter: which frames can match a text, judging by its words.
 
 Of ten thousand sentences in harmless skills, a few contain all words and phrases that a frame
 needs. Only these are worth reading.

@@ -10,7 +10,7 @@ from vskill_platform.scan.rules.rules import Need, Rule
 #: By how many steps each role lowers a severity.
 RoleSteps = dict[PartRole, int]
 
-_CLOSENESS: RoleSteps = {
+STEPS_BY_ROLE: RoleSteps = {
     PartRole.INSTRUCTION: 0,
     PartRole.SCRIPT: 0,
     PartRole.REFERENCE: 1,
@@ -19,8 +19,8 @@ _CLOSENESS: RoleSteps = {
     PartRole.QUOTED: 1,
 }
 #: The same in a skill about security, which shows many attacks that it does not perform.
-_SHOWING_LOWERS: RoleSteps = {
-    **_CLOSENESS,
+STEPS_BY_ROLE_IN_SECURITY_SKILLS: RoleSteps = {
+    **STEPS_BY_ROLE,
     PartRole.REFERENCE: 2,
     PartRole.DOCUMENT: 2,
     PartRole.QUOTED: 3,
@@ -40,7 +40,7 @@ _DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 
 
 def steps_of_roles(*, is_about_security: bool) -> RoleSteps:
-    return _SHOWING_LOWERS if is_about_security else _CLOSENESS
+    return STEPS_BY_ROLE_IN_SECURITY_SKILLS if is_about_security else STEPS_BY_ROLE
 
 
 def lower(severity: Severity, steps: int) -> Severity:
@@ -72,7 +72,7 @@ def lowered_severity(
 
 def _is_read(rule: Rule, role: PartRole, steps: RoleSteps) -> bool:
     """Return whether an agent that uses the skill reads the match."""
-    is_shown = steps is _SHOWING_LOWERS
+    is_shown = steps is STEPS_BY_ROLE_IN_SECURITY_SKILLS
     is_serious = rule.severity not in {Severity.LOW, Severity.INFO}
     names_scripts_only = all(need.roles == [PartRole.SCRIPT] for need in rule.needs)
     has_right_kind = rule.kind in _DANGER and is_serious and not names_scripts_only

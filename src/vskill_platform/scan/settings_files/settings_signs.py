@@ -10,16 +10,13 @@ from collections.abc import Iterator
 import re2
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
+from vskill_platform.scan.facts.mining_pools import MINING_POOL
 from vskill_platform.scan.facts.pattern_set import may_match
 from vskill_platform.scan.facts.sensitive_paths import Sensitive
 
 _KEY = r"[\"']?{}[\"']?\s?[:=]\s?[\"']?"
 _ROOT_FOLDER = _KEY.format("path") + r"/[\"']?\s{0,9}(?:[}\n,]|$)"
-_POOL = (
-    r"stratum\d?\+\w{2,4}://|(?:supportxmr|hashvault|nanopool|minexmr|moneroocean|2miners"
-    r"|c3pool|herominers|"
-    r"ethermine|f2pool|nicehash|unmineable)\.\w{2,6}:?\d{0,5}"
-)
+_POOL = MINING_POOL + r":?\d{0,5}"
 #: The act, its detail, and patterns that must all occur; the match of the first one is shown.
 _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (

@@ -11,9 +11,9 @@ from litestar.plugins.jinja import JinjaTemplateEngine
 from markupsafe import Markup, escape
 
 from vskill_platform import __version__
-from vskill_platform.access.one_time_links import base_url
 from vskill_platform.base.show_text import count_of, show
 from vskill_platform.model.failure import failure_title, failures_in, results_in, score_in
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.model.rights import Right, Visitor
 from vskill_platform.model.source import public_source
 from vskill_platform.model.submission import StateEvent, SubmissionState

@@ -26,8 +26,8 @@ HEAD_SECONDS = 30.0
 BODY_SECONDS = 120.0
 BODY_BYTES = 256 * 1024
 #: The same for reading the response.
-ANSWER_SECONDS = 60.0
-ANSWER_BYTES = 64 * 1024
+RESPONSE_SECONDS = 60.0
+RESPONSE_BYTES = 64 * 1024
 
 
 _FULL = (
@@ -198,10 +198,10 @@ class TimeLimitedProtocol(H11Protocol):
     def _wait_for_reader(self) -> None:
         _stop(self._writing)
         self._unsent = self.transport.get_write_buffer_size()
-        self._writing = self.loop.call_later(ANSWER_SECONDS, self._end_writing)
+        self._writing = self.loop.call_later(RESPONSE_SECONDS, self._end_writing)
 
     def _end_writing(self) -> None:
-        if self._unsent - self.transport.get_write_buffer_size() >= ANSWER_BYTES:
+        if self._unsent - self.transport.get_write_buffer_size() >= RESPONSE_BYTES:
             self._wait_for_reader()
         else:
             self.transport.abort()

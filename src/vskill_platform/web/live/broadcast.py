@@ -27,7 +27,7 @@ MAX_OF_ONE = 20
 _RETRY_SECONDS = 1.0
 _LOOK_AGAIN = timedelta(seconds=30)
 #: The topics of all submissions, and of only the public ones.
-QUEUE, PUBLIC_QUEUE = "queue", "queue of what is public"
+QUEUE, PUBLIC_QUEUE = "queue", "public queue"
 
 
 def private_queue(namespace: str) -> str:

@@ -57,7 +57,7 @@ async def preview_over_api(
 ) -> NamespaceDeletionResponse:
     """Show what the deletion of a namespace would remove, without deleting anything."""
     name, is_admin = await _own(visitor_of(request), namespace)
-    return _answer(await preview_namespace_deletion(name), is_admin=is_admin)
+    return _response(await preview_namespace_deletion(name), is_admin=is_admin)
 
 
 @operation(status=200, also=(404,))
@@ -68,7 +68,7 @@ async def delete_over_api(
     visitor = visitor_of(request)
     name, is_admin = await _own(visitor, data.namespace)
     done = await delete_namespace(name, actor=visitor.name, reason=data.reason, is_admin=is_admin)
-    return _answer(done, is_admin=is_admin)
+    return _response(done, is_admin=is_admin)
 
 
 async def delete_page(request: WebRequest) -> Template:
@@ -113,7 +113,7 @@ async def _own(visitor: Visitor, namespace: str) -> tuple[str, bool]:
     return name, False
 
 
-def _answer(found: NamespaceDeletion, *, is_admin: bool) -> NamespaceDeletionResponse:
+def _response(found: NamespaceDeletion, *, is_admin: bool) -> NamespaceDeletionResponse:
     return NamespaceDeletionResponse(
         namespace=found.name,
         skills=[

@@ -50,7 +50,7 @@ async def preview_over_api(
 ) -> DeletionResponse:
     """Show what a deletion would remove, without deleting anything."""
     skill, is_admin = await _own(visitor_of(request), await find_skill(request, slug_of(slug)))
-    return _answer(await preview_deletion(skill.slug, version), is_admin=is_admin)
+    return _response(await preview_deletion(skill.slug, version), is_admin=is_admin)
 
 
 @operation(status=200)
@@ -63,7 +63,7 @@ async def delete_over_api(
     done = await delete_skill(
         skill.slug, data.version, actor=visitor.name, reason=data.reason, is_admin=is_admin
     )
-    return _answer(done, is_admin=is_admin)
+    return _response(done, is_admin=is_admin)
 
 
 async def delete_page(request: WebRequest, slug: FromPath[str]) -> Template:
@@ -115,7 +115,7 @@ async def _own(visitor: Visitor, skill: PublishedSkill) -> tuple[PublishedSkill,
     return skill, False
 
 
-def _answer(found: Deletion, *, is_admin: bool) -> DeletionResponse:
+def _response(found: Deletion, *, is_admin: bool) -> DeletionResponse:
     return DeletionResponse(
         slug=found.slug,
         versions=found.versions,

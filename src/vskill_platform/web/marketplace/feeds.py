@@ -13,10 +13,10 @@ import msgspec
 from litestar import Response
 from litestar.params import QueryParameter
 
-from vskill_platform.access.one_time_links import base_url
 from vskill_platform.base.show_text import show
 from vskill_platform.catalogue.query import PUBLIC, SkillQuery, SkillSort
 from vskill_platform.errors import NotFound
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of
@@ -60,7 +60,7 @@ async def sitemap(
         index = ET.Element("sitemapindex", xmlns=_SITEMAP)
         for number in range(1, pages + 1):
             _add(ET.SubElement(index, "sitemap"), loc=_absolute(f"/sitemap.xml?page={number}"))
-        return _answer(index, _XML)
+        return _response(index, _XML)
     number = page or 1
     if number > pages:
         raise NotFound("the sitemap has no such page")
@@ -71,7 +71,7 @@ async def sitemap(
     for slug, updated_at in listed:
         address = _absolute(skill_url(slug))
         _add(ET.SubElement(urls, "url"), loc=address, lastmod=f"{updated_at:%Y-%m-%d}")
-    return _answer(urls, _XML)
+    return _response(urls, _XML)
 
 
 async def new_skills(request: WebRequest) -> Response[bytes]:
@@ -122,7 +122,7 @@ def _feed(title: str, entries: Iterable[_Entry]) -> Response[bytes]:
             pubDate=format_datetime(entry.at),
         )
         ET.SubElement(item, "guid", isPermaLink="false").text = show(entry.id)
-    return _answer(feed, _RSS)
+    return _response(feed, _RSS)
 
 
 def _add(parent: ET.Element, **texts: str) -> None:
@@ -135,6 +135,6 @@ def _absolute(path: str) -> str:
     return base_url(get_settings()) + path
 
 
-def _answer(root: ET.Element, media_type: str) -> Response[bytes]:
+def _response(root: ET.Element, media_type: str) -> Response[bytes]:
     body = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return Response(body, media_type=f"{media_type}; charset=utf-8")

@@ -98,12 +98,12 @@ async def delete_own(
     user = signed_in_user(request)
     given = Confirmation(confirm=data.confirm, password=data.password, code=data.code)
     await count_attempt(request, user.name)
-    return _answer(await delete_own_account(user, visitor_of(request), given))
+    return _response(await delete_own_account(user, visitor_of(request), given))
 
 
 async def preview_over_api(request: WebRequest, name: FromPath[str]) -> AccountDeletionResponse:  # noqa: ARG001 - a handler
     """Show what the deletion of a user would remove, and what remains without an owner."""
-    return _answer(await preview_account_deletion(name))
+    return _response(await preview_account_deletion(name))
 
 
 @operation(status=200)
@@ -112,10 +112,10 @@ async def delete_over_api(
 ) -> AccountDeletionResponse:
     """Delete a user with tokens, sessions and addresses. Published skills stay."""
     actor = visitor_of(request).name
-    return _answer(await delete_account(name, actor=actor, reason=data.reason))
+    return _response(await delete_account(name, actor=actor, reason=data.reason))
 
 
-def _answer(found: AccountDeletion) -> AccountDeletionResponse:
+def _response(found: AccountDeletion) -> AccountDeletionResponse:
     return AccountDeletionResponse(**msgspec.structs.asdict(found))
 
 

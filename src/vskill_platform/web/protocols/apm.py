@@ -36,7 +36,7 @@ _VERSIONS, _DOWNLOAD = "versions", "download"
 _NO_ADDRESS = "the path is /apm/v1/packages/OWNER/NAME/versions, with /VERSION/download after it"
 #: APM waits a minute for a response.
 _WAIT_SECONDS = 45.0
-_INSTALLABLE = frozenset({VersionStatus.LATEST, VersionStatus.OFFERED})
+_INSTALLABLE = frozenset({VersionStatus.LATEST, VersionStatus.AVAILABLE})
 #: How many findings a response names.
 _MAX_TOLD = 5
 
@@ -81,7 +81,7 @@ async def read_package(request: WebRequest, address: FromPath[str]) -> Response[
         raise NotFound(_NO_ADDRESS)
     # Yanked versions are left out, so that no range resolves to them; lock files still work.
     rows = (await list_versions(skill.slug)).versions
-    available = [_item(row.version) for row in rows if row.standing in _INSTALLABLE]
+    available = [_item(row.version) for row in rows if row.status in _INSTALLABLE]
     return Response(PackageVersions(asked.package, available), status_code=HTTP_200_OK)
 
 

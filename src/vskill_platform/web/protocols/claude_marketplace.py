@@ -32,11 +32,11 @@ _MAX_NAME = 200
 
 
 async def whole_marketplace(request: WebRequest) -> Response[Any]:
-    return await _answer(request, below="")
+    return await _response(request, below="")
 
 
 async def namespace_marketplace(request: WebRequest, below: str) -> Response[Any]:
-    return await _answer(request, below=below)
+    return await _response(request, below=below)
 
 
 async def skill_marketplace(request: WebRequest, text: str) -> Response[Any]:
@@ -54,7 +54,7 @@ async def skill_marketplace(request: WebRequest, text: str) -> Response[Any]:
     return body_response(request, make_body(content))
 
 
-async def _answer(request: WebRequest, *, below: str) -> Response[Any]:
+async def _response(request: WebRequest, *, below: str) -> Response[Any]:
     scope = await scope_of(request, below)
 
     async def encode(skills: list[ListedSkill]) -> Any:

@@ -55,6 +55,7 @@ class QueueNumbers(Shape, frozen=True, kw_only=True):
     #: Including taken-down skills.
     total_skills_all: int
     ready: int
+    #: Running; the name is part of the API, as is that of background_in_work.
     in_work: int
     delayed: int
     dead: int

@@ -17,10 +17,10 @@ from vskill_platform.access.device_login import (
     request_device_login,
     scopes_for,
 )
-from vskill_platform.access.one_time_links import base_url
 from vskill_platform.access.sessions import browser_name
 from vskill_platform.access.tokens import DEFAULT_LIFETIME
 from vskill_platform.errors import DeviceRefused, InvalidInput, NotAllowed, NotFound
+from vskill_platform.model.registry_url import base_url
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.http.bodies import read_fields
 from vskill_platform.web.http.headers import NO_STORE_HEADER
@@ -56,7 +56,7 @@ async def device_code(request: WebRequest) -> Response[Any]:
         return _refused(refusal)
     page = f"{base_url(get_settings())}/device"
     lifetime = codes.login.expires_at - codes.login.created_at
-    return _answer(
+    return _response(
         {
             "device_code": codes.device_code,
             "user_code": codes.user_code,
@@ -74,7 +74,7 @@ async def device_token(request: WebRequest) -> Response[Any]:
         token = await redeem_device_code(_device_code_in(await _read_body(request)))
     except DeviceRefused as refusal:
         return _refused(refusal)
-    return _answer(
+    return _response(
         {
             "access_token": token.text,
             "token_type": "Bearer",
@@ -167,7 +167,7 @@ async def _read_body(request: WebRequest) -> dict[str, str]:
     }
 
 
-def _answer(content: dict[str, Any], status: int = 200) -> Response[Any]:
+def _response(content: dict[str, Any], status: int = 200) -> Response[Any]:
     return Response(content, status_code=status, headers=NO_STORE_HEADER)
 
 
@@ -178,4 +178,4 @@ def _refused(refusal: DeviceRefused) -> Response[Any]:
     }
     if refusal.error == "slow_down":
         content["interval"] = int(SLOWER_INTERVAL.total_seconds())
-    return _answer(content, HTTP_400_BAD_REQUEST)
+    return _response(content, HTTP_400_BAD_REQUEST)

@@ -1,4 +1,4 @@
-"""The frame of all pages of a skill: name, trust and tabs."""
+"""The shared layout of a skill's pages: header, trust, tabs."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from vskill_platform.web.skills.checklist import checklist, verdict_in_words
 
 #: How many versions the picker shows; the page of versions shows all.
 _MAX_PICKED = 50
-#: The standing of versions that cannot be opened.
+#: The status of versions that cannot be opened.
 _CLOSED = frozenset({VersionStatus.BLOCKED, VersionStatus.TAKEN_DOWN})
 _NOTES = {VersionStatus.LATEST: " (latest)", VersionStatus.YANKED: " (yanked)"}
 
@@ -96,7 +96,7 @@ async def skill_page(
             "capabilities": await capabilities_of(version, report),
             "rows": listed.versions,
             "picked": _picked(
-                opened, [row for row in listed.versions if row.standing not in _CLOSED]
+                opened, [row for row in listed.versions if row.status not in _CLOSED]
             ),
             "may_manage": await may_manage(visitor_of(request), skill),
             "tab": tab,
@@ -113,8 +113,8 @@ def _picked(opened: OpenSkill, rows: list[VersionRow]) -> list[tuple[str, str, b
         newest += [row for row in rows if row.version.number == opened.version.number]
     return [
         (
-            "" if row.standing is VersionStatus.LATEST else row.version.version,
-            f"{row.version.version}{_NOTES.get(row.standing, '')}",
+            "" if row.status is VersionStatus.LATEST else row.version.version,
+            f"{row.version.version}{_NOTES.get(row.status, '')}",
             row.version.number == opened.version.number,
         )
         for row in newest

@@ -108,9 +108,7 @@ def plot_installs(installs: InstallCounts, today: date) -> Plot:
 async def _newest_yanked(skill: PublishedSkill) -> list[str]:
     """Return the newest yanked versions."""
     rows = (await list_versions(skill.slug)).versions
-    return [row.version.version for row in rows if row.standing is VersionStatus.YANKED][
-        :_MAX_NAMED
-    ]
+    return [row.version.version for row in rows if row.status is VersionStatus.YANKED][:_MAX_NAMED]
 
 
 async def read_readme(opened: OpenSkill) -> Readme:

@@ -156,6 +156,7 @@ class SkillResponse(Shape, frozen=True, kw_only=True):
 
 class VersionItem(Shape, frozen=True, kw_only=True):
     version: str
+    #: Its VersionStatus; the name is part of the API.
     standing: str
     reason: str
     content_hash: str

@@ -167,22 +167,22 @@ def _item(listed: SkillVersions, place: int) -> VersionItem:
     row = listed.versions[place]
     version = row.version
     before = listed.versions[place + 1].version if place + 1 < len(listed.versions) else None
-    is_offered = row.standing is VersionStatus.LATEST
+    is_latest = row.status is VersionStatus.LATEST
     is_reviewed = row.approved_by is not None
-    is_down = row.standing in {VersionStatus.BLOCKED, VersionStatus.TAKEN_DOWN}
+    is_down = row.status in {VersionStatus.BLOCKED, VersionStatus.TAKEN_DOWN}
     tier = TrustTier.BLOCKED if is_down else TrustTier.SCANNED
-    tier = listed.trust.tier if is_offered else tier
+    tier = listed.trust.tier if is_latest else tier
     return VersionItem(
         version=version.version,
-        standing=row.standing,
+        standing=row.status,
         reason=row.reason,
         content_hash=version.digest,
         archive_sha256=version.archive_sha256,
         git_sha=version.commit_sha,
         created_at=version.published_at,
         cert_tier=cert_tier(tier),
-        cert_score=listed.trust.score if is_offered else None,
-        cert_method=cert_method(tier, is_reviewed=is_reviewed) if is_offered else "",
+        cert_score=listed.trust.score if is_latest else None,
+        cert_method=cert_method(tier, is_reviewed=is_reviewed) if is_latest else "",
         approved_by=row.approved_by,
         diff_summary=_sum_up(before, version),
         verdict=row.verdict,

@@ -117,7 +117,7 @@ async def test_an_idle_client_is_disconnected_after_its_response(
 
 
 async def test_a_client_that_never_reads_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_clients, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(slow_clients, "RESPONSE_SECONDS", 0.2)
     lost = asyncio.Event()
     monkeypatch.setattr(
         TimeLimitedProtocol, "connection_lost", _also(TimeLimitedProtocol.connection_lost, lost)

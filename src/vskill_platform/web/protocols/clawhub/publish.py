@@ -85,7 +85,7 @@ async def publish(request: WebRequest) -> Object:
         sent = await _submit_staged(request, asked)
         await commit([drop_staged(user.name, file.sha256, file.size) for file in asked.files])
     if isinstance(sent, SkillVersion):
-        return _answer(sent.submission_id, asked, sent.version, is_published=True)
+        return _response(sent.submission_id, asked, sent.version, is_published=True)
     return await _result(request, asked, await _wait_for_result(sent))
 
 
@@ -141,11 +141,11 @@ async def _result(request: WebRequest, asked: PublishRequest, submission: Submis
     link = f"{public_address(request)}/submissions/{submission.id}"
     if submission.state is SubmissionState.PUBLISHED:
         version = await _version_of(submission)
-        return _answer(submission.id, asked, version, is_published=True)
+        return _response(submission.id, asked, version, is_published=True)
     if submission.state in IN_PROGRESS_STATES:
-        return _answer(submission.id, asked, f"is being checked: {link}", is_published=False)
+        return _response(submission.id, asked, f"is being checked: {link}", is_published=False)
     if submission.state is SubmissionState.NEEDS_REVIEW:
-        return _answer(submission.id, asked, f"needs review: {link}", is_published=False)
+        return _response(submission.id, asked, f"needs review: {link}", is_published=False)
     found = await assess_refused(submission)
     raise SourceRefused(f"{found.overview}\nDetails: {link}")
 
@@ -204,7 +204,9 @@ async def _version_of(submission: Submission) -> str:
     return next(item.version for item in reversed(versions) if item.digest == submission.digest)
 
 
-def _answer(attempt_id: str, asked: PublishRequest, version: str, *, is_published: bool) -> Object:
+def _response(
+    attempt_id: str, asked: PublishRequest, version: str, *, is_published: bool
+) -> Object:
     """Return the response; old clients print only the id of the version."""
     status = "published" if is_published else "pending"
     version_id = f"{asked.slug}@{version}" if is_published else version

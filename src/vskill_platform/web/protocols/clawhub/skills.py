@@ -157,7 +157,7 @@ async def show_versions(
     """List the available versions, newest first."""
     skill = await find_owned_skill(request, name, owner)
     rows = (await list_versions(skill.slug)).versions
-    shown = [row for row in rows if row.standing in {VersionStatus.LATEST, VersionStatus.OFFERED}]
+    shown = [row for row in rows if row.status in {VersionStatus.LATEST, VersionStatus.AVAILABLE}]
     start = read_offset(cursor, 0)
     page = shown[start : start + min(limit, _MAX_RESULTS)]
     return {

@@ -53,8 +53,8 @@ log = get_logger(__name__)
 _SERVICE = "git-upload-pack"
 _REFS, _FETCH = f"info/refs?service={_SERVICE}", _SERVICE
 _ENDING = ".git/"
-_ANSWERS_REFS = f"application/x-{_SERVICE}-advertisement"
-_ANSWERS_FETCH = f"application/x-{_SERVICE}-result"
+_REFS_TYPE = f"application/x-{_SERVICE}-advertisement"
+_FETCH_TYPE = f"application/x-{_SERVICE}-result"
 #: The largest request: a client names its commits, of which a repository has one per version.
 _MAX_REQUEST_BYTES = 1024 * 1024
 _LIMITS = ProgramLimits(memory_bytes=1024 * 1024 * 1024, file_bytes=1024 * 1024 * 1024)
@@ -88,14 +88,14 @@ async def list_refs(
 
     if protocol == _VERSION_2:
         repos.build_ahead(skill, get_settings())
-        return Response(advertise_abilities(), media_type=_ANSWERS_REFS, headers=_NO_CACHE)
+        return Response(advertise_abilities(), media_type=_REFS_TYPE, headers=_NO_CACHE)
 
     async def load() -> Loaded:
         repo = await repos.open(await repos.find_state(skill), get_settings())
         arguments = ("--http-backend-info-refs",)
         announcement = packet(f"# service={_SERVICE}\n".encode()) + b"0000"
         output = await _run_git(repo, arguments, b"", protocol, first=announcement)
-        return Loaded(output, _ANSWERS_REFS)
+        return Loaded(output, _REFS_TYPE)
 
     return Download(request, load, dict(_NO_CACHE))
 
@@ -113,15 +113,15 @@ async def fetch_objects(request: WebRequest, address: FromPath[str]) -> Response
 
     if command.name == "ls-refs":
         refs = list_matching_refs(state, command)
-        return Response(refs, media_type=_ANSWERS_FETCH, headers=_NO_CACHE)
+        return Response(refs, media_type=_FETCH_TYPE, headers=_NO_CACHE)
 
     async def load() -> Loaded:
         if needs_whole_pack(state, command):
             pack = await repos.open_pack(state, get_settings())
             packets = send_in_packets(pack.read(MAX_DATA))
-            return Loaded(Pieces(pieces=packets, close=pack.close), _ANSWERS_FETCH)
+            return Loaded(Pieces(pieces=packets, close=pack.close), _FETCH_TYPE)
         repo = await repos.open(state, get_settings())
-        return Loaded(await _run_git(repo, (), body, protocol), _ANSWERS_FETCH)
+        return Loaded(await _run_git(repo, (), body, protocol), _FETCH_TYPE)
 
     async def count() -> None:
         if b"done\n" in body:  # earlier requests of the same clone only ask

@@ -34,7 +34,7 @@ _MAX_PAGES = 20
 _S = SubmissionState
 _FINISHED = frozenset({_S.PUBLISHED, _S.BLOCKED, _S.REJECTED, _S.TIER1_FAILED})
 _DECIDED = _FINISHED | {_S.NEEDS_REVIEW}
-_AVAILABLE = frozenset({VersionStatus.LATEST, VersionStatus.OFFERED})
+_AVAILABLE = frozenset({VersionStatus.LATEST, VersionStatus.AVAILABLE})
 _POSITION = re.compile(r"([0-9a-f]{1,16})-([0-9]{1,18})")
 #: The state of a watched skill that the client knows; None if it is not available.
 RecordsBySlug = dict[str, Stored[PublishedSkill] | None]
