@@ -292,7 +292,7 @@ def test_a_search_reads_as_many_pages_as_it_needs(server: ScriptedServer) -> Non
     done = CliRunner().invoke(
         cli, ["search", "x", "--limit", "110", "--json", "--registry", server.url]
     )
-    asked = [parse_qs(urlsplit(one.path).query) for one in server.seen]
+    asked = [parse_qs(urlsplit(one.path).query) for one in server.seen[-2:]]
 
     assert len(msgspec.json.decode(done.stdout)["skills"]) == 110
     assert [(one["limit"], one.get("cursor")) for one in asked] == [
