@@ -70,8 +70,8 @@ class Expressions(msgspec.Struct, frozen=True, kw_only=True):
     #: The name and labels contain all words.
     labelled: str = NOTHING
 
-    def by(self, way: SearchMode) -> str:
-        return str(getattr(self, way))
+    def by(self, mode: SearchMode) -> str:
+        return str(getattr(self, mode))
 
 
 @lru_cache(_REMEMBERED)

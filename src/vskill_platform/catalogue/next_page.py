@@ -1,9 +1,9 @@
 """Read the next page of a list for a reader that follows a cursor, while the skills change.
 
 The order of most lists changes under their readers: an install moves a skill up, and a reader that
-counts skills misses the one that moves past it. So the index keeps the earlier places of skills
-(skill_move in schema.sql), and a position names the revision of the first page. On the pages after
-it every skill stands where it stood then.
+counts skills misses the one that moves past it. So the index keeps the earlier positions of skills
+(skill_move in schema.sql), and a cursor contains the revision of the first page. The pages after it
+list every skill at its position at that revision.
 """
 
 from typing import Any
@@ -40,23 +40,23 @@ _FEW_MATCH = 8
 class Found(msgspec.Struct, frozen=True, array_like=True):
     """A page of results."""
 
-    way: SearchMode
+    mode: SearchMode
     total: int
     hits: list[SkillHit] = []
-    #: The place of the last one by relevance: its match quality times `_PLACES`, plus its id.
-    place: int = 0
+    #: Of the last one by relevance: its match quality times `_QUALITY_FACTOR`, plus its id.
+    sort_key: int = 0
     #: The revision of the index.
     revision: int = 0
 
 
-class _Placed(msgspec.Struct, frozen=True, array_like=True):
+class _Row(msgspec.Struct, frozen=True, array_like=True):
     value: int | str
     id: int
     hit: SkillHit
 
 
-_PLACES = 1 << 40
-_PAGE = msgspec.json.Decoder(list[_Placed])
+_QUALITY_FACTOR = 1 << 40
+_PAGE = msgspec.json.Decoder(list[_Row])
 
 
 def next_position(
@@ -67,7 +67,7 @@ def next_position(
     if not found.hits or seen >= total:
         return None
     if query.sort is SkillSort.RELEVANCE:
-        degree, row_id = divmod(found.place, _PLACES)
+        degree, row_id = divmod(found.sort_key, _QUALITY_FACTOR)
         return SkillPosition(query.sort, found.revision, seen, degree, row_id, mode=mode)
     slug = found.hits[-1].slug
     return SkillPosition(query.sort, found.revision, seen, slug=slug, mode=mode)
@@ -81,7 +81,7 @@ def read_after(
     *share* is the part of all skills that matches.
     """
     _check(connection, query, after)
-    value, row_id = _place(connection, after)
+    value, row_id = _sort_key(connection, after)
     limit = min(max(query.limit, 0), MAX_LIMIT)
     bindings = _matches(query, after.mode) | {
         "revision": after.revision,
@@ -101,16 +101,18 @@ def read_after(
     return [one.hit for one in page], following
 
 
-def _place(connection: apsw.Connection, after: SkillPosition) -> tuple[int | str | None, int]:
-    """Return where the skill of a position stood."""
+def _sort_key(connection: apsw.Connection, after: SkillPosition) -> tuple[int | str | None, int]:
+    """Return value and id of the skill of a position, at its revision."""
     if not after.slug:
         return after.value, after.id
     column, _, _ = ORDERS[after.sort]
     bindings = {"slug": after.slug, "revision": after.revision}
-    place: Any = connection.execute(NEXT_PAGE["place"].format(column=column), bindings).fetchone()
-    if place is None:
+    found: Any = connection.execute(
+        NEXT_PAGE["sort_key"].format(column=column), bindings
+    ).fetchone()
+    if found is None:
         raise InvalidInput(EXPIRED)
-    value, row_id = place
+    value, row_id = found
     return value, row_id
 
 

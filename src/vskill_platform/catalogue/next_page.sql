@@ -1,11 +1,11 @@
--- The page after a skill, for a reader that follows a cursor. All skills stand where they stood at
--- the revision of the first page, whatever has changed since: no skill is missed or seen twice.
+-- The page after a skill, for a reader that follows a cursor. Every skill is at its position at
+-- the revision of the first page, whatever has changed since: no skill is missing or repeated.
 
 -- name: revisions
 SELECT revision, kept_from FROM state
 
--- name: place
--- Where a skill stood in an order at a revision. next_page.py sets the column.
+-- name: sort_key
+-- The value and the id of a skill at a revision. next_page.py sets the column.
 SELECT * FROM (
   SELECT {column}, old_id FROM skill_move WHERE through >= :revision AND slug = :slug
   ORDER BY through LIMIT 1
@@ -62,12 +62,12 @@ fitting AS MATERIALIZED (
     UNION ALL SELECT rowid, 4 FROM {table} WHERE {table} MATCH :every
   ) GROUP BY id
 ),
-placed AS (
+positioned AS (
   SELECT fitting.id, value, coalesce(moved.old_id, fitting.id) AS old_id,
     moved.old_id IS NULL AS is_here
   FROM fitting CROSS JOIN skill USING (id) LEFT JOIN moved USING (slug)
 )
 SELECT json_group_array(json_array(value, old_id, json(hit)) ORDER BY value, old_id) FROM (
-  SELECT * FROM placed WHERE (value, old_id) > (:value, :id)
+  SELECT * FROM positioned WHERE (value, old_id) > (:value, :id)
   ORDER BY value, old_id, is_here LIMIT :limit
 ) JOIN skill_hit USING (id)

@@ -62,7 +62,7 @@ _Word = Annotated[str, msgspec.Meta(max_length=1_000)]
 
 
 class SkillPosition(msgspec.Struct, frozen=True, array_like=True):
-    """The last skill of a page, to read the next one: where it stood at which revision."""
+    """The last skill of a page, to read the next one: its sort key, and at which revision."""
 
     sort: SkillSort
     #: The revision of the index when the first page was read.

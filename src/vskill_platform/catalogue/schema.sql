@@ -39,8 +39,9 @@ CREATE INDEX skill_name ON skill (name_key, id, is_private);
 CREATE INDEX skill_trust ON skill (trust_score DESC, id, is_private);
 CREATE INDEX skill_installs ON skill (installs DESC, id, is_private);
 
--- The earlier places of skills in each order, for readers of several pages (next_page.sql). A skill
--- had this place until it was written after the revision `through`. Only the latest moves are kept.
+-- The earlier positions of skills in each order, for readers of several pages (next_page.sql). A
+-- skill had this position until it was written after the revision `through`. Only the latest moves
+-- are kept.
 CREATE TABLE skill_move (
   number       INTEGER NOT NULL PRIMARY KEY,
   slug         TEXT    NOT NULL,

@@ -2,13 +2,13 @@
 -- For each query: the search mode, the total and a page. A mode is used if it matches anything even
 -- without the filters; otherwise facets would not add up. Cached totals are not counted again. The
 -- result is one row, because a thread waits for the GIL after each: the mode, the total, the page, the
--- place of its last skill (the match quality, then the id), and the revision. MATERIALIZED, or each
--- count would run once for every place that reads it.
+-- sort key of its last skill (the match quality, then the id), and the revision. MATERIALIZED, or each
+-- count would run once for every use.
 WITH asked (key, question) AS (SELECT key, value FROM json_each(:questions)),
 by_words AS MATERIALIZED (
   SELECT key, question, CASE
-      WHEN question ->> 'way' = 'words' THEN question ->> 'total'
-      WHEN question ->> 'way' IS NULL THEN coalesce(
+      WHEN question ->> 'mode' = 'words' THEN question ->> 'total'
+      WHEN question ->> 'mode' IS NULL THEN coalesce(
         nullif((SELECT count(*) FROM skill_text WHERE skill_text MATCH question ->> 'words'), 0),
         (SELECT 0 FROM skill_text WHERE skill_text MATCH question ->> 'words_unfiltered' LIMIT 1)
       )
@@ -18,8 +18,8 @@ by_words AS MATERIALIZED (
 by_anything AS MATERIALIZED (
   SELECT key, question, words, CASE
       WHEN words IS NOT NULL THEN NULL
-      WHEN question ->> 'way' = 'anywhere' THEN question ->> 'total'
-      WHEN question ->> 'way' IS NULL THEN coalesce(
+      WHEN question ->> 'mode' = 'anywhere' THEN question ->> 'total'
+      WHEN question ->> 'mode' IS NULL THEN coalesce(
         nullif((SELECT count(*) FROM skill_text WHERE skill_text MATCH question ->> 'anywhere'), 0),
         (SELECT 0 FROM skill_text WHERE skill_text MATCH question ->> 'anywhere_unfiltered' LIMIT 1)
       )
@@ -29,8 +29,8 @@ by_anything AS MATERIALIZED (
 going AS MATERIALIZED (
   SELECT key, question, words, anywhere, CASE
       WHEN words IS NOT NULL OR anywhere IS NOT NULL THEN NULL
-      WHEN question ->> 'way' = 'parts' THEN question ->> 'total'
-      WHEN question ->> 'way' IS NULL THEN coalesce(
+      WHEN question ->> 'mode' = 'parts' THEN question ->> 'total'
+      WHEN question ->> 'mode' IS NULL THEN coalesce(
         nullif((SELECT count(*) FROM skill_part WHERE skill_part MATCH question ->> 'parts'), 0),
         (SELECT 0 FROM skill_part WHERE skill_part MATCH question ->> 'parts_unfiltered' LIMIT 1)
       )
@@ -51,7 +51,7 @@ FROM going CROSS JOIN state
 -- name: first_ranked
 SELECT '[' || coalesce(group_concat(hit, ',' ORDER BY page.id), '') || '],'
   || coalesce(max(4 << 40 | page.id), 0) FROM (
-  SELECT rowid AS id FROM {table} WHERE {table} MATCH question ->> '{way}'
+  SELECT rowid AS id FROM {table} WHERE {table} MATCH question ->> '{mode}'
   ORDER BY rowid LIMIT :limit OFFSET :offset
 ) AS page JOIN skill_hit ON skill_hit.id = page.id
 

@@ -31,8 +31,8 @@ from vskill_platform.engines.sqlite.connection import snapshot
 _ranked = SEARCH["first_ranked"].format
 _FIND = SEARCH["find"].format(
     by_words=SEARCH["best_fitting"],
-    by_anything=_ranked(table="skill_text", way=SearchMode.ANYWHERE),
-    by_parts=_ranked(table="skill_part", way=SearchMode.PARTS),
+    by_anything=_ranked(table="skill_text", mode=SearchMode.ANYWHERE),
+    by_parts=_ranked(table="skill_part", mode=SearchMode.PARTS),
 )
 _MAX_OFFSET = 2**31
 
@@ -40,7 +40,7 @@ _MAX_OFFSET = 2**31
 class KnownCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Cached counts of a query, valid until a skill is added, removed or reindexed."""
 
-    way: SearchMode
+    mode: SearchMode
     total: int
     facets: dict[str, list[tuple[str, int]]] | None = None
 
@@ -83,11 +83,11 @@ def _asked(question: Question) -> dict[str, Any]:
     query, known = question.query, question.known
     asked = msgspec.structs.asdict(expressions_of(query))
     if known:
-        return {**asked, "way": known.way, "total": known.total}
+        return {**asked, "mode": known.mode, "total": known.total}
     bare = without_filters(query)
     unfiltered = expressions_of(bare) if bare != query else None
     others = {
-        f"{way}_unfiltered": unfiltered.by(way) if unfiltered else NOTHING for way in SearchMode
+        f"{mode}_unfiltered": unfiltered.by(mode) if unfiltered else NOTHING for mode in SearchMode
     }
     return {**asked, **others}
 
@@ -160,7 +160,7 @@ def _with_known(connection: apsw.Connection, question: Question) -> Question:
     if question.known is not None:
         return question
     total = _counted_already(connection, question.query)
-    known = KnownCounts(way=SearchMode.WORDS, total=total) if total is not None else None
+    known = KnownCounts(mode=SearchMode.WORDS, total=total) if total is not None else None
     return Question(question.query, known)
 
 
@@ -168,12 +168,12 @@ def _search(
     connection: apsw.Connection, question: Question, found: Found
 ) -> tuple[SkillResults, KnownCounts]:
     query = question.query
-    known = question.known or KnownCounts(way=found.way, total=found.total)
+    known = question.known or KnownCounts(mode=found.mode, total=found.total)
     if query.with_facets and known.facets is None:
         facets = {facet.value: _count_values(connection, query, known, facet) for facet in Facet}
         known = msgspec.structs.replace(known, facets=facets)
     facets_asked = known.facets if query.with_facets else None
-    following = next_position(query, found, mode=known.way, total=known.total)
+    following = next_position(query, found, mode=known.mode, total=known.total)
     return SkillResults(
         hits=found.hits, total=known.total, facets=facets_asked, next=following
     ), known
@@ -184,13 +184,13 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
     query, known = question.query, question.known
     if known is None:
         (counted,) = find_pages(connection, [question], PageBounds(limit=0, offset=0))
-        known = KnownCounts(way=counted.way, total=counted.total)
+        known = KnownCounts(mode=counted.mode, total=counted.total)
     page = page_of(query)
     if not known.total or not page.limit:
-        return Found(known.way, known.total)
+        return Found(known.mode, known.total)
     walked = (page.offset + page.limit) * _count_skills(connection, is_all=True) / known.total
     bindings = {
-        "every": expressions_of(query).by(known.way),
+        "every": expressions_of(query).by(known.mode),
         "is_all": int(query.visible.is_all),
         "sort": query.sort.value,
         "limit": page.limit,
@@ -200,14 +200,14 @@ def _find_sorted(connection: apsw.Connection, question: Question) -> Found:
 
     def find(sql: str) -> tuple[list[SkillHit], int]:
         column, order, index = ORDERS[query.sort]
-        filled = _queries(known.way)[sql].format(column=column, order=order, index=index)
+        filled = _queries(known.mode)[sql].format(column=column, order=order, index=index)
         return _PAGE.decode(one_value(connection, filled, bindings))
 
     name = _sorted_by(query, known, walked)
     hits, revision = find(name)
     if name == _ONE_BY_ONE[0] and len(hits) < min(page.limit, known.total - page.offset):
         hits, revision = find(_ALL_AT_ONCE[0])
-    return Found(known.way, known.total, hits, revision=revision)
+    return Found(known.mode, known.total, hits, revision=revision)
 
 
 def _sorted_by(query: SkillQuery, known: KnownCounts, walked: float) -> str:
@@ -218,8 +218,8 @@ def _sorted_by(query: SkillQuery, known: KnownCounts, walked: float) -> str:
     return walk if walked * cost < known.total else "sorted"
 
 
-def _queries(way: SearchMode) -> dict[str, str]:
-    return SEARCH_PARTS if way is SearchMode.PARTS else SEARCH
+def _queries(mode: SearchMode) -> dict[str, str]:
+    return SEARCH_PARTS if mode is SearchMode.PARTS else SEARCH
 
 
 def _count_values(
@@ -235,9 +235,9 @@ def _count_values(
         return _FACETS.decode(one_value(connection, SEARCH["facet_of_all"], of_all))
     # A skill has several capabilities, so a chosen capability narrows the counts of the others.
     without = facet if facet is not Facet.CAPABILITY else None
-    every = expressions_of(query, without=without).by(known.way)
+    every = expressions_of(query, without=without).by(known.mode)
     bindings = {"every": every, "values": MAX_FACET_VALUES}
-    return _FACETS.decode(one_value(connection, _queries(known.way)[f"facet_{facet}"], bindings))
+    return _FACETS.decode(one_value(connection, _queries(known.mode)[f"facet_{facet}"], bindings))
 
 
 def _counted_already(connection: apsw.Connection, query: SkillQuery) -> int | None:

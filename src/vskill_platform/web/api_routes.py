@@ -78,7 +78,7 @@ API = {tag: [Route(*row) for row in rows] for tag, rows in {
         ("POST", "/api/v1/queue/pause", OPERATE, manage_queue_api.pause_over_api),
         ("DELETE", "/api/v1/queue/pause", OPERATE, manage_queue_api.resume_over_api),
         ("GET", "/api/v1/queue/dead-letters", OPERATE, manage_queue_api.list_dead_letters),
-        # Requeues the message; the path is older than that word.
+        # Requeues the message; the path keeps the name of earlier releases.
         ("POST", "/api/v1/queue/dead-letters/{message_id:int}/revive", OPERATE, manage_queue_api.requeue_letter_over_api),
         ("DELETE", "/api/v1/queue/dead-letters/{message_id:int}", OPERATE, manage_queue_api.drop_over_api),
         ("GET", "/api/v1/queue/stats", ANYONE, queue_health_api.queue_stats),

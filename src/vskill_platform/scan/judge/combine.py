@@ -1,4 +1,4 @@
-"""Add a judgement to tier 1: a manipulated judge cannot improve a verdict, unless it is allowed.
+"""Add a judgement to tier 1: a manipulated judge cannot improve a verdict.
 
 The judge's reasons become findings beside those of tier 1, and the most severe one determines the
 verdict as usual. So the judge can raise the verdict but, unless the operator allows it, not lower
