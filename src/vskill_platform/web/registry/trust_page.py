@@ -40,6 +40,7 @@ FAMILIES = {
     "SPREAD": "Self-propagation",
     "HIDE": "Hidden content",
     "HOOK": "Install hooks",
+    "SUPPLY": "Tampering with builds and releases",
     "DEP": "Suspicious dependencies",
     "DISARM": "Disabled security controls",
     "ELEV": "Privilege escalation",

@@ -35,7 +35,7 @@ _SIGNED_IN = {
     ),
     "/api/v1/account/tenants", "/api/v1/problem-reports/mine", "/api/v1/reports/mine",
     "/api/v1/followed-repos",
-    "/api/v1/users/{name}/deletion", "/api/v1/users/{name}/oidc",
+    "/api/v1/users/{name}/deletion", "/api/v1/users/{name}/oidc", "/api/v1/users/{name}/sessions",
 }  # fmt: skip
 #: What the catalogue of a node still knows while the database is away, with how old that is.
 _FROM_CATALOGUE = {

@@ -472,7 +472,7 @@ async def test_the_settings_are_shown_with_their_origin_and_without_secrets(
         for name, value, origin in re.findall(
             r'<tr><td class="mono title">(\w+)</td><td[^>]*>(.*?)</td>'
             r"<td[^>]*><div><span[^>]*>(\w+)<",
-            page,
+            page.replace("<wbr>", ""),
         )
     }
     assert rows["VSKILL_MAX_RETRIES"] == ("7", "Environment")
@@ -480,5 +480,6 @@ async def test_the_settings_are_shown_with_their_origin_and_without_secrets(
     assert rows["VSKILL_LEASE"][1] == "Default"
     assert rows["VSKILL_NOTIFY_COMMAND"][0] == "/usr/bin/tell (arguments are not shown)"
     assert "s3cret" not in page
+    only_set = only_set.replace("<wbr>", "")
     assert "VSKILL_LEASE" not in only_set
     assert "VSKILL_MAX_RETRIES" in only_set
