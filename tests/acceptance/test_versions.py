@@ -104,7 +104,7 @@ def test_yanking_all_leaves_nothing_to_install_and_says_so(
 
     assert first.out == f"{SLUG} 1.0.1 is yanked. The latest is 1.0.0.\n"
     assert second.out == f"{SLUG} 1.0.0 is yanked. No version can be installed by default.\n"
-    assert "is yanked already" in again.out
+    assert "is already yanked" in again.out
     assert yanked == {"1.0.1": "yanked", "1.0.0": "yanked"}
     assert "All versions are yanked. No version can be installed by default." in shown.out
     assert back.out == f"{SLUG} 1.0.1 is available. The latest is 1.0.1.\n"

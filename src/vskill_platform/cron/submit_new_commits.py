@@ -1,4 +1,4 @@
-"""Submit what is new in a followed repository: skills at a new commit, or at a new version tag."""
+"""Submit the skills of a followed repository at a new commit, or at a new version tag."""
 
 from collections.abc import Sequence
 from datetime import timedelta

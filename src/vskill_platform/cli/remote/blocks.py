@@ -18,17 +18,17 @@ _DEFAULT_HOST = "github.com"
 
 def add(registry: Registry, *, reason: str, as_json: bool, **about: str | None) -> None:
     body = {"reason": reason, **_subject(about)}
-    answer: BlockAdded = registry.post_json(_BLOCKS, body, BlockAdded)
+    response: BlockAdded = registry.post_json(_BLOCKS, body, BlockAdded)
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
-    echo(f"{'Blocked' if answer['isNew'] else 'Already blocked'}: {_target(answer['entry'])}")
-    for slug in answer["takenDown"]:
+    echo(f"{'Blocked' if response['isNew'] else 'Already blocked'}: {_target(response['entry'])}")
+    for slug in response["takenDown"]:
         echo(f"  taken down: {slug}")
-    for submission_id in answer["ended"]:
+    for submission_id in response["ended"]:
         echo(f"  ended: {submission_id}")
-    if not answer["takenDown"]:
-        echo(answer["message"])
+    if not response["takenDown"]:
+        echo(response["message"])
 
 
 def remove(registry: Registry, *, reason: str, as_json: bool, **about: str | None) -> None:
@@ -37,23 +37,23 @@ def remove(registry: Registry, *, reason: str, as_json: bool, **about: str | Non
     if entry is None:
         raise NotFound("this is not blocked; `block list` shows what is")
     path = f"{_BLOCKS}/{segment(entry['id'])}"
-    answer: BlockRemoved = registry.delete_json(path, BlockRemoved, reason=reason)
+    response: BlockRemoved = registry.delete_json(path, BlockRemoved, reason=reason)
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
-    echo(f"Unblocked: {_target(answer['entry'])}")
-    for submission_id in answer["reopened"]:
+    echo(f"Unblocked: {_target(response['entry'])}")
+    for submission_id in response["reopened"]:
         echo(f"  requeued: {submission_id}")
-    for submission_id in answer["stillBlocked"]:
+    for submission_id in response["stillBlocked"]:
         echo(f"  still blocked by another entry: {submission_id}")
 
 
 def list_all(registry: Registry, *, as_json: bool) -> None:
-    answer: Blocklist = registry.get_json(_BLOCKS, Blocklist)
+    response: Blocklist = registry.get_json(_BLOCKS, Blocklist)
     if as_json:
-        print_json(answer)
-    elif answer["entries"]:
-        _show(answer["entries"])
+        print_json(response)
+    elif response["entries"]:
+        _show(response["entries"])
     else:
         echo("Nothing is blocked.", err=True)
 

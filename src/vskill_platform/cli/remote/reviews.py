@@ -25,11 +25,11 @@ _MAX_FILES = 50
 
 
 def list_all(registry: Registry, *, as_json: bool) -> None:
-    answer: Reviews = registry.get_json(_REVIEWS, Reviews)
+    response: Reviews = registry.get_json(_REVIEWS, Reviews)
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
-    if not answer["reviews"]:
+    if not response["reviews"]:
         echo("Nothing needs review.", err=True)
         return
     show_table(
@@ -37,7 +37,7 @@ def list_all(registry: Registry, *, as_json: bool) -> None:
         [
             (one["id"], one["skillName"], one["submitter"], one["since"][:16].replace("T", " "),
              one["rule"] or one["decided"])
-            for one in answer["reviews"]
+            for one in response["reviews"]
         ],
         keys=("id",),
     )  # fmt: skip
@@ -103,12 +103,12 @@ def _rule(
     registry: Registry, ruling: str, submission_id: str, body: dict[str, Any], *, as_json: bool
 ) -> None:
     path = f"{_REVIEWS}/{segment(submission_id)}/{ruling}"
-    answer: DecisionResult = registry.post_json(path, body, DecisionResult)
+    response: DecisionResult = registry.post_json(path, body, DecisionResult)
     if as_json:
-        print_json(answer)
+        print_json(response)
     else:
         Console().print(
-            f"{escape(answer['id'])} {mark(answer['state'])}: {escape(answer['reason'])}",
+            f"{escape(response['id'])} {mark(response['state'])}: {escape(response['reason'])}",
             highlight=False,
         )
 

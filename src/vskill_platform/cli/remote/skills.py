@@ -34,18 +34,18 @@ def search(
     query = check_search(words, filters)
     query["q"] = " ".join(words)
     size = min(limit, _MAX_PAGE)
-    answer: FoundSkills = registry.get_json(_SKILLS, FoundSkills, limit=size, **query)
-    while len(answer["skills"]) < limit and (cursor := answer.get("nextCursor")):
-        size = min(limit - len(answer["skills"]), _MAX_PAGE)
+    response: FoundSkills = registry.get_json(_SKILLS, FoundSkills, limit=size, **query)
+    while len(response["skills"]) < limit and (cursor := response.get("nextCursor")):
+        size = min(limit - len(response["skills"]), _MAX_PAGE)
         more = registry.get_json(_SKILLS, FoundSkills, limit=size, cursor=cursor, **query)
-        add_page(answer, more, "skills")
+        add_page(response, more, "skills")
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
-    if not answer["skills"]:
+    if not response["skills"]:
         echo("Nothing found.", err=True)
         return
-    if instead := answer.get("searchedFor"):
+    if instead := response.get("searchedFor"):
         echo(f"No exact match. Showing results for: {instead}", err=True)
     show_table(
         ("skill", "version", "trust", "description"),
@@ -53,28 +53,28 @@ def search(
             (one["slug"],
              (one["currentVersion"] or "yanked") + (" (deprecated)" * bool(one.get("deprecated"))),
              Cell(f"{one['trustTier']} {one['trustScore']}"), one["description"])
-            for one in answer["skills"]
+            for one in response["skills"]
         ],
         keys=("skill", "version"),
     )  # fmt: skip
-    total, shown = answer["pagination"]["total"], len(answer["skills"])
+    total, shown = response["pagination"]["total"], len(response["skills"])
     if total > shown:
         echo(f"{shown} of {total}; use more words or --limit", err=True)
 
 
 def versions(registry: Registry, *, slug: str, as_json: bool) -> None:
     path = f"{_SKILLS}/{segment(slug)}/versions"
-    answer: Versions = registry.get_json(path, Versions)
-    while cursor := answer.get("nextCursor"):
+    response: Versions = registry.get_json(path, Versions)
+    while cursor := response.get("nextCursor"):
         more = registry.get_json(path, Versions, cursor=cursor)
-        add_page(answer, more, "versions")
+        add_page(response, more, "versions")
     if as_json:
-        print_json(answer)
+        print_json(response)
     else:
-        show_versions(answer)
+        show_versions(response)
 
 
-def show_versions(answer: Versions) -> None:
+def show_versions(response: Versions) -> None:
     show_table(
         ("version", "", "published (UTC)", "digest", "changes", "reason"),
         [
@@ -86,7 +86,7 @@ def show_versions(answer: Versions) -> None:
                 one["diffSummary"],
                 one["reason"] or (f"approved by {one['approvedBy']}" if one["approvedBy"] else ""),
             )
-            for one in answer["versions"]
+            for one in response["versions"]
         ],
         keys=("version", "digest"),
     )
@@ -108,23 +108,23 @@ def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_
     path = f"{_SKILLS}/{segment(slug)}/versions"
     if old is None or new is None:
         old, new = _default_versions(registry.get_json(path, Versions), slug, old)
-    answer: Diff = registry.get_json(f"{path}/diff", Diff, **{"from": old, "to": new})
+    response: Diff = registry.get_json(f"{path}/diff", Diff, **{"from": old, "to": new})
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
     console = Console()
     console.print(
-        f"[bold]{escape(slug)} {escape(answer['from'])} → {escape(answer['to'])}[/]: "
-        f"{escape(answer['diffSummary'])}",
+        f"[bold]{escape(slug)} {escape(response['from'])} → {escape(response['to'])}[/]: "
+        f"{escape(response['diffSummary'])}",
         highlight=False,
     )
-    for line in answer["contentDiff"].split("\n")[:-1]:
+    for line in response["contentDiff"].split("\n")[:-1]:
         echo_patch_line(line, colour=LINE_COLOURS.get(line[:1]), dim=line[:1] == " ")
-    if answer["gained"] is None:
+    if response["gained"] is None:
         console.print("Their capabilities are unknown: an older release published them.")
-    elif answer["gained"]:
+    elif response["gained"]:
         console.print("[bold red]New capabilities:[/]")
-        for kind, values in answer["gained"].items():
+        for kind, values in response["gained"].items():
             console.print(f"  {escape(kind)}: {escape(', '.join(values))}", highlight=False)
     else:
         console.print("No new capabilities.")
@@ -153,11 +153,13 @@ def _change(
     registry: Registry, action: str, slug: str, version: str, reason: str, *, as_json: bool
 ) -> None:
     body = {"version": version, "reason": reason}
-    answer: Versions = registry.post_json(f"{_SKILLS}/{segment(slug)}/{action}", body, Versions)
+    response: Versions = registry.post_json(f"{_SKILLS}/{segment(slug)}/{action}", body, Versions)
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
-    latest = next((one["version"] for one in answer["versions"] if one["standing"] == "latest"), "")
+    latest = next(
+        (one["version"] for one in response["versions"] if one["standing"] == "latest"), ""
+    )
     then = f"The latest is {latest}." if latest else "No version can be installed by default."
     echo(f"{slug} {version} is {'yanked' if action == 'yank' else 'available'}. {then}")
 
@@ -166,10 +168,10 @@ def set_visibility(
     registry: Registry, *, slug: str, visibility: str, reason: str, as_json: bool
 ) -> None:
     body = {"private": visibility == "private", "reason": reason}
-    answer: Visibility = registry.post_json(
+    response: Visibility = registry.post_json(
         f"{_SKILLS}/{segment(slug)}/visibility", body, Visibility
     )
-    show_visibility(answer["slug"], is_private=answer["private"], as_json=as_json)
+    show_visibility(response["slug"], is_private=response["private"], as_json=as_json)
 
 
 def show_visibility(slug: str, *, is_private: bool, as_json: bool) -> None:
@@ -183,21 +185,21 @@ def deprecate(
     registry: Registry, *, slug: str, version: str | None, message: str, use: str, as_json: bool
 ) -> None:
     body = {"version": version, "message": message, "useInstead": use}
-    answer: Versions = registry.post_json(f"{_SKILLS}/{segment(slug)}/deprecate", body, Versions)
-    show_deprecation(answer, slug, version, is_on=True, as_json=as_json)
+    response: Versions = registry.post_json(f"{_SKILLS}/{segment(slug)}/deprecate", body, Versions)
+    show_deprecation(response, slug, version, is_on=True, as_json=as_json)
 
 
 def undeprecate(registry: Registry, *, slug: str, version: str | None, as_json: bool) -> None:
     path = f"{_SKILLS}/{segment(slug)}/undeprecate"
-    answer: Versions = registry.post_json(path, {"version": version}, Versions)
-    show_deprecation(answer, slug, version, is_on=False, as_json=as_json)
+    response: Versions = registry.post_json(path, {"version": version}, Versions)
+    show_deprecation(response, slug, version, is_on=False, as_json=as_json)
 
 
 def show_deprecation(
-    answer: Any, slug: str, version: str | None, *, is_on: bool, as_json: bool
+    response: Any, slug: str, version: str | None, *, is_on: bool, as_json: bool
 ) -> None:
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
     what = f"{slug} {version}" if version else slug
     echo(f"{what} is {'deprecated; it stays available' if is_on else 'no longer deprecated'}.")
@@ -207,24 +209,24 @@ def follow(
     registry: Registry, *, repo: str, ref: str, is_list: bool, stop: bool, as_json: bool
 ) -> None:
     check_follow_options(repo, ref=ref, is_list=is_list, stop=stop)
-    answer: FollowedRepos
+    response: FollowedRepos
     if stop:
-        answer = registry.delete_json(_FOLLOWED, FollowedRepos, repoUrl=repo)
+        response = registry.delete_json(_FOLLOWED, FollowedRepos, repoUrl=repo)
     elif is_list:
-        answer = registry.get_json(_FOLLOWED, FollowedRepos, limit=100)
-        while cursor := answer.get("nextCursor"):
+        response = registry.get_json(_FOLLOWED, FollowedRepos, limit=100)
+        while cursor := response.get("nextCursor"):
             more = registry.get_json(_FOLLOWED, FollowedRepos, limit=100, cursor=cursor)
-            add_page(answer, more, "followed")
+            add_page(response, more, "followed")
     else:
         body = {"repoUrl": repo, "branch": ref or None}
-        answer = registry.post_json(_FOLLOWED, body, FollowedRepos)
+        response = registry.post_json(_FOLLOWED, body, FollowedRepos)
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
     show_followed(
         [
             (one["slug"], one["repoUrl"], one["branch"] or "", one["status"], one["problem"])
-            for one in answer["followed"]
+            for one in response["followed"]
         ]
     )
 

@@ -56,21 +56,21 @@ def submit(  # noqa: PLR0913 - options come as parameters
     if "://" not in source and place.exists():
         if ref:
             raise click.UsageError("--ref is for repos; this is a local path")
-        answer = _upload(registry, place / path if path else place, quiet=as_json)
+        response = _upload(registry, place / path if path else place, quiet=as_json)
     else:
-        answer = _submit_repo(registry, source, path=path, ref=ref, every=every)
-    found = answer["submissions"]
+        response = _submit_repo(registry, source, path=path, ref=ref, every=every)
+    found = response["submissions"]
     if not as_json:
-        _show_answer(registry, answer)
+        _show_response(registry, response)
     if watch:
         ended = [watch_one(registry, one["id"], quiet=as_json) for one in found]
         code = worst(exit_code(one["state"]) for one in ended)
-        answer["submissions"] = ended if as_json else found
+        response["submissions"] = ended if as_json else found
     else:
         code = int(any(one.get("blocked") for one in found))
     if as_json:
-        print_json(answer)
-    if code or answer["skipped"]:
+        print_json(response)
+    if code or response["skipped"]:
         raise click.exceptions.Exit(code or 1)
 
 
@@ -93,15 +93,15 @@ def _submit_repo(
         body["skills"] = [
             {"path": f"{path}/{skill['path']}".strip("/"), "name": skill["name"]} for skill in found
         ]
-    answer: dict[str, Any] = registry.post_json(_SUBMISSIONS, body, ANY_OBJECT)
-    if "submissions" in answer:
-        return check_shape(answer, SubmittedSet)  # type: ignore[no-any-return]  # as it is
-    one = check_shape(answer, Submitted)
+    response: dict[str, Any] = registry.post_json(_SUBMISSIONS, body, ANY_OBJECT)
+    if "submissions" in response:
+        return check_shape(response, SubmittedSet)  # type: ignore[no-any-return]  # as it is
+    one = check_shape(response, Submitted)
     return {"submissions": [one], "count": 1, "skipped": [], "repoUrl": source, "setId": ""}
 
 
-def _show_answer(registry: Registry, answer: Any) -> None:
-    for one in answer["submissions"]:
+def _show_response(registry: Registry, response: Any) -> None:
+    for one in response["submissions"]:
         words = _result(one)
         Console().print(
             f"{words}: [bold]{escape(one['id'])}[/] {mark(one['state'])} "
@@ -111,7 +111,7 @@ def _show_answer(registry: Registry, answer: Any) -> None:
         if one.get("reason"):
             echo(one["reason"])
         echo(registry.page(f"/submissions/{segment(one['id'])}"))
-    for one in answer["skipped"]:
+    for one in response["skipped"]:
         echo(f"not submitted: {one['path'] or '(root)'}: {one['error']}", err=True)
 
 
@@ -165,11 +165,11 @@ def list_submissions(
     registry: Registry, *, limit: int, after: str | None, set_id: str | None, as_json: bool
 ) -> None:
     size = min(limit, _MAX_PAGE)
-    answer: Submissions = registry.get_json(
+    response: Submissions = registry.get_json(
         _SUBMISSIONS, Submissions, limit=size, cursor=after, set=set_id
     )
-    rows = answer["submissions"]
-    while len(rows) < limit and (cursor := answer.get("nextCursor")):
+    rows = response["submissions"]
+    while len(rows) < limit and (cursor := response.get("nextCursor")):
         more = registry.get_json(
             _SUBMISSIONS,
             Submissions,
@@ -177,9 +177,9 @@ def list_submissions(
             cursor=cursor,
             set=set_id,
         )
-        add_page(answer, more, "submissions")
+        add_page(response, more, "submissions")
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
     if not rows:
         echo("No submissions yet. Publish a skill with: vskill-platform publish PATH", err=True)
@@ -193,10 +193,10 @@ def list_submissions(
         ],
         keys=("id", "state"),
     )  # fmt: skip
-    if following := answer.get("nextCursor"):
+    if following := response.get("nextCursor"):
         echo(
-            f"{count_of(answer['total'], 'submission')} in all; more: vskill-platform submissions "
-            f"--limit {limit} --after {following}",
+            f"{count_of(response['total'], 'submission')} in all; more: vskill-platform "
+            f"submissions --limit {limit} --after {following}",
             err=True,
         )
 
@@ -211,11 +211,11 @@ def withdraw(registry: Registry, *, submission_id: str, reason: str, as_json: bo
     _changed(registry.post_json(path, {"reason": reason}, Changed), as_json=as_json)
 
 
-def _changed(answer: Changed, *, as_json: bool) -> None:
+def _changed(response: Changed, *, as_json: bool) -> None:
     if as_json:
-        print_json(answer)
+        print_json(response)
     else:
-        Console().print(f"{escape(answer['id'])} {mark(answer['state'])}", highlight=False)
+        Console().print(f"{escape(response['id'])} {mark(response['state'])}", highlight=False)
 
 
 def _discover(registry: Registry, body: dict[str, str]) -> Discovered:
@@ -224,10 +224,10 @@ def _discover(registry: Registry, body: dict[str, str]) -> Discovered:
 
 
 def discover(registry: Registry, *, source: str, path: str, ref: str, as_json: bool) -> None:
-    answer = _discover(registry, {"repoUrl": source, "path": path, "ref": ref})
-    found = answer["skills"]
+    response = _discover(registry, {"repoUrl": source, "path": path, "ref": ref})
+    found = response["skills"]
     if as_json:
-        print_json(answer)
+        print_json(response)
     elif not found:
         raise NotFound(f"there is no SKILL.md in {source}")
     else:

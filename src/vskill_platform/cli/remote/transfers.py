@@ -13,29 +13,29 @@ _API = "/api/v1"
 
 def rename(registry: Registry, *, slug: str, name: str, reason: str, as_json: bool) -> None:
     body = {"name": name, "reason": reason}
-    answer: MovedTo = registry.post_json(f"{_API}/skills/{segment(slug)}/move", body, MovedTo)
-    _show(answer, as_json=as_json)
+    response: MovedTo = registry.post_json(f"{_API}/skills/{segment(slug)}/move", body, MovedTo)
+    _show(response, as_json=as_json)
 
 
 def transfer(
     registry: Registry, *, subject: str, to: str, is_namespace: bool, reason: str, as_json: bool
 ) -> None:
-    answer: MovedTo
+    response: MovedTo
     if is_namespace:
         body = {"namespace": subject, "user": to}
-        answer = registry.post_json(f"{_API}/namespaces/transfer", body, MovedTo)
+        response = registry.post_json(f"{_API}/namespaces/transfer", body, MovedTo)
     else:
         body = {"namespace": to, "reason": reason}
-        answer = registry.post_json(f"{_API}/skills/{segment(subject)}/move", body, MovedTo)
-    _show(answer, as_json=as_json)
+        response = registry.post_json(f"{_API}/skills/{segment(subject)}/move", body, MovedTo)
+    _show(response, as_json=as_json)
 
 
 def transfers(registry: Registry, *, accept: str | None, end: str | None, as_json: bool) -> None:
     check_one(accept, end)
     if accept:
         path = f"{_API}/transfer-offers/{segment(accept)}/accept"
-        answer: MovedTo = registry.post_json(path, {}, MovedTo)
-        _show(answer, as_json=as_json)
+        response: MovedTo = registry.post_json(path, {}, MovedTo)
+        _show(response, as_json=as_json)
         return
     if end:
         registry.delete_json(f"{_API}/transfer-offers/{segment(end)}", Done)
@@ -65,12 +65,12 @@ def show_transfers(rows: list[tuple[str, str, str, str, str]]) -> None:
     show_table(("id", "what", "to", "offered by", "expires"), rows, keys=("id", "what"))
 
 
-def _show(answer: MovedTo, *, as_json: bool) -> None:
+def _show(response: MovedTo, *, as_json: bool) -> None:
     if as_json:
-        print_json(answer)
+        print_json(response)
         return
-    offer = answer.get("transfer")
+    offer = response.get("transfer")
     if offer:
         echo(f"{offer['subject']} was offered to {offer['to']}, who has to accept it.")
     else:
-        echo(f"It is now {answer['subject']}.")
+        echo(f"It is now {response['subject']}.")

@@ -1,4 +1,4 @@
-"""The change feed: what was committed, in commit order."""
+"""The change feed: all changes, in commit order."""
 
 from collections.abc import AsyncIterator, Sequence
 from functools import partial

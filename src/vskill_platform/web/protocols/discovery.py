@@ -152,10 +152,10 @@ async def _send_file(request: WebRequest, reference: str, path: str) -> Response
     if not reference:
         raise NotFound("there is no such skill here")
     found = await _find(request, reference)
-    answer = await skill_raw_file(request, OpenSkill(found=found, path=path))
+    response = await skill_raw_file(request, OpenSkill(found=found, path=path))
     if path == "SKILL.md" and IS_HEAD not in request.scope:
         await count_download(request, found.skill.slug)
-    return answer
+    return response
 
 
 async def _find(request: WebRequest, text: str) -> FoundVersion:

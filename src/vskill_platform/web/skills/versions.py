@@ -102,8 +102,8 @@ async def show_versions(
     """List the versions, newest first. At most 100 at once."""
     skill = await find_listed(request, slug)
     size, headers = clamp(limit, _MAX_VERSIONS)
-    answer = await versions_of(skill.slug, start=read_offset(cursor, 0), limit=size)
-    return Response(answer, headers=headers)
+    response = await versions_of(skill.slug, start=read_offset(cursor, 0), limit=size)
+    return Response(response, headers=headers)
 
 
 @operation(also=(403,))

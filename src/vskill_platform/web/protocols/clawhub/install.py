@@ -96,8 +96,8 @@ def _stopped(name: str, found: Assessment, link: str) -> Response[Object]:
 
 
 def _no_install(name: str, status: int, reason: str, message: str) -> Response[Object]:
-    answer = {"ok": False, "slug": name, "reason": reason, "message": message, "status": status}
-    return Response(answer, status_code=status)
+    response = {"ok": False, "slug": name, "reason": reason, "message": message, "status": status}
+    return Response(response, status_code=status)
 
 
 @operation(changes=False)

@@ -145,8 +145,8 @@ async def list_authors(
     size, headers = clamp(limit, _MAX_ROWS)
     counted = await _count_authors(request)
     items = [_author(name, count) for name, count in counted[offset : offset + size]]
-    answer = AuthorList(authors=items, publishers=items, total=len(counted))
-    return Response(answer, headers=headers)
+    response = AuthorList(authors=items, publishers=items, total=len(counted))
+    return Response(response, headers=headers)
 
 
 @operation(is_listed=True)
@@ -170,14 +170,14 @@ async def show_author(
     if not found.total:
         raise NotFound(f"nobody has published skills as {namespace!r}")
     author = _author(namespace, found.total)
-    answer = AuthorResponse(
+    response = AuthorResponse(
         author=author,
         publisher=author,
         skills=[skill_item(hit) for hit in found.hits],
         total=found.total,
         next_cursor=next_cursor(found),
     )
-    return Response(answer, headers=headers)
+    return Response(response, headers=headers)
 
 
 @operation(is_listed=True)
@@ -205,8 +205,8 @@ async def list_audits(
         )
         for hit in found.hits
     ]
-    answer = SkillAuditList(audits=audits, total=found.total, next_cursor=next_cursor(found))
-    return Response(answer, headers=headers)
+    response = SkillAuditList(audits=audits, total=found.total, next_cursor=next_cursor(found))
+    return Response(response, headers=headers)
 
 
 async def show_package(request: WebRequest, address: FromPath[str]) -> Response[Any]:
@@ -217,8 +217,8 @@ async def show_package(request: WebRequest, address: FromPath[str]) -> Response[
     skill = await find_listed(request, slug)
     listed: VersionList = await versions_of(skill.slug)
     if part == "history":
-        answer = {"slug": skill.slug, "versions": listed.versions, "count": listed.count}
-        return Response(answer)
+        response = {"slug": skill.slug, "versions": listed.versions, "count": listed.count}
+        return Response(response)
     latest = [item for item in listed.versions if item.standing == VersionStatus.LATEST]
     if not latest:
         raise NotFound(f"every version of {skill.slug} is yanked")

@@ -129,9 +129,9 @@ async def list_rejections(
         **start_submissions_at(cursor, offset),
     )
     found = await catalogue_of(request).list_submissions(query)
-    answer = RejectionList(
+    response = RejectionList(
         rejections=[rejection_item(row) for row in found.rows],
         total=found.total,
         next_cursor=next_submissions(query, found),
     )
-    return Response(answer, headers=headers)
+    return Response(response, headers=headers)
