@@ -69,7 +69,7 @@ Result = TypeVar("Result")
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 #: Cache sizes: counts per query, and whole results. Entries are valid until the data changes.
-_COUNTS, _ANSWERS = 4_096, 256
+_COUNTS, _RESULTS = 4_096, 256
 #: How many searches share a thread call. A call costs as much as a search, because its thread
 #: waits for the interpreter lock. So each call takes all searches that wait, and there are as many
 #: calls at once as threads (benchmarks/bench_search.py).
@@ -88,8 +88,8 @@ class Catalogue:
             self._search_some, max_batch=_TOGETHER, at_once=READERS
         )
         self._known: VersionedCache[SkillQuery, KnownCounts] = VersionedCache(_COUNTS)
-        self._answers: VersionedCache[SkillQuery, SkillResults] = VersionedCache(_ANSWERS)
-        self._counts: VersionedCache[Visible, Counts] = VersionedCache(_ANSWERS)
+        self._results: VersionedCache[SkillQuery, SkillResults] = VersionedCache(_RESULTS)
+        self._counts: VersionedCache[Visible, Counts] = VersionedCache(_RESULTS)
 
     @property
     def revision(self) -> int:
@@ -112,7 +112,7 @@ class Catalogue:
     async def search_skills(self, query: SkillQuery) -> SkillResults:
         index = self._follower.ready_index()
         changed, written = index.skills_changed, index.skills_written
-        if remembered := self._answers.get(query, written):
+        if remembered := self._results.get(query, written):
             return remembered
         if query.after:
             await self._wait_for_position(query.after)
@@ -137,7 +137,7 @@ class Catalogue:
             ((answer, counted),) = await self._search_some([asked])
         if counted is not known:
             self._known.keep(question, counted, changed)
-        self._answers.keep(query, answer, written)
+        self._results.keep(query, answer, written)
         return answer
 
     async def _wait_for_position(self, after: SkillPosition) -> None:

@@ -19,6 +19,7 @@ BINDING = "kind: ClusterRoleBinding\nroleRef: {kind: ClusterRole, name: cluster-
         (Act.ELEVATE, '{"services": {"a": {"privileged": true, "pid": "host"}}}'),
         (Act.OPEN_ACCESS, BINDING + "  - {kind: User, name: 'ops@acme-widgets.dev'}\n"),
         (Act.MINE, f'{{"pools": [{{"url": "pool.supportxmr.com:443", "user": "{WALLET}"}}]}}'),
+        (Act.MINE, f'{{"pools": [{{"url": "xmrpool.eu:9999", "user": "{WALLET}"}}]}}'),
         (
             Act.WRITE,
             "- ansible.posix.authorized_key:\n    key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA",
