@@ -60,17 +60,26 @@ _PAGE = msgspec.json.Decoder(list[_Row])
 
 
 def next_position(
-    query: SkillQuery, found: Found, *, mode: SearchMode, total: int
+    connection: apsw.Connection, query: SkillQuery, found: Found, *, mode: SearchMode, total: int
 ) -> SkillPosition | None:
-    """Return the position of the last skill of a page; None if it is the last page."""
+    """Return the position of the last skill of a page; None if it is the last page.
+
+    It has the sort key of the skill, not its slug: a reader who could name any slug in a cursor
+    would learn whether a private skill of that name exists, and its sort keys.
+    """
     seen = query.offset + len(found.hits)
     if not found.hits or seen >= total:
         return None
     if query.sort is SkillSort.RELEVANCE:
         degree, row_id = divmod(found.sort_key, _QUALITY_FACTOR)
         return SkillPosition(query.sort, found.revision, seen, degree, row_id, mode=mode)
-    slug = found.hits[-1].slug
-    return SkillPosition(query.sort, found.revision, seen, slug=slug, mode=mode)
+    column, _, _ = ORDERS[query.sort]
+    bindings = {"slug": found.hits[-1].slug, "revision": found.revision}
+    key: Any = connection.execute(NEXT_PAGE["sort_key"].format(column=column), bindings).fetchone()
+    if key is None:  # the skill was removed meanwhile, and its moves are no longer kept
+        return None
+    value, row_id = key
+    return SkillPosition(query.sort, found.revision, seen, value, row_id, mode=mode)
 
 
 def read_after(
@@ -81,12 +90,11 @@ def read_after(
     *share* is the part of all skills that matches.
     """
     _check(connection, query, after)
-    value, row_id = _sort_key(connection, after)
     limit = min(max(query.limit, 0), MAX_LIMIT)
     bindings = _matches(query, after.mode) | {
         "revision": after.revision,
-        "value": value,
-        "id": row_id,
+        "value": after.value,
+        "id": after.id,
         "limit": limit + 1,
         "is_all": int(query.visible.is_all),
         "is_everything": int(matches_everything(query)),
@@ -96,24 +104,9 @@ def read_after(
     if len(found) <= limit or not page:
         return [one.hit for one in page], None
     following = msgspec.structs.replace(
-        after, seen=after.seen + len(page), value=page[-1].value, id=page[-1].id, slug=""
+        after, seen=after.seen + len(page), value=page[-1].value, id=page[-1].id
     )
     return [one.hit for one in page], following
-
-
-def _sort_key(connection: apsw.Connection, after: SkillPosition) -> tuple[int | str | None, int]:
-    """Return value and id of the skill of a position, at its revision."""
-    if not after.slug:
-        return after.value, after.id
-    column, _, _ = ORDERS[after.sort]
-    bindings = {"slug": after.slug, "revision": after.revision}
-    found: Any = connection.execute(
-        NEXT_PAGE["sort_key"].format(column=column), bindings
-    ).fetchone()
-    if found is None:
-        raise InvalidInput(EXPIRED)
-    value, row_id = found
-    return value, row_id
 
 
 def _check(connection: apsw.Connection, query: SkillQuery, after: SkillPosition) -> None:
@@ -121,9 +114,7 @@ def _check(connection: apsw.Connection, query: SkillQuery, after: SkillPosition)
     if after.sort is not query.sort:
         raise InvalidInput(f"this cursor continues a list sorted by {after.sort}")
     is_text = isinstance(after.value, str)
-    if (bool(after.slug) is (after.value is not None)) or (
-        after.value is not None and is_text is not (after.sort is SkillSort.NAME)
-    ):
+    if is_text is not (after.sort is SkillSort.NAME):
         raise InvalidInput("invalid cursor; use nextCursor of the previous response")
     revision, kept_from = _revisions(connection)
     if not kept_from <= after.revision <= revision:

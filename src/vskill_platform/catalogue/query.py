@@ -69,10 +69,9 @@ class SkillPosition(msgspec.Struct, frozen=True, array_like=True):
     revision: _Number
     #: How many skills were on this page and those before.
     seen: Annotated[int, msgspec.Meta(ge=0, le=2**31)]
-    #: The value of the sort, and the id; or the slug, from which the others are looked up.
-    value: _Number | _Word | None = None
-    id: _Number = 0
-    slug: _Word = ""
+    #: The value of the sort, and the id.
+    value: _Number | _Word
+    id: _Number
     mode: SearchMode = SearchMode.WORDS
     #: The words that were searched for instead; empty if those of the query matched.
     text: _Word = ""

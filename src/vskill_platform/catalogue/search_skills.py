@@ -173,7 +173,7 @@ def _search(
         facets = {facet.value: _count_values(connection, query, known, facet) for facet in Facet}
         known = msgspec.structs.replace(known, facets=facets)
     facets_asked = known.facets if query.with_facets else None
-    following = next_position(query, found, mode=known.mode, total=known.total)
+    following = next_position(connection, query, found, mode=known.mode, total=known.total)
     return SkillResults(
         hits=found.hits, total=known.total, facets=facets_asked, next=following
     ), known

@@ -26,7 +26,14 @@ from tests.unit.catalogue.index_files import (
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
 from vskill_platform.catalogue.index_file import open_index_file
 from vskill_platform.catalogue.next_page import read_after
-from vskill_platform.catalogue.query import SkillHit, SkillPosition, SkillQuery, SkillSort, Visible
+from vskill_platform.catalogue.query import (
+    SearchMode,
+    SkillHit,
+    SkillPosition,
+    SkillQuery,
+    SkillSort,
+    Visible,
+)
 from vskill_platform.catalogue.sql import one_value
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.skill import Deprecation, Yank
@@ -235,6 +242,25 @@ async def test_positions_that_cannot_be_continued_are_refused(catalogue: Catalog
             await catalogue.search_skills(msgspec.structs.replace(query, after=position))
 
 
+async def test_a_position_tells_nothing_about_private_skills(catalogue: Catalogue) -> None:
+    for number in range(6):
+        await a_skill(number, is_private=number == 3)
+    await current(catalogue)
+
+    first = (await catalogue.search_skills(SkillQuery(sort=SkillSort.NEWEST, limit=1))).next
+    assert first
+    for sort, mode, text in itertools.product(SkillSort, SearchMode, ("", "notes", '"*', "x' OR")):
+        value = "tidynotes00" if sort is SkillSort.NAME else -1
+        position = SkillPosition(sort, first.revision, 0, value, -1, mode=mode, text=text)
+        for tag, words in (("", ""), ("office", ""), ("", "note")):
+            query = SkillQuery(sort=sort, after=position, tag=tag, text=words)
+            found = await catalogue.search_skills(query)
+            assert slug_of(3) not in {hit.slug for hit in found.hits}
+    named = msgspec.json.encode(["newest", first.revision, 1, None, 0, slug_of(3)])
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(named, type=SkillPosition)
+
+
 async def test_only_the_latest_moves_are_kept_and_older_positions_have_expired(
     tmp_path: Path,
 ) -> None:
@@ -248,7 +274,7 @@ async def test_only_the_latest_moves_are_kept_and_older_positions_have_expired(
     await index.connections.write(move)
 
     def read_from(revision: int, connection: apsw.Connection) -> list[SkillHit]:
-        position = SkillPosition(SkillSort.INSTALLS, revision, seen=0, value=9)
+        position = SkillPosition(SkillSort.INSTALLS, revision, seen=0, value=9, id=0)
         query = SkillQuery(sort=SkillSort.INSTALLS)
         return read_after(connection, query, position, share=1.0)[0]
 
