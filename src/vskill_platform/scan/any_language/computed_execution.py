@@ -42,7 +42,8 @@ _EXECUTES = re.compile(
 #: Programs that print settings for the shell.
 _SETS_UP = re.compile(
     r"eval\s\$\((?:ssh-agent|gpg-agent|minikube|brew|pyenv|rbenv|fnm|direnv|starship|zoxide)"
-    r"(?: [\w-]{1,20}){0,4}\)"
+    r"(?: (?:-[\w=-]{0,20}|shellenv|init|hook|env|minikube|(?:docker|podman)-env|virtualenv-init"
+    r"|(?:ba|z)sh(?=\))|fish(?=\)))){0,4}\)"
 )
 _MAY_EXECUTE = re2.compile(
     rb"eval|EVAL|load|include|create_function|ExecuteGlobal|run script|dlopen|defineClass|"

@@ -42,6 +42,17 @@ _DATA = re.compile(
     r"|jsonl|ndjson|fa|fasta|fastq|gff3?|gtf|vcf|bam|bed|pdb|pbf|osm|shp|gpkg|safetensors|gguf)"
     r"(?:\.(?:gz|bz2|xz|zst))?$"
 )
+#: The next sentence says to move something to the page, or to obey the file.
+_SENT_THERE = re.compile(
+    r"(?i)\b(?:go(?:es)?|sen[dt]s?|post\w*|upload\w*|deliver\w*|forward\w*|push\w*|submit\w*"
+    r"|put\w*|copy|copied|mirror\w*|hand\w*|belong\w*)\b[^.!?\n]{0,80}\b(?:there"
+    r"|to (?:it|them|the (?:hub|desk|site|page|service|server|host|endpoint|address)))\b"
+)
+_OBEYED = re.compile(
+    r"(?i)\b(?:your|as|the) (?:orders|instructions|tasks|rules|commands)\b|\b(?:follow|obey|execute"
+    r"|carry out|act on)\b"
+)
+_NEXT = 160
 #: The user visits the address, so nothing is moved.
 _VISITED = re.compile(
     r"(?i)\b(?:(?:sign|log)[ -]?(?:in|up)|create an account|visit|(?:go|navigate|head|browse) to)\b"
@@ -134,9 +145,13 @@ def _directed(text: str, start: int, end: int, host: str) -> Iterator[Directed]:
     before, behind = text[first:start], text[end:last]
     path = _PATH.match(behind)
     is_data = path is not None and _DATA.search(path[0].rstrip(".,")) is not None
-    if _QUOTED.search(before) or (is_data and not _TOWARD.search(before)):
+    if _QUOTED.search(before):
         return
-    if _is_home_page(lexicon, before, host, behind):
+    following = text[last : last + _NEXT]
+    if (_OBEYED if is_data else _SENT_THERE).search(following):
+        yield Directed(first, last, host, is_doubtful=False)
+        return
+    if (is_data and not _TOWARD.search(before)) or _is_home_page(lexicon, before, host, behind):
         return
     around = _SIGN_IN.sub("", f"{before} {behind[path.end() :] if path else behind}")
     if not _FILLED_IN.match(behind):

@@ -59,6 +59,17 @@ _OBEYED = re2.compile(
     r"(?i)\b(?:follow|obey|execute|apply|perform|comply|carry out|act on|adopt|remember|do|begin|"
     r"start|your (?:\w+ )?(?:rule|task|goal|instruction)s?)\b"
 )
+#: Words that give a text authority, in the same line or in the next ones.
+_ENDORSED = re2.compile(
+    r"(?i)\b(?:highest priority|takes? (?:precedence|priority)"
+    r"|(?:is|are|as) (?:always )?(?:binding|authoritative|legitimate|mandatory)"
+    r"|(?:do|act|behave) (?:(?:exactly|just|precisely) )?(?:as|what) (?:it|they|that)"
+    r" (?:says?|tells?|asks?)|you (?:should|must|may|shall|will) (?:do so |do it )?(?:as well|too)"
+    r"|(?:wants?|expects?|needs?) you to (?:behave|act|work))\b"
+)
+_NOT_ENDORSED = re.compile(
+    r"(?i)\b(?:not?|never|don['’]t|nor|cannot|isn['’]t|aren['’]t)\b[^.:;!?\n]{0,40}$"  # noqa: RUF001 - as people type it
+)
 #: Another actor: "malware can disable …", "probes that bypass …".
 _BY_OTHERS = re2.compile(
     r"(?i)\b(?:attackers?|adversar(?:y|ies)|malware|ransomware|(?:malicious|threat) \w+|insiders?|"
@@ -114,7 +125,8 @@ def is_mention(act: Act, text: str, start: int, end: int) -> bool:
     """
     if act in _FLAG_ACTS or act is Act.TELL_SECRET:
         return _is_refused(text, start) if act in _FLAG_ACTS else _is_forbidden(text, start)
-    if act not in _QUOTED_ACTS and act not in _OTHERS_ACTS:
+    is_quotable = act in _QUOTED_ACTS or act in _OTHERS_ACTS
+    if not is_quotable or _is_endorsed(text[end : end + _REACH]):
         return False
     *earlier, before = text[max(start - _REACH, 0) : start].split("\n")
     if act in _OTHERS_ACTS and (_BY_OTHERS.search(before) or _ATTEMPTS.search(before)):
@@ -142,6 +154,13 @@ def _is_about(said: str) -> bool:
     """Return whether words introduce a quotation as something to detect, or as said by others."""
     said = said.rstrip("\"“`«'")
     return _ABOUT.search(said) is not None or _SAID_BY_OTHERS.search(said) is not None
+
+
+def _is_endorsed(behind: str) -> bool:
+    """Return whether the words behind a quotation tell the reader to follow it."""
+    return any(
+        not _NOT_ENDORSED.search(behind[: found.start()]) for found in _ENDORSED.finditer(behind)
+    )
 
 
 def _is_refused(text: str, start: int) -> bool:

@@ -76,7 +76,7 @@ _SIGNS: tuple[tuple[Act, str, tuple[str, ...]], ...] = (
     (
         Act.TAMPER,
         "includes the pipeline of another host",
-        (r"(?m)^[ -]{0,8}remote:\s?[\"']?https?://(?!gitlab\.com|raw\.github)", r"(?m)^include:"),
+        (r"(?m)^[ -]{0,8}remote:\s?[\"']?https?://(?!gitlab\.com/)", r"(?m)^include:"),
     ),
     (
         Act.MINE,

@@ -5,6 +5,7 @@ from pathlib import Path
 from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.facts.hosts import (
+    VOUCHED_FOR,
     HostClass,
     classify_host,
     hosts_in,
@@ -95,9 +96,27 @@ def test_a_reserved_or_everyday_name_excuses_no_attack(tmp_path: Path, body: str
         ("https://github.com/acme/PEASS-ng/releases/latest/download/linpeas.sh", False),
         ("https://github.com/k3d-io/k3d/releases/download/../../../x/y/z.sh", False),
         ("https://github.com/k3d-io/k3d/suites/1/artifacts/2", False),
+        # These are attacks to rehearse, and no installer.
+        ("https://raw.githubusercontent.com/redcanaryco/atomic-red-team/master/x.ps1", False),
     ],
 )
 def test_an_official_installer_comes_from_a_branch_or_a_release(
     url: str, *, is_official: bool
 ) -> None:
     assert is_official_installer(url) is is_official
+
+
+@all_cases(
+    "url",
+    [
+        "https://sourcegraph.com/github.com/acme/tool/-/raw/install.sh",
+        "https://repo.prefix.dev/acme/install.sh",
+        "https://buf.build/acme/tool/raw/main/install.sh",
+        "https://logs-01.loggly.com/inputs/4d2f",
+        "https://endpoint4.collection.sumologic.com/receiver/v1/http/ZaVn",
+        "https://listener.logz.io/x",
+        "https://api.scraperapi.com/?url=https://tern-notes.net/in",
+    ],
+)
+def test_a_vendor_vouches_for_no_content_or_recipient_of_others(url: str) -> None:
+    assert classify_host(hosts_in(url)[0]) not in VOUCHED_FOR

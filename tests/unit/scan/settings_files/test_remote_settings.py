@@ -29,6 +29,8 @@ def verdict_of(folder: Path, files: dict[str, str | bytes]) -> Verdict:
 #: A file, its text with an unknown source, and with a known one or none.
 SOURCES = [
     (".gitlab-ci.yml", f"include:\n  - remote: '{URL}.yml'\n", "include:\n  - local: a.yml\n"),
+    (".gitlab-ci.yml", "include:\n  - remote: 'https://raw.githubusercontent.com/x/y/main/c.yml'\n",
+     "include:\n  - remote: 'https://gitlab.com/x/y/-/raw/main/c.yml'\n"),
     (".gitlab-ci.yml", f"include: '{URL}.yml'\n", f"include: '{CODE}/raw/a.yml'\n"),
     (".gitlab-ci.yml", f"image: {HOST}/a\n", "image: python:3.12\n"),
     (".github/workflows/a.yml", "jobs:\n  a:\n    steps:\n    - uses: acmeq/setup@main\n",

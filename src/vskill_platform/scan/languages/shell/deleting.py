@@ -86,7 +86,9 @@ def run_dd(state: State, command: Command) -> str:
     given = state.content(source) if is_file else command.stdin
     if source in _BLANK and target.startswith("/dev/") and state.has_mark(target):
         state.emit(Act.DELETE, "a disk that is looked up")
-    if _IMAGE.search(source) and _STICK.fullmatch(target):
+    known = state.recall(source)
+    is_made = known is not None and not state.flow(known).hosts  # of zeros, not downloaded
+    if _IMAGE.search(source) and _STICK.fullmatch(target) and not is_made:
         return ""
     if target:
         note_write(state, target, given)

@@ -38,12 +38,18 @@ _STARTED = re.compile(
 )
 #: What `ssh-copy-id` does: the user's own public key lets the user log in elsewhere.
 _OWN_LOGIN = re2.compile(
-    r"\s*cat\s+(?:~|\$HOME|\$\{HOME\})/\.ssh/[\w.-]{1,60}\.pub\s*\|"
-    r"\s*ssh(?:\s+-[\w$ =./~-]{1,60}){0,4}\s+[\"']?[\w.@:${}<>-]{1,80}[\"']?\s+[\"']"
+    r"\s*cat\s+(?:~|\$HOME|\$\{HOME\})/\.ssh/id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?\.pub\s*\|"
+    r"\s*ssh(?:\s+-[iplF]\s?[\w$./~-]{1,60}){0,4}\s+[\"']?[\w.@:${}<>-]{1,80}[\"']?\s+[\"']"
     r"(?:(?:mkdir|chmod|umask|touch)[\w ~/.$-]{1,60}(?:&&|;)\s*)*"
     r"cat\s*>>\s*(?:~/|\$HOME/)?\.ssh/authorized_keys\s*"
     r"(?:(?:&&|;)\s*chmod[\w ~/.$-]{1,60})*[\"']\s*"
 )
+#: This machine, where the user needs no key to log in.
+_HERE = re2.compile(
+    r"(?i)\bssh\s[^|]*(?:localhost|\b127\.|::1|\b0\.0\.0\.0|HOSTNAME|[\s@]0[\s\"'])"
+)
+#: Commands of the agent that come from elsewhere.
+_AGENT_COMMAND = re.compile(r"\.claude[/\\]commands[/\\]")
 #: A key that is shortened in a manual opens nothing.
 _NO_KEY = re2.compile(r"\s*ssh-[\w-]{1,20}\s+[A-Za-z0-9+/=]{0,60}(?:\.{3}|…)[\w@. -]{0,80}\s*")
 _SUDOERS = re.compile(r"/etc/sudoers(?:\.d/|$)")
@@ -142,8 +148,11 @@ def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
     place = sensitive_place_in(path[:MAX_PATH])
     hosts = state.flow(content).hosts if content else ()
     is_harmless = place is Sensitive.SSH_ACCESS and (
-        _OWN_LOGIN.fullmatch(state.source) or _NO_KEY.fullmatch(content)
+        (_OWN_LOGIN.fullmatch(state.source) and not _HERE.search(state.source))
+        or _NO_KEY.fullmatch(content)
     )
+    if place is None and hosts and _AGENT_COMMAND.search(path[:MAX_PATH]):
+        place = Sensitive.AGENT_CONFIG
     if place is not None and not is_harmless:
         state.emit(Act.WRITE, str(place), hosts[0] if hosts else None)
     if hosts and _AUTHORITIES.search(path[:MAX_PATH]):
