@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vskill_platform.base.durable_files import sync
+from vskill_platform.base.durable_files import sync, sync_names
 from vskill_platform.errors import ConfigError, EngineError
 
 #: Suffixes of a database's files: the database itself, and SQLite's files next to it.
@@ -65,7 +65,7 @@ def put_in_place(part: Path, target: Path, *, replace: bool) -> None:
             raise
         except OSError:  # this file system has no links
             part.replace(target)
-    sync(target.parent)
+    sync_names(target.parent)
 
 
 @contextmanager

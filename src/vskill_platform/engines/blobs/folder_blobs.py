@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
-from vskill_platform.base.durable_files import sync
+from vskill_platform.base.durable_files import sync, sync_names
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.engines.blobs.port import PIECE_BYTES, BlobEntry
 from vskill_platform.errors import BlobMissing, BlobsUnavailable
@@ -70,8 +70,8 @@ class FolderBlobs:
         with self._errors():
             sync(part)
             part.rename(path)
-            sync(path.parent)
-            sync(self._folder)
+            sync_names(path.parent)
+            sync_names(self._folder)
 
     def _open(self, name: str) -> BinaryIO:
         with self._errors():

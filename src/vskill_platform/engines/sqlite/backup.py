@@ -16,7 +16,7 @@ from typing import Any
 
 import apsw
 
-from vskill_platform.base.durable_files import sync
+from vskill_platform.base.durable_files import sync, sync_names
 from vskill_platform.engines.exported import Contents
 from vskill_platform.engines.part_file import (
     DATABASE_ENDINGS,
@@ -98,7 +98,7 @@ def restore(database: Path, source: Path) -> Path | None:
             sync(part)
             kept = _keep_aside(database)
             part.replace(database)
-            sync(database.parent)
+            sync_names(database.parent)
     return kept
 
 
