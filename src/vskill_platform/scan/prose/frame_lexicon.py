@@ -91,6 +91,8 @@ class Lexicon(NamedTuple):
 @cache
 def load_lexicon() -> Lexicon:
     data, of_machine = load_data("frames.toml"), load_data("frames_machine.toml")
+    if both := data["class"].keys() & of_machine["class"].keys():
+        raise ValueError(f"two classes of frames have the same name: {', '.join(sorted(both))}")
     tables = data["class"] | of_machine["class"]
     names = [*tables, ADDRESS, MAILBOX, DESTINATION]
     places = {name: place for place, name in enumerate(names)}
