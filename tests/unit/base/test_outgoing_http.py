@@ -1,4 +1,4 @@
-"""A host that costs much processor time with few bytes is given up early."""
+"""Responses that cost much processor time for few bytes are cut early."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,15 +1,12 @@
 """`delete-account`: what it shows, asks for and sends, and that the token is forgotten."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
 import pytest
 from click.testing import CliRunner
 
 from tests.unit.client.conftest import Reply, ScriptedServer
 from vskill_platform.cli.main import cli
-from vskill_platform.client.credentials import read_registries, read_token, remember_registry
+from vskill_platform.client.credentials import read_registries, read_token
 
 PREVIEW = {
     "name": "ada", "tokens": 2, "sessions": 1, "followed": 0, "ownerless": {"@ada": 1},
@@ -19,14 +16,9 @@ PREVIEW = {
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    scripted = ScriptedServer()
+def server(scripted: ScriptedServer) -> ScriptedServer:
     scripted.replies = [Reply(body=msgspec.json.encode(PREVIEW))]
-    remember_registry("here", scripted.url, "vsk_token")
-    yield scripted
-    scripted.close()
+    return scripted
 
 
 def test_it_sends_the_proofs_and_forgets_the_token(server: ScriptedServer) -> None:

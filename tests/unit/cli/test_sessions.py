@@ -1,15 +1,11 @@
 """`sessions`: what it shows, and what it sends."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
 import pytest
 from click.testing import CliRunner
 
 from tests.unit.client.conftest import Reply, ScriptedServer
 from vskill_platform.cli.main import cli
-from vskill_platform.client.credentials import remember_registry
 
 SESSIONS = {
     "user": "ada",
@@ -24,14 +20,9 @@ SESSIONS = {
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    scripted = ScriptedServer()
+def server(scripted: ScriptedServer) -> ScriptedServer:
     scripted.replies = [Reply(body=msgspec.json.encode(SESSIONS))]
-    remember_registry("here", scripted.url, "vsk_token")
-    yield scripted
-    scripted.close()
+    return scripted
 
 
 def test_sessions_are_listed(server: ScriptedServer) -> None:
