@@ -11,6 +11,16 @@ from vskill_platform.errors import ConfigError
 _SERVER_URL = re.compile(r"([a-z0-9+]+)://(?:[^/?#@]*@)?([^/?#@]*)(/[^?#@]*)?(?:\?[^#]*)?")
 #: A secret may also be in a file, named by the variable with this suffix.
 FILE_SUFFIX = "_FILE"
+#: What is confidential in a setting: users and passwords in URLs, and parameters and fields with
+#: secrets, because some servers want them.
+_CONFIDENTIAL = r"[\w.-]*(?:key|token|secret|passw|pwd|signature|auth)[\w.-]*"
+_IN_SETTING = re.compile(
+    r"(?<=://)(?P<login>[^\s\"',/?#]*)@"
+    r"|(?<![^\s\"',=])(?P<bare_login>[^\s\"',/?#:@=]+:[^\s\"',/?#@]+)@"
+    rf"|(?i:(?<=[?&]){_CONFIDENTIAL}=(?P<parameter>[^&#\s\"',]+))"
+    rf"|(?i:\"{_CONFIDENTIAL}\"\s*:\s*\"(?P<field>(?:[^\"\\]|\\.)*)\")"
+)
+_HIDDEN = "(hidden)"
 
 
 class Secret:
@@ -28,6 +38,25 @@ class Secret:
         return "(hidden)" if self._text else ""
 
     __repr__ = __str__
+
+
+def hide_secrets(text: str, *, of: str | None = None) -> str:
+    """Return a setting without the secrets in it, or a message without the secrets of a setting.
+
+    A message may quote a part of the setting, so each secret is replaced wherever it occurs.
+    """
+    if of is None:
+        return _IN_SETTING.sub(_hide, text)
+    for found in _IN_SETTING.finditer(of):
+        secret = found[found.lastgroup or 0]
+        for quoted in filter(None, (secret, repr(secret)[1:-1])):
+            text = text.replace(quoted, _HIDDEN)
+    return text
+
+
+def _hide(found: re.Match[str]) -> str:
+    start, end = (at - found.start() for at in found.span(found.lastgroup or 0))
+    return found[0][:start] + _HIDDEN + found[0][end:]
 
 
 class DatabaseUrl(str):

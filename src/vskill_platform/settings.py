@@ -17,7 +17,7 @@ from vskill_platform.blob_settings import blob_options
 from vskill_platform.errors import ConfigError
 from vskill_platform.mail_settings import mail_server
 from vskill_platform.mirror_settings import check_mirrors
-from vskill_platform.secret_settings import FILE_SUFFIX, Secret, read_secret, read_url
+from vskill_platform.secret_settings import FILE_SUFFIX, Secret, hide_secrets, read_secret, read_url
 from vskill_platform.setting_values import (
     format_duration,
     is_loopback,
@@ -180,7 +180,18 @@ class Settings(SignOnFields, frozen=True, kw_only=True):
 
 
 def load_settings(environ: Mapping[str, str]) -> Settings:
-    """Build the settings; an error about an invalid value names the variable."""
+    """Build the settings; an error about an invalid value names the variable, and no secret."""
+    try:
+        return _load_settings(environ)
+    except ConfigError as error:
+        message = str(error)
+        for name, value in environ.items():
+            if name.startswith(PREFIX):
+                message = hide_secrets(message, of=value)
+        raise ConfigError(message) from None  # not chained: the original may quote a password
+
+
+def _load_settings(environ: Mapping[str, str]) -> Settings:
     names = {variable(field.name): field for field in msgspec.structs.fields(Settings)}
     files = {
         name + FILE_SUFFIX

@@ -30,6 +30,8 @@ def shown(variable: str, value: str) -> str:
             '{"api_key": "a\\"b", "seed": 1}',
             '{"api_key": "(hidden)", "seed": 1}',
         ),
+        ("VSKILL_PRIVATE_HOSTS", "git.acme.dev", "git.acme.dev"),
+        ("VSKILL_SCANNERS", "x=https://@s.acme.dev/in", "x=https://(hidden)@s.acme.dev/in"),
         ("VSKILL_NODE", "node-1", "node-1"),
         ("VSKILL_GITHUB_API_URL", "https://gh.acme.dev/api/@v3", "https://gh.acme.dev/api/@v3"),
     ],

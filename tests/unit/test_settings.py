@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from vskill_platform.setting_values import format_duration, parse_duration
 from vskill_platform.settings import (
     Settings,
     load_settings,
+    variable,
 )
 
 
@@ -261,3 +263,37 @@ def test_an_empty_variable_counts_as_unset_next_to_its_file(tmp_path: Path) -> N
     settings = load_settings({"VSKILL_DATABASE_URL": "", "VSKILL_DATABASE_URL_FILE": str(file)})
 
     assert settings.database_url[:] == "postgresql://ada:secret@db.example/skills"
+
+
+def refusal(name: str, value: str) -> ConfigError | None:
+    try:
+        load_settings({name: value})
+    except ConfigError as error:
+        return error
+    return None
+
+
+@all_cases(
+    ("value", "password"),
+    [
+        ("https://ada:hunter2@host.acme.dev:port/x", "hunter2"),
+        ("ada:hunter2@host.acme.dev", "hunter2"),
+        ("other.acme.dev, https://ada:hunter2@host.acme.dev/x y", "hunter2"),
+        ("https://host.acme.dev/?api_key=hunter2", "hunter2"),
+        ('{"password": "hunter2", ', "hunter2"),
+        ("https://ada:hun\\ter2@host.acme.dev/x", "ter2"),
+    ],
+)
+def test_a_refused_setting_is_named_without_the_password_in_it(value: str, password: str) -> None:
+    names = [variable(field.name) for field in msgspec.structs.fields(Settings)]
+
+    refused = {name: error for name in names if (error := refusal(name, value))}
+
+    assert len(refused) > 30
+    assert not [name for name, error in refused.items() if password in str(error)]
+    assert all(error.__suppress_context__ for error in refused.values())
+
+
+def test_an_error_keeps_the_example_of_a_url_with_a_password() -> None:
+    with pytest.raises(ConfigError, match="postgresql://user:password@host"):
+        load_settings({"VSKILL_DATABASE_URL": "postgresql://ada:p@ss@host/db"})
