@@ -111,3 +111,18 @@ def test_output_to_a_full_disk_is_one_sentence_and_a_failure(
     assert failed == Finished(
         code, "", "vskill-platform: the output could not be written: No space left on device\n"
     )
+
+
+@pytest.mark.parametrize("closed", ["<&- >&-", "0<&- 1>&- 2>&-"])
+def test_commands_work_without_standard_streams(platform: Platform, closed: str) -> None:
+    a_skill_folder(platform.folder, "skill")
+    without = ("sh", "-c", f'exec "$@" {closed}', "sh")
+
+    scanned = platform.run_unprivileged("scan", "skill", prefix=without)
+    asked = platform.run_unprivileged(
+        "reviews", "approve", "sub_unknown", "--reason", "x", prefix=without
+    )
+
+    assert scanned == Finished(0, "", "")
+    assert asked.code in {1, 2}
+    assert "Traceback" not in asked.err

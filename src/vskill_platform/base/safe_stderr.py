@@ -24,7 +24,7 @@ MAX_WAITING_BYTES = 1024 * 1024
 _POLL_MS = 500
 #: How long the process waits for a slow reader before it exits.
 _LAST_SECONDS = 1.0
-_STDERR = 2
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
 
 
 class _Text(NamedTuple):
@@ -182,7 +182,14 @@ def guard_stderr() -> SafeStderr | None:
 
 
 def _open_missing_streams() -> None:
-    """Open descriptors 0 to 2, or the log could go into a file opened as number 2."""
+    """Open descriptors 0 to 2, or the log could go into a file opened as number 2.
+
+    Python has no stream for a descriptor that was closed, and code that uses one would fail.
+    """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         continue
     os.close(descriptor)
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(_STDIN, encoding="utf-8", closefd=False)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(_STDOUT, "w", encoding="utf-8", closefd=False)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from vskill_platform.base.show_text import show_lines
+from vskill_platform.cli.empty_values import refuse_empty_values
 
 #: Commands by the heading of their part of the help; each is `module:name`.
 Sections = Mapping[str, Mapping[str, str]]
@@ -62,6 +63,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         place = self._places.get(cmd_name) or self._hidden.get(cmd_name)
         command: click.Command | None = load(place) if place else None
+        if command:
+            refuse_empty_values(command)
         return command
 
     def resolve_command(

@@ -77,8 +77,7 @@ SECTIONS = {
     },
 }
 COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
-#: The maximum length of a file name in an error.
-_MAX_NAME = 500
+_WRONG_USAGE = 2
 #: Scripts that use the database of this machine list its submissions with `list`.
 _LIST_OF_SUBMISSIONS = f"{_USER}:submissions"
 
@@ -124,13 +123,11 @@ def main() -> None:
     guard_stderr()
     try:
         cli()
-    except VskillError as error:
-        _print_error(str(error))
-        sys.exit(1)
-    except OSError as error:
-        if error.filename is None:
-            raise  # without the traceback it would say nothing
-        _print_error(f"{str(error.filename)[:_MAX_NAME]}: {error.strerror}")
-        sys.exit(1)
+    except (VskillError, OSError, UnicodeEncodeError) as error:
+        described = load(f"{_HERE}.output.errors:describe_error")(error)
+        if described is None:
+            raise
+        _print_error(described)
+        sys.exit(_WRONG_USAGE if isinstance(error, UnicodeEncodeError) else 1)
     finally:
         gc.freeze()  # otherwise Python searches all remaining objects before it exits

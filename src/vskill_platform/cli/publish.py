@@ -7,6 +7,7 @@ from typing import Any
 import click
 import msgspec
 
+from vskill_platform.cli.empty_values import FilledPath
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.local_or_remote import (
     find_registry,
@@ -35,7 +36,7 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.argument("path", default=".", type=FilledPath())
 @click.option("--namespace", default="", metavar="@NAME", help="Publish here (default: your own).")
 @click.option("--private", "is_private", is_flag=True, help="Visible to its namespace only.")
 @click.option("--dry-run", is_flag=True, help="Scan it and show what would be sent; send nothing.")

@@ -307,6 +307,8 @@ class Registry:
             raise RegistryUnavailable(f"{origin_of(url)} did not answer in time") from error
         # A host name with an empty label, or one that is too long, is a UnicodeError.
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
+            if isinstance(error, UnicodeEncodeError) and error.encoding == "utf-8":
+                raise  # the arguments of the request are to blame, not its address
             raise RegistryError(f"{url!r} is not an address of a registry") from error
         except httpx2.HTTPError as error:
             if self._deadline.is_over.is_set():

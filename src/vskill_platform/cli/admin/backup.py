@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from vskill_platform.cli.admin.check_archives import check_archives
+from vskill_platform.cli.empty_values import FilledPath
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.output.terminal import (
     confirm,
@@ -24,7 +25,7 @@ from vskill_platform.engines.open_engine import (
 )
 from vskill_platform.secret_settings import show_url
 
-_file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+_file = click.argument("file", metavar="FILE", type=FilledPath())
 
 
 @click.command()

@@ -9,6 +9,7 @@ import msgspec
 from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
+from vskill_platform.cli.empty_values import FilledPath
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.output.terminal import (
     Console,
@@ -48,7 +49,7 @@ from vskill_platform.stores.db import bound_env
 from vskill_platform.stores.policy_store import PolicyVersion, list_policy_versions
 
 _A_PAGE = 50
-_file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+_file = click.argument("file", metavar="FILE", type=FilledPath())
 _reason = click.option("--reason", required=True, help="Why; recorded with the version.")
 _base = click.option(
     "--base",

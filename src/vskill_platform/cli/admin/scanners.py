@@ -9,6 +9,7 @@ from rich.table import Table
 
 from vskill_platform.base.settle import settle
 from vskill_platform.cli.admin.policy import current_policy
+from vskill_platform.cli.empty_values import FilledPath
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.output.show import show_findings
 from vskill_platform.cli.output.terminal import Console, escape, print_json
@@ -67,7 +68,7 @@ def scanners(context: click.Context, *, as_json: bool) -> None:
 
 @scanners.command("try")
 @click.argument("name")
-@click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("path", type=FilledPath(exists=True, file_okay=False))
 @json_option
 @click.pass_context
 def try_scanner(context: click.Context, *, name: str, path: Path, as_json: bool) -> None:

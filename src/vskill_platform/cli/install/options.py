@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from vskill_platform.cli.empty_values import FilledPath
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.output.terminal import wrong_usage
 from vskill_platform.client.agents import Agents
@@ -62,7 +63,7 @@ def scope_options(command: ClickCommand) -> ClickCommand:
     for option in (
         click.option(
             "--dir", "folder", metavar="DIR",
-            type=click.Path(file_okay=False, path_type=Path),
+            type=FilledPath(file_okay=False),
             help="Use this skills folder, with its own lock file.",
         ),
         click.option("--user", is_flag=True, help="Use the folders for all your projects."),

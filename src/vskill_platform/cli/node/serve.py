@@ -18,6 +18,7 @@ from vskill_platform.base.metrics import added_up_metrics
 from vskill_platform.base.process_limits import raise_file_limit
 from vskill_platform.base.systemd import report_alive
 from vskill_platform.base.telemetry import get_logger
+from vskill_platform.cli.empty_values import FilledPath
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.node.run_parts import run_parts
 from vskill_platform.cli.node.stop_signals import stop_on_signals
@@ -61,7 +62,7 @@ _MAX_HEAD_BYTES = 32 * 1024
 @click.option(
     "--submit-all",
     "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=FilledPath(exists=True, file_okay=False),
     help="Submit every skill in this folder that was not submitted yet.",
 )
 @click.option("--no-worker", is_flag=True, help="Do not process submissions; other nodes do.")

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from vskill_platform.base.clock import SystemClock
 from vskill_platform.base.show_text import count_of
+from vskill_platform.cli.empty_values import FilledPath
 from vskill_platform.cli.local_or_remote import json_option
 from vskill_platform.cli.output.show import show_findings
 from vskill_platform.cli.output.terminal import Console, echo, escape, print_json
@@ -40,7 +41,7 @@ class _Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("path", type=FilledPath(exists=True, file_okay=False))
 @click.option("--prompt", "only_prompt", is_flag=True, help="Print the prompt without sending it.")
 @json_option
 def judge(*, path: Path, only_prompt: bool, as_json: bool) -> None:

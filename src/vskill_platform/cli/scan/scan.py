@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -16,10 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from vskill_platform.base.clock import SystemClock
 from vskill_platform.base.process_limits import check_memory_limit
+from vskill_platform.cli.empty_values import FilledPath
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.output.terminal import Console, wrong_usage
 from vskill_platform.cli.scan.targets import find_targets, scan_in_place
-from vskill_platform.errors import ConfigError, OutOfResources
+from vskill_platform.errors import ConfigError, VskillError
 from vskill_platform.fetch.temporary_folders import make_workspace
 from vskill_platform.scan.scan_many import Scanned, ScanTarget, scan_many
 
@@ -63,11 +64,11 @@ class _Tally(msgspec.Struct):
 )
 @click.option("--format", "form", type=click.Choice(list(_WRITERS)), default="text",
               show_default=True, help="Report format.")  # fmt: skip
-@click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--output", "-o", metavar="FILE", type=FilledPath(dir_okay=False),
               help="Write the report to this file.")  # fmt: skip
 @click.option("--fail-on", type=click.Choice(["review", "block"]),
               help="Exit with code 1 if a verdict is this bad or worse.")  # fmt: skip
-@click.option("--policy", "policy_file", metavar="FILE", type=click.Path(path_type=Path),
+@click.option("--policy", "policy_file", metavar="FILE", type=FilledPath(),
               help="Apply the suppressions of this policy.")  # fmt: skip
 @click.option("--explain", metavar="RULE", help="Explain a rule; `all` lists all rules.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 256), default=os.cpu_count() or 1, metavar="N",
@@ -103,30 +104,39 @@ def scan(  # noqa: PLR0913 - one for each option
         context.exit(EXIT_NOT_VERIFIED)
     under_policy = _policy(policy_file) if policy_file else iter
     tally = _Tally()
-    with make_workspace() as workspace:
+    with _not_verified_after_errors(context), make_workspace() as workspace:
         targets = _targets(paths, recursive=recursive, workspace=workspace, jobs=jobs)
         in_place = partial(scan_in_place, workspace=workspace)
         scanned = tally.watch(under_policy(scan_many(targets, jobs=jobs, scan=in_place)))
         if _has_room_for_a_bar(len(targets), output):
             scanned = load("vskill_platform.cli.scan.scan:with_progress")(scanned, len(targets))
-        _write(form, scanned, output, context)
+        _write(form, scanned, output)
     if tally.verdicts & _FAILING[fail_on]:
         context.exit(EXIT_FOUND)
     if tally.broken:
         context.exit(EXIT_NOT_VERIFIED)
 
 
-def _write(
-    form: str, scanned: Iterable[Scanned], output: Path | None, context: click.Context
-) -> None:
-    opened = _open(output) if output else nullcontext(_standard_output())
+@contextmanager
+def _not_verified_after_errors(context: click.Context) -> Iterator[None]:
+    """End with the exit code of an unfinished scan; 1 would mean a finding."""
     try:
-        with load("vskill_platform.cli.output.terminal:output_errors")(), opened as out:
-            load(_WRITERS[form])(scanned, out)
-            out.flush()
-    except OutOfResources as error:  # exit code 1 would mean a finding
-        load("vskill_platform.cli.output.terminal:echo")(f"vskill-platform: {error}", err=True)
+        yield
+    except BrokenPipeError:
+        raise
+    except (VskillError, OSError) as error:
+        described = load("vskill_platform.cli.output.errors:describe_error")(error)
+        if described is None:
+            raise
+        load("vskill_platform.cli.output.terminal:echo")(f"vskill-platform: {described}", err=True)
         context.exit(EXIT_NOT_VERIFIED)
+
+
+def _write(form: str, scanned: Iterable[Scanned], output: Path | None) -> None:
+    opened = _open(output) if output else nullcontext(_standard_output())
+    with load("vskill_platform.cli.output.terminal:output_errors")(), opened as out:
+        load(_WRITERS[form])(scanned, out)
+        out.flush()
 
 
 def _explain(rule: str) -> None:

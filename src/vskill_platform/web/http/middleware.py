@@ -19,6 +19,7 @@ from vskill_platform.setting_values import is_loopback
 from vskill_platform.settings import Settings, allowed_hosts, variable
 from vskill_platform.stores.db import get_now, get_settings
 from vskill_platform.web.http.concurrency_quota import release_after_response
+from vskill_platform.web.http.conditional import is_known
 from vskill_platform.web.http.headers import NEW_VISIT
 from vskill_platform.web.http.problems import problem_response
 from vskill_platform.web.http.rate_limits import RateLimits, address_key, quota_key
@@ -66,13 +67,17 @@ class EnvMiddleware:
 
 
 class HeadRequests:
-    """Handles HEAD requests as GET and drops the body."""
+    """Handles HEAD requests as GET and drops the body; OPTIONS says that they are allowed."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_head = scope["type"] == ScopeType.HTTP and scope["method"] == HttpMethod.HEAD
+        method = scope["method"] if scope["type"] == ScopeType.HTTP else ""
+        if method == HttpMethod.OPTIONS:
+            await self._app(scope, receive, partial(_say_allowed, scope, send))
+            return
+        is_head = method == HttpMethod.HEAD
         if not is_head or scope["path"].startswith(_STREAMS):
             await self._app(scope, receive, send)
             return
@@ -86,6 +91,17 @@ class HeadRequests:
         # A copy, because the server needs the original method in order not to expect a body.
         as_get = cast("HTTPScope", {**scope, "method": HttpMethod.GET.value, IS_HEAD: True})
         await self._app(as_get, receive, send_head)
+
+
+async def _say_allowed(scope: Scope, send: Send, message: Message) -> None:
+    """Set Allow to all methods of the route: Litestar's answer has those of its first handler."""
+    if message["type"] == "http.response.start" and "path_template" in scope:
+        routes = scope["litestar_app"].route_handler_method_map
+        allowed = {str(method) for method in routes.get(scope["path_template"], {})}
+        allowed |= {"HEAD"} if "GET" in allowed else set()
+        kept = [item for item in message["headers"] if item[0].lower() != b"allow"]
+        message["headers"] = [*kept, (b"allow", ", ".join(sorted(allowed)).encode())]
+    await send(message)
 
 
 class ETags:
@@ -123,7 +139,7 @@ class _Holding:
         """Add the tag; if the client has the same content, turn the response into a 304."""
         tag = f'W/"{_digest(body.get("body", b""))}"'
         headers = [*start["headers"], (b"etag", tag.encode())]
-        if tag in _wanted(self._scope):
+        if is_known(_if_none_match(self._scope), tag):
             start["status"] = HTTP_304_NOT_MODIFIED
             headers = [item for item in headers if item[0].lower() not in _OF_CONTENT]
             body["body"] = b""
@@ -146,9 +162,8 @@ def _is_small_json(start: Any) -> bool:
     return is_ok and is_json and has_none and length <= _MAX_BYTES
 
 
-def _wanted(scope: Scope) -> set[str]:
-    values = [value.decode("latin-1") for name, value in scope["headers"] if name == _WANTED]
-    return {tag.strip() for value in values for tag in value.split(",")}
+def _if_none_match(scope: Scope) -> str:
+    return ",".join(value.decode("latin-1") for name, value in scope["headers"] if name == _WANTED)
 
 
 def check_host(scope: Scope, settings: Settings) -> None:

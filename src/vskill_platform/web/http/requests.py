@@ -86,10 +86,14 @@ def request_id_of(scope: Scope) -> str:
     """Return the request id; it is created on first use."""
     state = scope["state"]
     if _REQUEST_ID not in state:
-        # Not a secret, so no system call, which would release the GIL.
-        state[_REQUEST_ID] = f"req_{random.getrandbits(80):020x}"
+        state[_REQUEST_ID] = new_request_id()
     name: str = state[_REQUEST_ID]
     return name
+
+
+def new_request_id() -> str:
+    # Not a secret, so no system call, which would release the GIL.
+    return f"req_{random.getrandbits(80):020x}"
 
 
 def whole_number(text: str) -> int:

@@ -17,6 +17,9 @@ from typing import Any, Protocol
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from vskill_platform.web.http.problem_kinds import ProblemKind
+from vskill_platform.web.http.raw_problem import raw_problem
+
 #: The time from the opening of a connection to the end of the first request's headers.
 FIRST_HEAD_SECONDS = 10.0
 #: The time from the end of a request to the end of the next one's headers.
@@ -29,12 +32,13 @@ BODY_BYTES = 256 * 1024
 RESPONSE_SECONDS = 60.0
 RESPONSE_BYTES = 64 * 1024
 
-
-_FULL = (
-    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n"
-    b"Retry-After: 5\r\nConnection: close\r\nContent-Length: 62\r\n\r\n"
-    b"Too many connections from your address; close some and retry.\n"
+_TOO_MANY = ProblemKind(503, "busy", "Server busy", "Close some and try again after Retry-After.")
+_TOO_MANY_DETAIL = "too many connections from your address"
+_RETRY_SECONDS = 5
+_MALFORMED = ProblemKind(
+    400, "invalid_input", "Invalid request", "Correct the request line and the headers."
 )
+_MALFORMED_DETAIL = "this is not valid HTTP/1.1, or the head of the request is too long"
 _IPV6_PREFIX = 64
 _REMEMBERED = 10_000
 
@@ -133,7 +137,11 @@ class TimeLimitedProtocol(H11Protocol):
         address = peer[0] if isinstance(peer, tuple) else ""
         if self.shares and not self.shares.admit(self, address):
             self.transport = transport
-            transport.write(_FULL)
+            transport.write(
+                raw_problem(
+                    _TOO_MANY, "too many connections from your address", retry_after=_RETRY_SECONDS
+                )
+            )
             transport.close()
             return
         super().connection_made(transport)
@@ -156,6 +164,16 @@ class TimeLimitedProtocol(H11Protocol):
     def handle_events(self) -> None:
         super().handle_events()
         self._update_timer()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text has no details
+        """Refuse a malformed request with a problem, like every other error."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            self.transport.write(
+                raw_problem(
+                    _MALFORMED, "this is not valid HTTP/1.1, or the head of the request is too long"
+                )
+            )
+        self.transport.close()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

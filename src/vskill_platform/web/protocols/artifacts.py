@@ -14,6 +14,7 @@ from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.publish.versions.find_version import FoundVersion, find_archive, find_version
 from vskill_platform.publish.versions.zip_archive import repack_as_zip
 from vskill_platform.stores.skill_store import get_skill, resolve_slug
+from vskill_platform.web.http.conditional import is_known
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.protocols.signed_urls import Signer, is_signed
 from vskill_platform.web.skills.downloads import Download, Loaded, plain_name
@@ -56,7 +57,7 @@ async def send_artifact(request: WebRequest, address: str, signature: str = "") 
     found = await find_version(skill.slug, name)
     headers = _headers(found)
     tag = headers.get("ETag")
-    if tag and tag in request.headers.get("if-none-match", ""):
+    if tag and is_known(request.headers.get("if-none-match", ""), tag):
         return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
 
     async def load() -> Loaded:

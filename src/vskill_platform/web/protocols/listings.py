@@ -23,6 +23,7 @@ from vskill_platform.model.namespace import namespace_of_skill
 from vskill_platform.model.skill import PublishedSkill, SkillVersion
 from vskill_platform.publish.versions.artifact_digests import complete_versions
 from vskill_platform.stores.db import get_now, get_settings
+from vskill_platform.web.http.conditional import is_known
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.visitor import visitor_of
@@ -150,8 +151,7 @@ async def list_response(
 def body_response(request: WebRequest, body: Body) -> Response[Any]:
     """Send a list, compressed if the client accepts that; send a 304 if the client has it."""
     headers = {"ETag": body.tag, "Cache-Control": _ASK_AGAIN, "Vary": "Accept-Encoding"}
-    asked = request.headers.get("if-none-match", "")
-    if body.tag in {tag.strip() for tag in asked.split(",")}:
+    if is_known(request.headers.get("if-none-match", ""), body.tag):
         return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
     content = body.plain
     if body.compressed and "gzip" in request.headers.get("accept-encoding", ""):

@@ -11,6 +11,7 @@ from vskill_platform.model.skill import PublishedSkill
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.publish.versions.trust_of_skill import trust_of_skill
 from vskill_platform.web.html.templating import tier_name
+from vskill_platform.web.http.conditional import is_known
 from vskill_platform.web.http.requests import WebRequest
 
 _LABEL = "verified skill"
@@ -41,7 +42,7 @@ async def skill_badge(request: WebRequest, skill: PublishedSkill | None) -> Resp
         # Badges are embedded in pages of other sites.
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
-    if skill and tag in request.headers.get("if-none-match", ""):
+    if skill and is_known(request.headers.get("if-none-match", ""), tag):
         return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
     return Response(picture, status_code=status, media_type="image/svg+xml", headers=headers)
 

@@ -30,6 +30,7 @@ from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.stores.blob_store import stream_kept
 from vskill_platform.stores.db import get_blobs, get_settings
 from vskill_platform.web.http.concurrency_quota import ConcurrencyQuota
+from vskill_platform.web.http.conditional import is_known
 from vskill_platform.web.http.middleware import IS_HEAD
 from vskill_platform.web.http.rate_limits import quota_key
 from vskill_platform.web.http.requests import WebRequest
@@ -204,7 +205,7 @@ async def skill_download(request: WebRequest, opened: OpenSkill) -> Response[Any
         "Content-Disposition": f'attachment; filename="{archive_name(opened.skill, version)}"',
         "X-Skill-Version": version.version,
     }
-    if version.archive_sha256 in request.headers.get("if-none-match", ""):
+    if is_known(request.headers.get("if-none-match", ""), version.archive_sha256):
         return Response(b"", status_code=HTTP_304_NOT_MODIFIED, headers=headers)
 
     async def load() -> Loaded:

@@ -65,3 +65,20 @@ async def test_a_stream_is_not_begun_for_its_head(registry: Registry) -> None:
 
 async def test_a_path_with_post_alone_has_no_head(registry: Registry) -> None:
     assert (await registry.ask("HEAD", "/api/v1/queue/requeue")).status_code == 405
+
+
+@all_cases(
+    ("path", "allowed"),
+    [
+        ("/api/v1/skills", "GET, HEAD, OPTIONS"),
+        ("/api/v1/submissions", "GET, HEAD, OPTIONS, POST"),
+        ("/", "GET, HEAD, OPTIONS"),
+        ("/mcp", "OPTIONS, POST"),
+    ],
+)
+async def test_options_names_the_methods_that_the_path_has(
+    registry: Registry, path: str, allowed: str
+) -> None:
+    answer = await registry.ask("OPTIONS", path)
+
+    assert (answer.status_code, answer.headers["allow"]) == (204, allowed)

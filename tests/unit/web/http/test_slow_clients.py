@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import h11
+import msgspec
 import pytest
 import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
@@ -212,6 +213,8 @@ async def test_a_first_request_that_is_malformed_gets_a_400_and_no_crash(
         writer.close()
 
     assert answer.startswith(b"HTTP/1.1 400")
+    assert b"Content-Type: application/problem+json" in answer
+    assert msgspec.json.decode(answer.partition(b"\r\n\r\n")[2])["code"] == "invalid_input"
     assert [line.message for line in caplog.records if line.exc_info] == []
 
 
@@ -237,7 +240,7 @@ async def test_an_address_whose_connections_are_all_at_work_is_refused_alone() -
         answers = await asyncio.gather(*busy)
 
     assert said.startswith(b"HTTP/1.1 503 ")
-    assert b"Too many connections from your address" in said
+    assert b"too many connections from your address" in said
     assert other == b"HTTP/1.1 200 OK"
     assert [answer for answer, _ in answers] == [b"HTTP/1.1 200 OK"] * 2
     for one in (refused, writer, *(kept for _, kept in answers)):
