@@ -29,7 +29,7 @@ class TrustTier(StrEnum):
 
 _MEANINGS = {
     TrustTier.BLOCKED: "taken down or blocked; do not install",
-    TrustTier.UNVERIFIED: "no check of this content has passed",
+    TrustTier.UNVERIFIED: "no available version has passed a check",
     TrustTier.SCANNED: "the content passed the scan, or a reviewer approved it",
     TrustTier.JUDGED: "approved by the judge, and by the scan or a reviewer",
     TrustTier.CERTIFIED: "approved by the judge and a reviewer; the source commit is known",

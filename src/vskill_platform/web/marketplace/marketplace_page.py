@@ -8,13 +8,10 @@ from litestar import Response
 from litestar.response import Redirect, Template
 from litestar.status_codes import HTTP_302_FOUND
 
-from vskill_platform.catalogue.catalogue import Catalogue
 from vskill_platform.catalogue.match import WITHOUT
 from vskill_platform.catalogue.query import (
     SkillQuery,
-    SkillResults,
     SkillSort,
-    TakenDownSkill,
     Visible,
 )
 from vskill_platform.catalogue.words import query_words
@@ -27,13 +24,12 @@ from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.urls import with_query
 from vskill_platform.web.http.visitor import visitor_of
+from vskill_platform.web.marketplace.unlisted import Unlisted, find_unlisted
 
 PAGE_SIZE = 25
 #: The last page, because offsets must fit into the database.
 _MAX_PAGE = 1_000_000
 _MAX_TEXT = 200
-#: How many taken down skills with the same name are shown.
-_MAX_DOWN = 3
 #: How many options are shown for each filter.
 _MAX_OPTIONS = 10
 LIST = "/skills"
@@ -260,13 +256,16 @@ async def skill_list(request: WebRequest) -> Response[Any]:
     pages = max(-(-results.total // PAGE_SIZE), 1)
     if search.page > pages:
         return Redirect(search.address(page=pages), status_code=HTTP_302_FOUND)
+    unlisted = Unlisted()
+    if search.text and (results.searched_for or not results.hits):
+        unlisted = await find_unlisted(catalogue, search.text, visible=visible)
     return Template(
         "pages/marketplace.html",
         context={
             "section": "skills",
             "search": search,
             "results": results,
-            "down": await _taken_down(catalogue, search, results, visible),
+            "unlisted": unlisted,
             "pages": pages,
             "next_address": search.address(page=search.page + 1, after=next_cursor(results) or ""),
             "filters": offered_filters(search, results.facets or {}),
@@ -275,13 +274,3 @@ async def skill_list(request: WebRequest) -> Response[Any]:
             "freshness": catalogue.freshness,
         },
     )
-
-
-async def _taken_down(
-    catalogue: Catalogue, search: Search, results: SkillResults, visible: Visible
-) -> list[TakenDownSkill]:
-    """Return the taken down skills with the name that was searched for, if no listed one has it."""
-    if not search.text or (results.hits and not results.searched_for):
-        return []
-    named = search.text.lower().encode(errors="replace").decode()
-    return (await catalogue.list_taken_down(named=named, limit=_MAX_DOWN, visible=visible)).skills

@@ -14,8 +14,9 @@ from httpx import ASGITransport, AsyncClient
 from tests.apps import an_app
 from tests.casts import add_installs
 from tests.clocks import NOON
-from tests.unit.web.pages_cast import Site, change_skill, open_site, put_skill
-from vskill_platform.model.skill import TakenDown
+from tests.unit.web.pages_cast import Site, change_skill, open_site, put_skill, put_submission
+from vskill_platform.model.skill import TakenDown, Yank
+from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 
@@ -141,6 +142,53 @@ async def test_a_search_for_a_blocked_skill_says_why_it_is_not_listed(
         assert 'href="/skills/sketchy/wallets/neat-wallet"' in page.text
     assert "was taken down" not in other.text
     assert hostile.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (SubmissionState.TIER1_FAILED, "failed the checks"),
+        (SubmissionState.REJECTED, "was rejected"),
+        (SubmissionState.NEEDS_REVIEW, "is waiting for review"),
+    ],
+)
+async def test_a_search_for_a_skill_that_is_not_published_says_why(
+    site: Site, env: WorkerEnv, state: SubmissionState, words: str
+) -> None:
+    reason = "Sends credentials to <a third party>."
+    put = await put_submission(env, state, name="quick-start", reason=reason)
+    await put_submission(env, state, name="quick-starter", reason="Another one.")
+
+    page = await site.get("/skills?q=Quick-Start")
+
+    assert f'href="/submissions/{put.id}">quick-start</a> {words}</b>' in page.text
+    assert "Sends credentials to &lt;a third party&gt;." in page.text
+    assert "Another one." not in page.text
+
+
+async def test_a_search_does_not_name_private_or_published_submissions(
+    site: Site, env: WorkerEnv
+) -> None:
+    await put_submission(env, SubmissionState.REJECTED, name="quick-start", is_private=True)
+    await put_submission(env, SubmissionState.PUBLISHED, name="quick-start")
+
+    page = await site.get("/skills?q=quick-start")
+
+    assert "No skills found" in page.text
+    assert 'role="status"' not in page.text
+
+
+async def test_a_skill_whose_versions_are_all_yanked_is_not_called_unverified(
+    site: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    yank = Yank(number=1, reason="It lost notes.", by="ada", at=NOON)
+    await put_skill(env, tmp_path)
+    await change_skill(env, "ada/notes/tidy", version="", yanked=(yank,))
+
+    page = await site.get("/skills")
+
+    assert '<span class="badge warn">Yanked</span>' in page.text
+    assert "Unverified</span>" not in page.text
 
 
 async def test_hostile_text_is_shown_and_does_nothing(
