@@ -116,10 +116,12 @@ class ChangedSinceSeen(VskillError):
 
 
 class NotFound(VskillError):
-    def __init__(self, message: str, *, look_for: str = "") -> None:
+    def __init__(self, message: str, *, look_for: str = "", go_to: str = "") -> None:
         super().__init__(message)
         #: A skill name to search for instead; empty if there is none.
         self.look_for = look_for
+        #: The path of a page that lists what exists; empty if there is none.
+        self.go_to = go_to
 
 
 class LinkExpired(NotFound):

@@ -288,7 +288,7 @@ def test_rights_are_those_of_the_token(site: Site, laptop: Laptop) -> None:
 
     assert (refused.code, reviews.code, wrong.code) == (1, 1, 1)
     assert "this token does not allow submitting: it needs the scope submit" in refused.err
-    assert "the role publisher does not allow reviewing" in reviews.err
+    assert "your role (publisher) does not allow reviewing" in reviews.err
     assert "Replace the token in VSKILL_TOKEN." in wrong.err
 
 

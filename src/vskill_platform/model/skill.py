@@ -1,11 +1,12 @@
 """A published skill, its versions, and how they are numbered."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
 
+from vskill_platform.errors import NotFound
 from vskill_platform.model.record import Reasoned, Record
 
 _SEMVER = re.compile(r"(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})\.(0|[1-9]\d{0,29})", re.ASCII)
@@ -14,6 +15,8 @@ _MAX_REQUESTED = 10**9
 #: A tag that names a version, unlike `nightly`, `20270101` or `v2.0.0-rc.1`.
 _VERSION_TAG = re.compile(r"(?:v|(?=\d+\.))(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?", re.ASCII)
 FIRST_VERSION = "1.0.0"
+#: How many versions an error lists.
+_MAX_LISTED = 6
 #: What a skill can do, by kind: the hosts it contacts, the commands it runs, and so on.
 Capabilities = dict[str, tuple[str, ...]]
 #: Capabilities as pages and filters name them, each with its kinds.
@@ -258,6 +261,14 @@ def newest_version(versions: Sequence[SkillVersion], skill: PublishedSkill | Non
     names = [item.version for item in versions]
     names += [mark.version for mark in skill.deleted] if skill else []
     return max(names, key=version_key, default=None)
+
+
+def no_such_version(slug: str, version: str, known: Iterable[str]) -> NotFound:
+    """Return the error about a version that a skill does not have, with the newest that it has."""
+    newest = sorted(known, key=version_key, reverse=True)
+    older = len(newest) - _MAX_LISTED
+    listed = ", ".join(newest[:_MAX_LISTED]) + (f" and {older} older" if older > 0 else "")
+    return NotFound(f"{slug} has no version {version}, only {listed or 'deleted ones'}")
 
 
 def version_key(version: str) -> tuple[int, int, int]:

@@ -14,6 +14,7 @@ from vskill_platform.model.skill import (
     Yank,
     known_version,
     next_version,
+    no_such_version,
     parse_version,
     version_of_tag,
 )
@@ -150,3 +151,15 @@ def test_the_same_content_never_makes_a_new_version(
 
         assert skill.publish(digest, "999.0.0") == published
         assert len(skill.versions) == count
+
+
+def test_an_error_lists_the_newest_versions_only() -> None:
+    many = [f"1.{minor}.0" for minor in range(60)]
+
+    assert str(no_such_version("ada/x", "9.0.0", many)) == (
+        "ada/x has no version 9.0.0, only 1.59.0, 1.58.0, 1.57.0, 1.56.0, 1.55.0, 1.54.0 "
+        "and 54 older"
+    )
+    assert str(no_such_version("ada/x", "9.0.0", many[:2])) == (
+        "ada/x has no version 9.0.0, only 1.1.0, 1.0.0"
+    )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from vskill_platform.errors import InvalidInput, NotFound
-from vskill_platform.model.skill import Deprecation, PublishedSkill
+from vskill_platform.model.skill import Deprecation, PublishedSkill, no_such_version
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
@@ -75,7 +75,7 @@ async def _number_of(skill: PublishedSkill, version: str | None) -> int | None:
         return None
     versions = {item.version: item.number for item in await get_versions(skill.slug)}
     if version not in versions:
-        raise NotFound(f"{skill.slug} has no version {version}, only {', '.join(versions)}")
+        raise no_such_version(skill.slug, version, versions)
     return versions[version]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from vskill_platform.errors import NotAllowed, NotFound
-from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank
+from vskill_platform.model.skill import PublishedSkill, SkillVersion, Yank, no_such_version
 from vskill_platform.stores.audit_store import write_audit
 from vskill_platform.stores.change import PlannedChange, change
 from vskill_platform.stores.db import get_now
@@ -77,7 +77,7 @@ async def _change(
             raise NotFound(f"there is no published skill {slug!r}")
         versions = {item.version: item for item in await get_versions(slug)}
         if version not in versions:
-            raise NotFound(f"{slug} has no version {version}, only {', '.join(versions)}")
+            raise no_such_version(slug, version, versions)
         changed = update(stored.record, versions[version])
         if changed == stored.record:
             return PlannedChange(result=Yanked(skill=changed, version=version, is_changed=False))

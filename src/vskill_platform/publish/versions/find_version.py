@@ -6,7 +6,13 @@ import msgspec
 
 from vskill_platform.errors import NotAllowed, NotFound, SkillDeleted
 from vskill_platform.model.block import BlockKind, BlockSubject
-from vskill_platform.model.skill import Deprecation, PublishedSkill, SkillVersion, Yank
+from vskill_platform.model.skill import (
+    Deprecation,
+    PublishedSkill,
+    SkillVersion,
+    Yank,
+    no_such_version,
+)
 from vskill_platform.model.trust import TrustScore
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.publish.versions.diff_versions import VersionDiff, diff_versions
@@ -78,7 +84,7 @@ async def _named(skill: PublishedSkill, version: str) -> SkillVersion:
     if gone and version not in versions:
         raise SkillDeleted(f"{skill.slug} {version} was deleted: {gone.reason}")
     if version not in versions:
-        raise NotFound(f"{skill.slug} has no version {version}, only {', '.join(versions)}")
+        raise no_such_version(skill.slug, version, versions)
     return versions[version]
 
 
@@ -160,8 +166,7 @@ async def diff_of_skill(
     by_version = {item.version: item for item in versions}
     for wanted in (old, new):
         if wanted and wanted not in by_version:
-            known = ", ".join(by_version)
-            raise NotFound(f"{skill.slug} has no version {wanted}, only {known}")
+            raise no_such_version(skill.slug, wanted, by_version)
     blocked = {} if with_blocked else await _blocked(versions)
     shown = [item for item in versions if item.digest not in blocked]
     after = by_version[new] if new else (shown or versions)[-1]

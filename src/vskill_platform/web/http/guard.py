@@ -78,7 +78,7 @@ def _refusal(visitor: Visitor, right: Right) -> NotSignedIn | RightMissing:
     if visitor.via == "token" and without_token.may(right, get_settings()):
         scope = next(scope for scope, rights in SCOPE_RIGHTS.items() if right in rights)
         return ScopeMissing(f"this token does not allow {what}: it needs the scope {scope}")
-    return RightMissing(f"the role {visitor.user.role} does not allow {what}")
+    return RightMissing(f"your role ({visitor.user.role}) does not allow {what}")
 
 
 def check_every_handler(app: Litestar) -> None:

@@ -144,7 +144,8 @@ def problem_response(request: WebRequest, error: Exception) -> Response[Any]:
             problem.detail, status_code=kind.status, headers=headers, media_type=MediaType.TEXT
         )
     if is_page:
-        context = {"problem": problem, "look_for": getattr(error, "look_for", "")}
+        lead = {name: getattr(error, name, "") for name in ("look_for", "go_to")}
+        context = {"problem": problem, **lead}
         return Template("error.html", context=context, status_code=kind.status, headers=headers)
     return Response(problem, status_code=kind.status, headers=headers, media_type=PROBLEM_TYPE)
 

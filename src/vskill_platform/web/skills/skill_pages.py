@@ -7,7 +7,7 @@ from litestar import Response
 from litestar.response import Redirect
 from litestar.status_codes import HTTP_302_FOUND
 
-from vskill_platform.errors import NotAllowed
+from vskill_platform.errors import NotAllowed, NotFound, SkillDeleted
 from vskill_platform.publish.versions.find_version import open_version
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.urls import skill_url
@@ -57,6 +57,10 @@ async def skill_pages(request: WebRequest) -> Response[Any]:
         found = await open_version(skill, named)
     except NotAllowed as error:
         return blocked_version(skill, named or skill.version, str(error))
+    except NotFound as error:
+        if not isinstance(error, SkillDeleted):
+            error.go_to = skill_url(skill.slug, "versions")
+        raise
     opened = OpenSkill(found=found, is_named=named is not None, path=path.path)
     return await _PAGES[path.part](request, opened)
 

@@ -115,7 +115,7 @@ async def test_a_role_that_is_taken_away_is_taken_from_the_token_at_once(
     answer = await program.post("/api/v1/operate", headers=bearing(token))
 
     assert answer.json()["code"] == "right_missing"
-    assert answer.json()["detail"] == "the role reader does not allow managing the queue"
+    assert answer.json()["detail"] == "your role (reader) does not allow managing the queue"
     assert answer.json()["hint"] == "An admin can change your role."
 
 
