@@ -21,6 +21,7 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
@@ -52,6 +53,7 @@ _TOO_SLOW = "It takes too long to render."
 _LINE = re.compile(r"L\d{1,6}")
 _NOT_IN_AN_ID = re.compile(r"[^\w\- ]+")
 _MAX_ID = 80
+_TASKS = {"[ ] ": "☐", "[x] ": "☑"}
 _LOWEST_HEADING = 6
 
 
@@ -255,7 +257,17 @@ def _build_parser() -> MarkdownIt:
     inside: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("table", "watch", _watch_lines, inside)
     parser.inline.ruler.before("text", "watch", _watch_words)
+    parser.core.ruler.push("tasks", _mark_tasks)
     return parser
+
+
+def _mark_tasks(state: StateCore) -> None:
+    """Show the boxes of a task list as signs."""
+    for before, item in zip(state.tokens, state.tokens[2:], strict=False):
+        first = item.children[0] if item.type == "inline" and item.children else None
+        if before.type == "list_item_open" and first and first.type == "text":
+            sign = _TASKS.get(first.content[:4].lower())
+            first.content = f"{sign} {first.content[4:]}" if sign else first.content
 
 
 def _is_fine(tag: str, name: str, value: str) -> str | None:
@@ -276,8 +288,11 @@ _CLEANER = nh3.Cleaner(
     attributes={"a": {"href"}, "ol": {"start"}, **{tag: {"id"} for tag in _HEADINGS}},
     allowed_classes={"span": set(CLASSES)},
     attribute_filter=_is_fine,
-    # Scrollable elements must be reachable with the keyboard.
-    set_tag_attribute_values={"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}},
+    # Scrollable elements must be reachable with the keyboard; lists may run from right to left.
+    set_tag_attribute_values={
+        "pre": {"tabindex": "0"}, "table": {"tabindex": "0"},
+        "ol": {"dir": "auto"}, "ul": {"dir": "auto"},
+    },
     url_schemes={"http", "https", "mailto"},
     link_rel="nofollow noopener ugc",
     id_prefix=ID_PREFIX,

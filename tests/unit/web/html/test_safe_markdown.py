@@ -25,7 +25,7 @@ TAGS = {
     "a", "blockquote", "br", "code", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "mark", "ol",
     "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
-ATTRIBUTES = {"href", "rel", "id", "tabindex", "start"}
+ATTRIBUTES = {"href", "rel", "id", "tabindex", "start", "dir"}
 
 
 class Seen(HTMLParser):
@@ -133,6 +133,23 @@ def test_tables_and_code_can_be_scrolled_with_the_keyboard() -> None:
 
     assert '<table tabindex="0">' in html
     assert '<pre tabindex="0">' in html
+
+
+def test_a_list_runs_in_the_direction_of_its_text() -> None:
+    html = render("1. اقرأ\n\n- read\n")
+
+    assert '<ol dir="auto">' in html
+    assert '<ul dir="auto">' in html
+
+
+def test_the_boxes_of_a_task_list_are_signs() -> None:
+    html = render("- [ ] *open*\n- [x] done\n- [X] also <b>\n- [x](scripts/run.py)\n\n[ ] no")
+
+    assert "<li>☐ <em>open</em></li>" in html
+    assert "<li>☑ done</li>" in html
+    assert "<li>☑ also &lt;b&gt;</li>" in html
+    assert "files/scripts/run.py" in html
+    assert "<p>[ ] no</p>" in html
 
 
 def test_links_elsewhere_vouch_for_nothing() -> None:
