@@ -79,7 +79,7 @@ async def test_the_reason_is_the_most_severe_finding(process: Process, tmp_path:
 
     assert ended.state is SubmissionState.TIER1_FAILED
     assert "203.0.113.7" in ended.reason
-    assert "(and 1 more)" in ended.reason
+    assert ", and 1 more finding" in ended.reason
 
 
 async def test_a_trusted_publisher_is_approved_as_a_vendor_after_the_scan(

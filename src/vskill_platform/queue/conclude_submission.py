@@ -174,7 +174,8 @@ def _stop(
     ]
     first = in_order((*decision.deciding, *blocking) or report.findings)[0]
     others = len(blocking) - (first in blocking)
-    why = f"{first.message.removesuffix('.')} (and {others} more)" if others else first.message
+    more = f", and {count_of(others, 'more finding')}"
+    why = f"{first.message.removesuffix('.')}{more}" if others else first.message
     waits = "needs review: " if state is SubmissionState.NEEDS_REVIEW else ""
     cause = _by_this_node("check", f"{waits}{why}", current.record.timings)
     stopped, event = move(current.record, state, cause, now=report.checked_at)
