@@ -157,6 +157,7 @@ async def put_submission(
     url: str = "https://github.com/ada/notes",
     findings: tuple[Finding, ...] = (),
     scanner: str = "vskill-tier1 1",
+    submitter: str = "ada",
     **fields: Any,
 ) -> Submission:
     """Write down a submission that has come no further than *state*."""
@@ -165,7 +166,9 @@ async def put_submission(
         plain = a_submission(state, **{"reason": "It is what it is.", **fields})
         is_upload = url.startswith("upload:")
         source = a_source(url) if is_upload else git_source(url, "skills/tidy")
-        sent = msgspec.structs.replace(plain, source=source, repo_url=url, skill_name=name)
+        sent = msgspec.structs.replace(
+            plain, source=source, repo_url=url, skill_name=name, submitter=submitter
+        )
         report = Report(
             submission_id=sent.id,
             verdict=Verdict.BLOCK,

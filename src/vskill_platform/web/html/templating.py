@@ -25,7 +25,13 @@ from vskill_platform.web.html.findings import group_findings
 from vskill_platform.web.html.matched_words import mark_words
 from vskill_platform.web.html.numbers import age, ago, exact, in_bytes, in_duration, iso
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
-from vskill_platform.web.http.urls import line_url, publisher_url, skill_url, with_query
+from vskill_platform.web.http.urls import (
+    line_url,
+    publisher_url,
+    safe_path,
+    skill_url,
+    with_query,
+)
 from vskill_platform.web.http.visitor import csrf_token_of, visitor_of
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -111,6 +117,7 @@ def build_templates() -> JinjaTemplateEngine:
         "plain": lambda text, limit=0: show(text, limit=limit),
         "risk_words": risk_words,
         "command": command,
+        "safe_path": safe_path,
         "shown": shown,
         "sentence": sentence,
         "decision_words": decision_words,

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from litestar import Response
 from litestar.params import FromQuery, QueryParameter
@@ -40,14 +41,21 @@ _READ_AT_ONCE = 500
 #: Pages that can be searched for the target of an action, by the first word of the action.
 _LISTS = {
     "user": "/admin/people", "device": "/admin/people", "github": "/admin/people",
-    "token": "/admin/tokens", "namespace": "/admin/namespaces",
+    "oidc": "/admin/people", "token": "/admin/tokens", "namespace": "/admin/namespaces",
 }  # fmt: skip
 #: Pages of other targets.
 _PAGES = {
     "block": "/admin/blocklist", "pause": "/admin/queue", "resume": "/admin/queue",
-    "report": "/admin/reports",
+    "report": "/admin/reports", "dead-letters": "/admin/queue", "policy": "/admin/policy/versions",
 }  # fmt: skip
-_SKILL_ACTIONS = {"yank", "unyank", "visibility", "repo", "rescan"}
+_SKILL_ACTIONS = {
+    "yank", "unyank", "visibility", "repo", "rescan", "deprecate", "undeprecate", "feature",
+    "skill", "rename",
+}  # fmt: skip
+#: Actions on a skill whose first word does not say so.
+_ALSO_ON_SKILLS = {"mirror fetch"}
+#: The page of one target, by the first word of the action.
+_ONE = {"appeal": "/appeals", "webhook": "/admin/webhooks"}
 
 _Write = Callable[[Sequence[str]], str]
 AuditFilter = Annotated[str, QueryParameter(max_length=_MAX_TEXT)]
@@ -132,7 +140,9 @@ def target_url(record: AuditRecord) -> str:
         return with_query(_LISTS[action], q=target)
     if action in _PAGES:
         return _PAGES[action]
-    if action in _SKILL_ACTIONS:
+    if action in _ONE and record.action != "webhook remove":
+        return f"{_ONE[action]}/{quote(target, safe='')}"
+    if action in _SKILL_ACTIONS or record.action in _ALSO_ON_SKILLS:
         return "/admin/rescan" if target == "all" else skill_url(target)
     return ""
 

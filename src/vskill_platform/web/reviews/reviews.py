@@ -110,6 +110,7 @@ async def review_page(request: WebRequest, submission_id: FromPath[str]) -> Temp
         "diff": await _diff(request, case) if has_diff else None,
         "diff_url": lambda page: with_query(f"/admin/reviews/{submission_id}", page=page),
         "gained": group_capabilities(case.gained),
+        "capable": group_capabilities(case.report.capabilities) if case.report else (),
         "known_bad": await find_known_bad(request, case) if waits else None,
         "decided": None if waits else _last_decision(case),
         "next": others[0] if others else None,

@@ -64,6 +64,10 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[ShownFinding, ...] = ()
 
     @property
+    def is_blocked(self) -> bool:
+        return self.stage == _STAGES[_S.BLOCKED]
+
+    @property
     def needs_review(self) -> bool:
         return self.submission is not None and self.submission.state is _S.NEEDS_REVIEW
 

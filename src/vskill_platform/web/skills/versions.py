@@ -27,8 +27,9 @@ from vskill_platform.publish.versions.find_version import (
 from vskill_platform.publish.versions.version_files import read_file, text_of
 from vskill_platform.scan.read.manifest import MANIFEST
 from vskill_platform.web.http.api_types import Limit, clamp, offset_cursor, read_offset
-from vskill_platform.web.http.requests import WebRequest
+from vskill_platform.web.http.requests import WebRequest, whole_number
 from vskill_platform.web.http.route import operation
+from vskill_platform.web.http.urls import skill_url
 from vskill_platform.web.skills.capabilities import Capability, group_capabilities
 from vskill_platform.web.skills.open_skill import OpenSkill, skill_page
 from vskill_platform.web.skills.shapes import (
@@ -44,6 +45,8 @@ from vskill_platform.web.skills.shapes import (
 from vskill_platform.web.skills.slugs import find_listed
 
 _MAX_VERSIONS = 100
+#: How many versions a page shows.
+PAGE_SIZE = 30
 _CHANGELOGS = frozenset({"changelog.md", "changelog", "changes.md", "history.md"})
 Old = Annotated[str, QueryParameter(name="from", max_length=100)]
 New = Annotated[str, QueryParameter(name="to", max_length=100)]
@@ -61,14 +64,24 @@ class VersionChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def skill_versions(request: WebRequest, opened: OpenSkill) -> Template:
-    rows = (await list_versions(opened.skill.slug)).versions
+    slug = opened.skill.slug
+    rows = (await list_versions(slug)).versions
+    pages = max(-(-len(rows) // PAGE_SIZE), 1)
+    page = min(max(whole_number(request.query_params.get("page", "")), 1), pages)
+    start = (page - 1) * PAGE_SIZE
+    shown = rows[start : start + PAGE_SIZE]
+    at = opened.version_in_links
     return await skill_page(
         request,
         opened,
         "pages/skill_versions.html",
         "versions",
         changelog=_find_changelog(opened.version),
-        changes={row.version.number: _change(rows, place) for place, row in enumerate(rows)},
+        shown=shown,
+        changes={row.version.number: _change(rows, start + n) for n, row in enumerate(shown)},
+        page=page,
+        pages=pages,
+        page_url=lambda number: skill_url(slug, "versions", version=at, page=number),
     )
 
 

@@ -161,7 +161,7 @@ async function copyText(button) {
     label.textContent = "Copied";
   } catch {
     getSelection().selectAllChildren(button.previousElementSibling);
-    label.textContent = "Press Ctrl+C";
+    label.textContent = /Mac|iP/.test(navigator.platform) ? "Press ⌘C" : "Press Ctrl+C";
   }
   setTimeout(() => { label.textContent = label.dataset.words; }, COPIED_MS);
 }

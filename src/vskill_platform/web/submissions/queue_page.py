@@ -51,6 +51,8 @@ class QueueQuery(msgspec.Struct, frozen=True, kw_only=True):
     page: int = 1
     size: int = PAGE_SIZES[0]
     set: str = ""
+    #: Only those that the signed-in user submitted.
+    mine: bool = False
     #: Ids of rows to highlight, separated by commas.
     highlight: str = ""
 
@@ -59,6 +61,7 @@ class QueueQuery(msgspec.Struct, frozen=True, kw_only=True):
         asked = msgspec.structs.asdict(msgspec.structs.replace(self, **changed))
         usual = msgspec.structs.asdict(QueueQuery())
         query = {name: value for name, value in asked.items() if value != usual[name]}
+        query |= {"mine": 1} if asked["mine"] else {}
         return f"/queue?{urlencode(query)}" if query else "/queue"
 
     def page_url(self, page: int) -> str:
@@ -67,8 +70,10 @@ class QueueQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 async def queue_page(request: WebRequest) -> Response[Any]:
     asked = read_query(request)
-    catalogue, visible = catalogue_of(request), await visible_to(visitor_of(request))
-    query = await _query(asked, visible)
+    catalogue, visitor = catalogue_of(request), visitor_of(request)
+    asked = msgspec.structs.replace(asked, mine=asked.mine and visitor.user is not None)
+    visible = await visible_to(visitor)
+    query = await _query(asked, visible, submitter=visitor.name if asked.mine else "")
     found, counts, health = await asyncio.gather(
         catalogue.list_submissions(query),
         catalogue.count_submissions(visible=visible),
@@ -95,10 +100,11 @@ async def queue_page(request: WebRequest) -> Response[Any]:
     return Template("pages/queue.html", context=context, cookies=cookies)
 
 
-async def _query(asked: QueueQuery, visible: Visible) -> SubmissionQuery:
+async def _query(asked: QueueQuery, visible: Visible, *, submitter: str) -> SubmissionQuery:
     _, states, usual_sort, _ = GROUPS[asked.show]
     return SubmissionQuery(
         text=asked.q,
+        submitter=submitter,
         states=tuple(states),
         sort=SubmissionSort(asked.sort) if asked.sort else usual_sort,
         offset=(asked.page - 1) * asked.size,

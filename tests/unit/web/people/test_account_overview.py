@@ -65,6 +65,24 @@ async def test_a_skill_that_was_taken_down_is_a_notification(
     assert "it steals" in page.text
 
 
+async def test_more_submissions_than_fit_are_in_the_queue_of_ones_own(
+    site: Site, bound: WorkerEnv
+) -> None:
+    for number in range(8):
+        await put_submission(bound, SubmissionState.PUBLISHED, name=f"own-{number}")
+    await put_submission(bound, SubmissionState.PUBLISHED, name="of-ben", submitter="ben")
+
+    page = await site.get("/account")
+    own = await site.get("/queue?mine=1")
+    without = await site.get("/queue")
+
+    assert 'href="/queue?mine=1">All 8 submissions</a>' in page.text
+    assert "8 submissions<" in own.text
+    assert "of-ben" not in own.text
+    assert 'href="/queue"><span class="unseen">Remove filter </span>Your submissions' in own.text
+    assert "of-ben" in without.text
+
+
 async def test_others_have_no_part_in_it(site: Site, bound: WorkerEnv) -> None:
     await put_submission(bound, SubmissionState.TIER1_FAILED, name="bad")
     await let_in(site.browser, await a_user(name="ben"))

@@ -65,9 +65,9 @@ async def test_a_skill_that_was_taken_down_says_why(
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (S.TIER1_FAILED, ("failed checks", "Rejected by the scanner")),
+        (S.TIER1_FAILED, ("failed checks", "Rejected by the scanner", "submit it again.</li>")),
         (S.REJECTED, ("was rejected", "Rejected, ")),
-        (S.BLOCKED, ("is blocked", "On the blocklist")),
+        (S.BLOCKED, ("is blocked", "On the blocklist", "appeal on the page of the submission")),
         (S.DEQUEUED, ("was withdrawn", "Withdrawn, ", "submit it again")),
         (S.NEEDS_REVIEW, ("needs review", "Waiting for review since", "can take days")),
         (S.RECEIVED, ("is still being checked", "Reload this page in a moment")),
@@ -91,7 +91,7 @@ async def test_a_name_that_was_only_submitted_has_an_honest_page(
     for word in words:
         assert word in page.text
     assert "Leaks &lt;i&gt;secrets&lt;/i&gt;" in page.text
-    assert "Sends credentials to a third party." in page.text
+    assert "Sends credentials to a third party</h3>" in page.text
     assert f"/submissions/{sent.id}" in page.text
 
 

@@ -43,6 +43,7 @@ from vskill_platform.stores.repo_health_store import RepoHealth, RepoStatus, put
 from vskill_platform.stores.scan_store import get_report, write_report_of_published
 from vskill_platform.stores.skill_store import migrate_skill_slugs
 from vskill_platform.stores.version_store import BLOB, get_versions
+from vskill_platform.web.skills import versions
 from vskill_platform.web.skills.diff_page import MAX_CHARACTERS, MAX_ROWS, split_pages
 
 PAGE = "/skills/ada/notes/tidy"
@@ -151,6 +152,7 @@ async def test_a_missing_page_is_not_found(client: Site, env: WorkerEnv, tmp_pat
     assert statuses == [404] * 4
     assert (version.status_code, file.status_code) == (404, 404)
     assert "has no version 9.9.9, only 1.0.0" in version.text
+    assert f'href="{PAGE}/versions">All versions</a>' in version.text
 
 
 async def test_a_private_skill_does_not_exist_for_others(
@@ -328,6 +330,27 @@ async def test_every_tab_is_about_the_chosen_version_and_leads_to_the_others(
         assert f'action="{PAGE}{tab}"' in old
         assert "Has findings that nobody reviewed" in old
         assert "Passed all checks" in new
+
+
+async def test_many_versions_are_listed_page_by_page(
+    client: Site, env: WorkerEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "PAGE_SIZE", 2)
+    for _ in range(5):
+        await put_skill(env, tmp_path)
+
+    first, last, beyond = [
+        (await client.get(f"{PAGE}/versions{query}")).text
+        for query in ("", "?page=3", "?page=99999")
+    ]
+
+    assert re.findall(r'<li id="v([\d.]+)">', first) == ["1.0.4", "1.0.3"]
+    assert re.findall(r'<li id="v([\d.]+)">', last) == ["1.0.0"]
+    assert re.findall(r'<li id="v([\d.]+)">', beyond) == ["1.0.0"]
+    assert "Changes since 1.0.2" in first
+    assert "First version." in last
+    assert "5 versions" in first
+    assert "page=2" in first
 
 
 async def test_capabilities_are_shown_although_their_files_are_gone(
@@ -566,7 +589,7 @@ async def test_findings_stand_where_they_were_found(
 
     assert "Needs review" in page.text
     assert "of 100 (0 is clean)" not in page.text
-    assert "Somebody&#39;s script is fetched and run." in page.text
+    assert "Somebody&#39;s script is fetched and run</h3>" in page.text
     assert f'href="{PAGE}/files/scripts/run.py#L2"' in page.text
     assert "print(&#39;tidy&#39;)" in page.text
     assert "It &lt;i&gt;may&lt;/i&gt; be fine." in page.text

@@ -353,8 +353,8 @@ async def test_old_findings_are_not_shown_for_a_resubmission(
     assert "Findings of the previous check, <time" in before
     assert ">3 days ago</time></summary>" in before
     assert "has not been checked yet" in before
-    assert before.index("has not been checked yet") < before.index("It fetches.")
-    assert again.count("It fetches.") == 1
+    assert before.index("has not been checked yet") < before.index("It fetches</h3>")
+    assert again.count("It fetches</h3>") == 1
     assert ("<dt>Content</dt>" in ended, "<dt>Content</dt>" in again) == (True, False)
 
 
