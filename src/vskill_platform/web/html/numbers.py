@@ -62,6 +62,11 @@ def _short(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
+def in_figures(number: float) -> str:
+    """Return a number with separators and only as many decimals as it has: 1,234,567 or 0.5."""
+    return f"{number:,.10g}"
+
+
 def in_duration(length: timedelta | float) -> str:
     """Return a duration such as 12 ms, 3.4 s, 5 min, 2 h or 3 days."""
     seconds = length.total_seconds() if isinstance(length, timedelta) else length

@@ -23,7 +23,15 @@ from vskill_platform.stores.db import get_settings
 from vskill_platform.web.html.avatars import avatar
 from vskill_platform.web.html.findings import group_findings
 from vskill_platform.web.html.matched_words import mark_words
-from vskill_platform.web.html.numbers import age, ago, exact, in_bytes, in_duration, iso
+from vskill_platform.web.html.numbers import (
+    age,
+    ago,
+    exact,
+    in_bytes,
+    in_duration,
+    in_figures,
+    iso,
+)
 from vskill_platform.web.html.safe_markdown import mark_spelled_out
 from vskill_platform.web.http.urls import (
     line_url,
@@ -100,6 +108,7 @@ def build_templates() -> JinjaTemplateEngine:
         "bytes": in_bytes,
         "count_of": count_of,
         "duration": in_duration,
+        "figures": in_figures,
         "by_place": group_findings,
         "by_run": group_runs,
         "failures": failures_in,

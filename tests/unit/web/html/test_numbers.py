@@ -2,7 +2,8 @@
 
 import pytest
 
-from vskill_platform.web.html.numbers import ago_in_words, in_bytes, in_duration
+from tests.cases import all_cases
+from vskill_platform.web.html.numbers import ago_in_words, in_bytes, in_duration, in_figures
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
@@ -43,6 +44,15 @@ def test_a_duration_is_rounded_to_one_unit(seconds: float, words: str) -> None:
 )  # fmt: skip
 def test_a_duration_has_one_unit_in_the_right_number(seconds: float, words: str) -> None:
     assert in_duration(seconds) == words
+
+
+@all_cases(
+    ("number", "words"),
+    [(0, "0"), (7, "7"), (0.5, "0.5"), (0.1 + 0.2, "0.3"), (123_456, "123,456"),
+     (1_234_567, "1,234,567"), (9_876_543_210, "9,876,543,210")],
+)  # fmt: skip
+def test_a_number_is_written_out(number: float, words: str) -> None:
+    assert in_figures(number) == words
 
 
 def test_a_size_has_a_fraction_only_if_it_needs_one() -> None:

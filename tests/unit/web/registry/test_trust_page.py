@@ -81,7 +81,7 @@ async def test_the_days_are_drawn_as_they_were(site: Site, env: WorkerEnv, tmp_p
 
     assert '<svg class="bars"' in page.text
     assert "style=" not in page.text
-    assert "failed checks <b>1</b>" in page.text
+    assert "Failed checks <b>1</b>" in page.text
     assert ": 1 failed checks</title>" in page.text
 
 

@@ -206,7 +206,7 @@ async def test_a_user_without_the_right_gets_access_denied(bound: WorkerEnv) -> 
         page = await rae.get("/only-for-admins")
 
     assert page.status_code == 403
-    assert "The role reviewer does not allow administering" in page.text
+    assert "Your role (reviewer) does not allow administering" in page.text
     assert page.headers["content-type"].startswith("text/html")
 
 
