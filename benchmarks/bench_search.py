@@ -1,8 +1,8 @@
 """Searching 100,000 skills over HTTP with 32 clients, compared with an empty page.
 
-It uses the real application on a real server in one process, and the clients in another. The empty
-page passes the same middleware as a search. Both are requested in alternating runs. The queries are
-of every kind that users send and nearly all different, so caches help little.
+It uses the real application on a real server with its search process, and the clients in another
+process. The empty page passes the same middleware as a search. Both are requested in alternating
+runs. The queries are of every kind that users send and nearly all different, so caches help little.
 
 Then: how soon a published skill is found and a blocked one disappears, in a second process too,
 first while idle and then while the first server is under full load.
@@ -49,6 +49,7 @@ from benchmarks.sample_records import worker_env
 from tests.postgres_server import an_own_server
 from vskill_platform.base.telemetry import set_up_logs
 from vskill_platform.catalogue.catalogue import open_catalogue
+from vskill_platform.catalogue.search_process import is_worth_a_process
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.ports import Engine
 from vskill_platform.model.rights import Right
@@ -80,6 +81,8 @@ class Started(msgspec.Struct, frozen=True):
     build_seconds: float
     #: Before the catalogue was opened, in bytes.
     memory_before: int
+    #: The id of its search process, if it has one.
+    search_process: int | None
 
 
 class Latencies(msgspec.Struct):
@@ -116,10 +119,19 @@ async def serve(url: str, cache: str) -> None:
     collect_rarely()
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
     before, started = memory_of(os.getpid())["VmRSS"], time.perf_counter()
-    async with open_catalogue(env) as catalogue:
+    async with open_catalogue(env, has_search_process=is_worth_a_process()) as catalogue:
         await catalogue.wait_until_ready()
         app.state.catalogue = catalogue
-        hello = Started(listener.getsockname()[1], time.perf_counter() - started, before)
+        build_seconds = time.perf_counter() - started
+        searching = catalogue.search_process
+        if searching:
+            assert await searching.wait_until_started()
+        hello = Started(
+            listener.getsockname()[1],
+            build_seconds,
+            before,
+            search_process=searching.pid if searching else None,
+        )
         print(msgspec.json.encode(hello).decode(), flush=True)
         config = uvicorn.Config(app, log_level="warning", access_log=False)
         await uvicorn.Server(config).serve(sockets=[listener])
@@ -239,6 +251,7 @@ async def main(kind: str = "sqlite") -> None:
             idle, busy = await asyncio.to_thread(measure_load, started.port)
             (file,) = cache.glob("*.catalogue-0")
             memory, size = memory_of(pid), file.stat().st_size
+            searching = memory_of(started.search_process)["VmRSS"] if started.search_process else 0
             with a_server(url, cache) as (second, _):
                 ports = [started.port, second.port]
                 measure = partial(measure_changes, env, ports, SKILLS + 1)
@@ -260,6 +273,7 @@ async def main(kind: str = "sqlite") -> None:
             ("its file", megabytes(size)),
             ("memory of the server without it", megabytes(started.memory_before)),
             ("after the load", megabytes(memory["VmRSS"])),
+            ("its search process after the load", megabytes(searching)),
             ("at its highest, while it was built", megabytes(memory["VmHWM"])),
         ],
     )

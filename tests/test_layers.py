@@ -47,7 +47,8 @@ _WAYS_OFF_LOOP = {
     "to_thread.run_sync", "to_process.run_sync", "anyio.to_thread.run_sync",
 }  # fmt: skip
 _LEAVE_THE_LOOP = {
-    "base/killable_process.py", "base/off_loop.py", "base/program.py", "base/worker_pool.py",
+    "base/killable_process.py", "base/off_loop.py", "base/program.py", "base/python_process.py",
+    "base/worker_pool.py",
     "base/durable_files.py",  # waits for the disk in several threads; its callers left the loop
     "access/passwords.py",  # threads of its own, each with much memory
     "cli/node/supervise.py",  # forks the processes of `serve`, before there is an event loop

@@ -11,20 +11,15 @@ docs/decisions/0024 says why this is not `anyio.to_process`.
 import asyncio
 import atexit
 import functools
-import json
 import math
 import os
 import pickle
-import signal
-import socket
-import subprocess
 import sys
 import time
 import traceback
 import typing
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -34,6 +29,7 @@ from anyio import CapacityLimiter
 from vskill_platform import errors
 from vskill_platform.base.metrics import count_killed
 from vskill_platform.base.process_limits import limit_cpu, limit_memory
+from vskill_platform.base.python_process import parent_socket, start_python
 from vskill_platform.errors import Busy, VskillError
 
 Result = TypeVar("Result")
@@ -50,12 +46,6 @@ _MAX_STARTS = 3
 _MAX_ANSWER_BYTES = 256 * 1024 * 1024
 _LENGTH_BYTES = 8
 _CHUNK = 256 * 1024
-#: `-P` and the path as an argument: the child imports the same modules as we do, and nothing from
-#: its current folder.
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from vskill_platform.base.killable_process import serve_requests; serve_requests()"
-)
 
 
 class ProcessDied(Exception):
@@ -152,18 +142,7 @@ VISITORS = CapacityLimiter(os.cpu_count() or 2)
 
 class _Process:
     def __init__(self) -> None:
-        self._socket, theirs = socket.socketpair()
-        self._socket.settimeout(0)
-        command = [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path)]
-        with theirs, ExitStack() as on_failure:
-            on_failure.callback(self._socket.close)
-            self._child = subprocess.Popen(
-                command,
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            on_failure.pop_all()
+        self._socket, self._child = start_python(serve_requests)
         self.idle_since = 0.0
 
     async def ask(self, request: bytes) -> bytes:
@@ -260,12 +239,7 @@ def _as_error(failure: _Failure) -> Exception:
 
 def serve_requests() -> None:
     """Answer requests one by one; runs in the child until the parent closes its end."""
-    # The parent decides when it ends: a signal to the process group must not break a running check.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    ours = socket.socket(fileno=os.dup(0))
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    with ours, ours.makefile("rb") as requests:
+    with parent_socket() as ours, ours.makefile("rb") as requests:
         while head := requests.read(_LENGTH_BYTES):
             answer = _answer(requests.read(int.from_bytes(head)))
             ours.sendall(len(answer).to_bytes(_LENGTH_BYTES) + answer)

@@ -19,6 +19,10 @@ on processor time and memory, and cancelling the caller kills it:
 command. It runs in a process group of its own, with limits, and the whole group is killed at the
 end.
 
+Searches have a process of their own that stays with its index file
+(`catalogue/search_process.py`): trusted code, but so much of it that threads would compete with the
+event loop for the interpreter lock. `base/python_process.py` starts it, and killable processes.
+
 Two more tools limit how much of this happens at once: `base/bounded_turns.py` (a bounded queue that
 answers Busy) and anyio's CapacityLimiter. SQLite has its own threads (`engines/sqlite/threads.py`),
 because a connection belongs to one thread, and so has password hashing (`access/passwords.py`).

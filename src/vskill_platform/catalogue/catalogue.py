@@ -5,17 +5,17 @@ a web page.
 """
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import apsw
 import msgspec
 
-from vskill_platform.catalogue.index_file import READERS, Damaged
+from vskill_platform.catalogue.answer_searches import search
+from vskill_platform.catalogue.index_connections import READERS, Damaged
 from vskill_platform.catalogue.index_follower import IndexFollower
 from vskill_platform.catalogue.list_skills import (
     about_namespace,
@@ -51,14 +51,14 @@ from vskill_platform.catalogue.query import (
     TakenDownSkills,
     Visible,
 )
-from vskill_platform.catalogue.relaxed_search import search_with_fallback
+from vskill_platform.catalogue.search_process import NotSearched, SearchProcess
 from vskill_platform.catalogue.search_skills import (
     KnownCounts,
     Question,
     is_quick,
-    search_after,
     words_of_first_page,
 )
+from vskill_platform.catalogue.versioned_cache import VersionedCache
 from vskill_platform.engines.batcher import Batcher
 from vskill_platform.errors import InvalidInput, NotReady
 from vskill_platform.model.submission import SubmissionState
@@ -66,14 +66,12 @@ from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
 
 Result = TypeVar("Result")
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
 #: Cache sizes: counts per query, and whole results. Entries are valid until the data changes.
 _COUNTS, _RESULTS = 4_096, 256
-#: How many searches share a thread call. A call costs as much as a search, because its thread
-#: waits for the interpreter lock. So each call takes all searches that wait, and there are as many
-#: calls at once as threads (benchmarks/bench_search.py).
-_TOGETHER = 32
+#: How many searches share a call, and how many calls run at once. A call of a thread costs as much
+#: as a search, because the thread waits for the interpreter lock; so each takes all that wait. The
+#: search process always has a second call to continue with (benchmarks/bench_search.py).
+_IN_THREADS, _IN_PROCESS = (32, READERS), (8, 2)
 #: How long a page waits for the revision that another node has shown.
 _OTHER_NODE_WITHIN = timedelta(seconds=2)
 
@@ -84,8 +82,9 @@ class Catalogue:
     def __init__(self, follower: IndexFollower, now: Callable[[], datetime]) -> None:
         self._follower = follower
         self._now = now
+        max_batch, at_once = _IN_PROCESS if follower.has_search_process else _IN_THREADS
         self._searches: Batcher[Question, tuple[SkillResults, KnownCounts]] = Batcher(
-            self._search_some, max_batch=_TOGETHER, at_once=READERS
+            self._search_some, max_batch=max_batch, at_once=at_once
         )
         self._known: VersionedCache[SkillQuery, KnownCounts] = VersionedCache(_COUNTS)
         self._results: VersionedCache[SkillQuery, SkillResults] = VersionedCache(_RESULTS)
@@ -99,6 +98,11 @@ class Catalogue:
     @property
     def is_ready(self) -> bool:
         return self._follower.is_ready
+
+    @property
+    def search_process(self) -> SearchProcess | None:
+        """The process that runs searches, if there is one."""
+        return self._follower.ready_index().search_process
 
     @property
     def age(self) -> timedelta | None:
@@ -127,11 +131,7 @@ class Catalogue:
         )
         known = self._known.get(question, changed)
         asked = Question(query, known)
-        if query.after:
-            answer, counted = await self._ask(
-                partial(search_after, question=asked, after=query.after)
-            )
-        elif is_quick(query):
+        if is_quick(query) and not query.after:
             answer, counted = await self._searches.submit(asked)
         else:
             ((answer, counted),) = await self._search_some([asked])
@@ -234,7 +234,10 @@ class Catalogue:
     async def _search_some(
         self, questions: Sequence[Question]
     ) -> list[tuple[SkillResults, KnownCounts]]:
-        return await self._ask(partial(search_with_fallback, questions=questions))
+        if process := self.search_process:
+            with suppress(NotSearched):
+                return await process.search(questions)
+        return await self._ask(partial(search, questions=questions))
 
     async def _ask(self, question: Callable[[apsw.Connection], Result]) -> Result:
         index = self._follower.ready_index()
@@ -246,12 +249,15 @@ class Catalogue:
 
 
 @asynccontextmanager
-async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
+async def open_catalogue(
+    env: WorkerEnv, *, has_search_process: bool = False
+) -> AsyncIterator[Catalogue]:
     """Open this node's search index at once; a background task builds and follows it.
 
-    While it is built for the first time it raises NotReady.
+    While it is built for the first time it raises NotReady. For a server, searches may run in a
+    process of their own.
     """
-    follower = IndexFollower(env)
+    follower = IndexFollower(env, has_search_process=has_search_process)
     try:
         # An unexpected error in the follower also ends the caller, because a registry that lists
         # outdated skills is worse than one that is down.
@@ -265,35 +271,3 @@ async def open_catalogue(env: WorkerEnv) -> AsyncIterator[Catalogue]:
         raise errors.exceptions[0] from None  # callers expect the error itself, not a group
     finally:
         await follower.close()
-
-
-class VersionedCache(Generic[Key, Value]):
-    """A cache whose entries are valid until the data they came from changes.
-
-    It is for one event loop. Read the version before the query runs, not after.
-    """
-
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._version = -1
-        self._values: OrderedDict[Key, Value] = OrderedDict()
-
-    def get(self, key: Key, version: int) -> Value | None:
-        self._turn_to(version)
-        if key in self._values:
-            self._values.move_to_end(key)
-        return self._values.get(key)
-
-    def keep(self, key: Key, value: Value, version: int) -> None:
-        """Cache a value, unless the data has changed since *version*."""
-        if version != self._version:
-            return
-        self._values[key] = value
-        self._values.move_to_end(key)
-        if len(self._values) > self._room:
-            self._values.popitem(last=False)
-
-    def _turn_to(self, version: int) -> None:
-        if version != self._version:
-            self._version = version
-            self._values.clear()

@@ -13,7 +13,8 @@ import msgspec
 
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.catalogue.index_file import Damaged, IndexFile, Progress, open_index_file
+from vskill_platform.catalogue.index_connections import Damaged
+from vskill_platform.catalogue.index_file import IndexFile, Progress, open_index_file
 from vskill_platform.catalogue.index_lock import IndexLock, lock_index_file
 from vskill_platform.catalogue.index_records import (
     check,
@@ -47,7 +48,8 @@ _WRITE_PROGRESS_EVERY = timedelta(minutes=1)
 
 
 class IndexFollower:
-    def __init__(self, env: WorkerEnv) -> None:
+    def __init__(self, env: WorkerEnv, *, has_search_process: bool = False) -> None:
+        self.has_search_process = has_search_process
         self._engine = env.engine
         self._settings = env.settings
         self._now = env.clock.now
@@ -128,7 +130,7 @@ class IndexFollower:
             if self.is_ready:
                 with suppress(EngineError):
                     await self._write_progress()
-            await work_in_thread(self._index.close)
+            await self._index.close()
         if self._lock:
             self._lock.leave()
 
@@ -144,11 +146,13 @@ class IndexFollower:
         if self._index is None:
             if not self._lock.path.exists():
                 await self._snapshots.load(self._lock.path)
-            index = await open_index_file(self._lock.path)
+            index = await open_index_file(
+                self._lock.path, has_search_process=self.has_search_process
+            )
             try:
                 await self._check_history(index.progress)
             except HistoryChanged:
-                await work_in_thread(index.close)
+                await index.close()
                 raise
             self.revision = index.progress.revision
             self._checkpoint = index.progress.checkpoint
@@ -169,7 +173,7 @@ class IndexFollower:
     async def _discard(self) -> None:
         index, self._index, self._checking, self._is_damaged = self._index, None, None, False
         if index:
-            await work_in_thread(index.close)  # finishes running queries
+            await index.close()  # finishes running queries
         if self._lock:
             self._lock.clear()
         await asyncio.sleep(_AFTER_DAMAGE_SECONDS)

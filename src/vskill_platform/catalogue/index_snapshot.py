@@ -21,7 +21,7 @@ import apsw
 from vskill_platform.base.durable_files import sync
 from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
-from vskill_platform.catalogue.index_file import APPLICATION_ID, FINGERPRINT
+from vskill_platform.catalogue.index_connections import APPLICATION_ID, FINGERPRINT
 from vskill_platform.engines.blobs.port import PIECE_BYTES
 from vskill_platform.engines.blobs.sweep import refer_to_blob
 from vskill_platform.engines.operations import NEVER, Put

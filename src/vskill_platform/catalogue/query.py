@@ -108,7 +108,7 @@ class ListedSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_lik
     """The data about a skill that protocols of other clients list.
 
     It is read from the beginning of a stored `SkillHit`, which is an array to save the names of its
-    fields. Change `_FORMAT` in index_file.py if the fields or their order change.
+    fields. Change `_FORMAT` in index_connections.py if the fields or their order change.
     """
 
     slug: str

@@ -29,7 +29,7 @@ from tests.unit.catalogue.index_files import (
     submitted,
 )
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
-from vskill_platform.catalogue.index_file import FINGERPRINT
+from vskill_platform.catalogue.index_connections import FINGERPRINT
 from vskill_platform.catalogue.index_follower import CHECK_EVERY, DEGRADED_AFTER
 from vskill_platform.catalogue.index_records import read_skill_changes
 from vskill_platform.catalogue.query import EVERYTHING, SkillQuery

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from tests.unit.catalogue.index_files import found, published
 from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
-from vskill_platform.catalogue.index_file import FINGERPRINT
+from vskill_platform.catalogue.index_connections import FINGERPRINT
 from vskill_platform.engines.operations import NEVER, Put
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.stores.db import commit

@@ -284,7 +284,7 @@ async def test_only_the_latest_moves_are_kept_and_older_positions_have_expired(
     still_known = await index.connections.read(partial(read_from, 10))
     with pytest.raises(InvalidInput, match="this cursor has expired"):
         await index.connections.read(partial(read_from, 9))
-    index.close()
+    await index.close()
 
     assert (kept, still_known) == (50_000, [])
 

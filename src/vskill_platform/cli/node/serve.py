@@ -118,10 +118,14 @@ async def _run_platform(
 ) -> None:
     # Imported here, so that neither other commands nor scan processes load the web.
     from vskill_platform.catalogue.catalogue import open_catalogue  # noqa: PLC0415 - loaded only when it is needed
+    from vskill_platform.catalogue.search_process import is_worth_a_process  # noqa: PLC0415 - loaded only when it is needed
     from vskill_platform.web.live.broadcast import open_broadcast  # noqa: PLC0415 - loaded only when it is needed
 
     stop = stop_on_signals(env.settings.stop_grace, control=member.control if member else None)
-    async with open_catalogue(env) as catalogue, open_broadcast(env) as broadcast:
+    async with (
+        open_catalogue(env, has_search_process=is_worth_a_process()) as catalogue,
+        open_broadcast(env) as broadcast,
+    ):
         server = _make_server(env, catalogue, broadcast)
         if member and not member.is_first:
             # Other processes answer meanwhile; requests to this one would get an error until it is

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from tests.unit.engines.sqlite.held_locks import held_locks
-from vskill_platform.catalogue.index_file import open_connections
+from vskill_platform.catalogue.index_connections import open_connections
 from vskill_platform.engines.open_engine import open_engine
 from vskill_platform.engines.operations import Put
 
