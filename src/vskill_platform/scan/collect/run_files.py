@@ -103,6 +103,8 @@ _LOOKS_LIKE = {
     ),
     "javascript": re2.compile(r"\brequire\(\s*[\"'`]|\bprocess\.(?:env|binding|mainModule)\b"),
 }
+#: A patch contains lines of code, but no interpreter accepts it.
+_DIFF = re.compile(r"diff --git a/")
 #: Code that runs a computed command line, which may come from a data file that the code names.
 _RUNS_COMMANDS = re2.compile(
     r"\b(?:os\.system|os\.popen|getoutput|execSync|child_process\.exec|cp\.exec|exec|shell_exec"
@@ -264,6 +266,8 @@ def _looks_like(file: ScanFile) -> str:
         return ""
     # Prose may contain code blocks; only a text that starts with code may be code as a whole.
     text = file.text.lstrip().partition("\n")[0] if is_prose(file.path) else file.text
+    if _DIFF.match(text):
+        return ""
     raw = text.encode(errors="replace")
     return next((name for name, sign in _LOOKS_LIKE.items() if sign.search(raw)), "")
 

@@ -48,6 +48,12 @@ _NO_ADDRESS = re.compile(
     r"""(?:www\.)?example\.(?:com|net|org))(?=[/"'\s<>?#]|$)""",
     re.IGNORECASE,
 )
+_QUERY = re.compile(r"https?://[^\s\"'`<>|;]{1,253}\?[^\s\"'`<>|;]*=[^\s\"'`<>|;]*$", re.IGNORECASE)
+#: Signs that a program, or the agent, decodes such escapes.
+_UNESCAPES = re.compile(
+    r"unquote|unescape|decode|printf|echo -e|\\x|perl|//%|xxd|parse_qs|searchParams|CGI",
+    re.IGNORECASE,
+)
 #: A truncated text this short is inconclusive.
 _ELLIPSES = ("...", "…")
 _MAX_BROKEN_OFF = 24
@@ -94,12 +100,20 @@ def find_encoded(text: str) -> list[tuple[int, str]]:
     """Return the decoded text of each encoded run in *text* that turns out to be code."""
     found = []
     for start, end in encoded_runs(text[:MAX_BYTES]):
+        if text[start] == "%" and _is_query(text, start):
+            continue
         plain = decode_literal(text[start:end])
         if plain and _WORDS.search(_NO_ADDRESS.sub("", plain)):
             is_broken_off = text.startswith(_ELLIPSES, end) and len(plain) < _MAX_BROKEN_OFF
             if not is_broken_off:
                 found.append((start, plain))
     return found
+
+
+def _is_query(text: str, start: int) -> bool:
+    """Return whether an escaped text belongs to a URL's query, which only its server decodes."""
+    line = text[max(start - _SHORT, 0) : start].rpartition("\n")[2]
+    return _QUERY.search(line) is not None and not _UNESCAPES.search(text)
 
 
 def _decode_once(text: str) -> str | None:

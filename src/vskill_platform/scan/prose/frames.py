@@ -52,12 +52,18 @@ _COMPOUND = re.compile(
     r"|platforms?|completions?|templates?|widgets?)\b)"
     r"|(?P<token>tokens?) (?=(?:counts?|usage|limits?|budgets?|costs?|efficien\w+|consumption"
     r"|savings?|overhead|lengths?|symbols?|prices?|holders?|supply)\b)"
+    r"|(?P<gatekeeper>gatekeeper) (?=(?:config\w*|constraints?|polic(?:y|ies)|templates?|audits?"
+    r"|librar(?:y|ies))\b)"
+    r"|(?P<on>on) (?=demand\b)|(?P<more>no more) (?=ransom\b)|(?P<any>anything) (?=above ~?\$?\d)"
+    r"|(?P<opened>opens?) (?=(?:\w+ly )?in\b)|(?P<mining>mining) (?=(?:steps?|phase)\b)"
     r"|(?P<kind>design|stop|special|gas|governance|native|input|output|completion|reasoning|cached)"
     r" (?=tokens?\b)|(?P<context>context) (?=windows? (?:limit|size|budget|length|usage)s?\b)"
     r"|(?P<rules>cookie|password) (?=(?:banners?|consent|polic(?:y|ies)|strength|fields?)\b)"
     r"|(?P<group>\b(?:to|in|into) (?:(?:the|your|a|their|my) )?"
     r"(?:telegram|slack|discord|teams|whatsapp|group|signal)) (?=chats?\b))"
 )
+#: What separates the parts of a list, and what makes its verbs abilities.
+_LISTED, _ABLE = frozenset({",", "and", "or"}), frozenset({"can", "could", "may", "might"})
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
 
 
@@ -289,6 +295,17 @@ class _Words:
             return False
         return self._tokens[place - 1] in self._lexicon.grammar["targets"]
 
+    def _is_ability(self, place: int) -> bool:
+        """Return whether a verb belongs to a list: "any user can read, change and delete it"."""
+        tokens, grammar = self._tokens, self._lexicon.grammar
+        for at in range(place - 1, max(place - _NEGATED * 3, 0), -1):
+            if tokens[at] in _BREAKS and tokens[at] != ",":
+                return False
+            if tokens[at] in _ABLE:
+                is_list = "," in tokens[at:place] and not _LISTED.isdisjoint(tokens[place:])
+                return is_list and tokens[at - 1] not in grammar["actors"] | {"it", "this", ","}
+        return False
+
     def _is_order(self, place: int, *, is_base: bool) -> bool:
         """Return whether a verb is an order, and not a statement or a possibility."""
         grammar = self._lexicon.grammar
@@ -296,6 +313,8 @@ class _Words:
         if not grammar["possible"].isdisjoint(before):
             return False
         last = before[-1] if before else ","
+        if last in _LISTED and self._is_ability(place):
+            return False
         if last in grammar["actors"]:
             return True
         if not is_base:

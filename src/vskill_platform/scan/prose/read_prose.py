@@ -33,6 +33,8 @@ _TO_AGENT = re2.compile(
     r"|\bif you are an? (?:ai|agent|assistant|llm|language model)\b"
 )
 _HOST_REACH = 260
+#: Cloud machines ask these for credentials; nobody receives anything there.
+_METADATA = frozenset({"169.254.169.254", "metadata.google.internal", "100.100.100.200"})
 #: How many lines a list may have whose items are read as one.
 _LIST_LINES = 24
 #: How far after a negated match another match that starts inside it may end.
@@ -211,6 +213,8 @@ def _facts_at(text: _Text, view: View, places: list[tuple[Act, int, int]]) -> li
         counts[act, line] += 1
         if counts[act, line] <= _MAX_IN_A_LINE:
             host = _least_trusted(hosts_in(view.text[begin:end])) or _host_behind(view, end)
+            if act is Act.TELL_SEND and host in _METADATA:
+                continue
             is_mentioned = is_mention(act, view.text, begin, end)
             kind = (act, line, host, is_mentioned)
             if kind not in known:

@@ -64,6 +64,10 @@ _SENDS_PERSON = re.compile(
     r"|(?:Be)?[Nn]utzer\w*|clientes?|clients?|clienti|utilisateurs?|utent[ei])"
     r" (?:auf|zu|sur|vers|à|para|al?) "
 )
+#: Gatekeeper of Kubernetes checks policies; its namespace and its objects are named so.
+_POLICY_ENGINE = re.compile(
+    r"-\w+\b| (?:config\w*|constraints?|polic(?:y|ies)|templates?|audits?|librar(?:y|ies))\b"
+)
 #: "… never type passwords": the last verb in front of the secret is negated.
 _NEVER_SECRET = re.compile(
     r"(?i)\b(?:never|do not|don['’]t) (?P<verb>\w+)(?: for)?"  # noqa: RUF001 - as people type it
@@ -98,6 +102,8 @@ def _is_harmless(act: Act, text: str, start: int, end: int) -> bool:
         return bool(_IN_CONTENT.search(around)) and not _OF_SYSTEM.search(around)
     if act in _SENDING:
         return _SENDS_PERSON.search(words) is not None
+    if act is Act.TELL_DISARM:
+        return _POLICY_ENGINE.match(text, end) is not None and words.lower().endswith("gatekeeper")
     if act in _ASKING:
         negated = _NEVER_SECRET.search(words)
         return negated is not None and not _UNDONE.match(negated["verb"])

@@ -33,6 +33,9 @@ _MUCH = re.compile(
     r"(?:~|/|[A-Za-z]:[\\/]?|/(?:home|Users|etc|usr|var|root|bin|boot|lib|opt)(?:/\*)?"
     r"|(?:~|/(?:home|Users)/[^/]{1,64})/(?:Documents|Desktop|Downloads|Pictures|Library))?(?:[/\\]\*{0,2})*\Z"
 )  # fmt: skip
+#: "finally:", or "finally:" and whether the file is there.
+_ALWAYS = re.compile(r"(?:if \w+\.exists\(\): )?finally:$")
+_IF_THERE = re.compile(r"if \w+\.exists\(\):$")
 _WRITING = re.compile(r"[rbt]{0,2}[wax][bt+]{0,2}\Z|r\+b?\Z")
 
 
@@ -167,10 +170,12 @@ def delete(flow: Flow, call: Call) -> Value | None:
     for text in options(path.text) if path.text else []:
         if _MUCH.match(text):
             flow.add(Act.DELETE, call.line, detail=text)
+    _forget_write(flow, path, call.line)
     return UNKNOWN
 
 
 def delete_receiver(flow: Flow, call: Call) -> Value | None:
+    _forget_write(flow, call.receiver, call.line)
     if call.receiver.text and _MUCH.match(call.receiver.text):
         flow.add(Act.DELETE, call.line, detail=call.receiver.text)
     return None
@@ -181,7 +186,21 @@ def note_write(flow: Flow, line: int, path: Value, content: Value = UNKNOWN) -> 
         kind = sensitive_place_in(text)
         if kind is not None:
             flow.add(Act.WRITE, line, detail=kind)
+        if kind is Sensitive.AGENT_CONFIG and HOLE in text:
+            flow.temporary.setdefault(path_key(path), []).append((Act.WRITE, line, kind, None))
     _read_stored(flow, line, path, content)
+
+
+def _forget_write(flow: Flow, path: Value, line: int) -> None:
+    """Drop the writes to a file of the agent that has a new name and is always removed again.
+
+    Programs that try a command in a fresh session do this; nothing is left for other sessions.
+    """
+    written = flow.temporary.get(path_key(path), [])
+    before = [flow.line_at(line - 1).strip(), flow.line_at(line - 2).strip()]
+    if written and _ALWAYS.match(" ".join(before if _IF_THERE.match(before[0]) else before[:1])):
+        for key in written:
+            flow.facts.pop(key, None)
 
 
 def _read_stored(flow: Flow, line: int, path: Value, content: Value) -> None:

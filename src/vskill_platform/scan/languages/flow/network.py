@@ -120,7 +120,9 @@ def _from(flow: Flow, call: Call, method: str, url: Value, rest: list[Value]) ->
     answer = record(flow, request)
     if any(not value.text for value in query) and not bodies:
         for host in or_none(find_hosts(url)):
-            flow.add(Act.SEND, call.line, host=host)
+            # A paste site stores only what is posted; secrets in the query are reported above.
+            if host is None or classify_host(host) is not HostClass.PASTE:
+                flow.add(Act.SEND, call.line, host=host)
     return answer
 
 

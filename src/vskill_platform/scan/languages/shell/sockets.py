@@ -3,6 +3,7 @@
 import re
 
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.facts.hosts import HostClass
 from vskill_platform.scan.languages.shell.options import read_options
 from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import Command, Host, Origin, State
@@ -11,6 +12,10 @@ _SOCAT = re.compile(r"(?:tcp|udp|ssl|openssl)[46]?(?:-connect)?:([^:,]{1,253}):"
 _SOCAT_FILE = re.compile(r"\b(?:file|open|gopen):([^\s,]{1,300})", re.IGNORECASE)
 _SOCAT_LISTEN = re.compile(r"(?:tcp|udp|ssl|openssl)[46]?-listen", re.IGNORECASE)
 _SOCAT_RUN = re.compile(r"\b(?:exec|system|shell):", re.IGNORECASE)
+#: Whoever connects to an open port.
+_ANYONE = Host(None, HostClass.ADDRESS)
+#: "-e/-l/-p" names options, it runs nothing.
+_OPTIONS = re.compile(r"(?:/-\w)+$")
 _REMOTE = re.compile(r"(?:rsync://|(?:[\w.-]{1,64}@)?[\w.$<>{}-]{2,253}:)(?!\\)")
 _BUCKET = re.compile(r"(?:s3|gs|az|r2|b2)://|[\w-]{2,40}:|:[a-z0-9]{2,20}[,:]")
 _NAME = re.compile(r"(?:[\w-]{1,63}\.){1,10}[A-Za-z]{2,20}\.?")
@@ -29,10 +34,12 @@ def run_nc(state: State, command: Command) -> str:
     if is_listening:
         state.emit(Act.LISTEN, "nc")
     shell = options.first("e", "c", "exec", "sh-exec")
-    if shell or state.flow(command.stdin).is_shell:
+    if (shell and not _OPTIONS.match(shell)) or state.flow(command.stdin).is_shell:
         state.emit(Act.REVERSE_SHELL, "nc", host)
     elif command.stdin and not options.has("z") and not is_listening and len(rest) > 1:
         send(state, [host], "socket", command.stdin)
+    if is_listening:
+        return state.mark(Origin(hosts=(_ANYONE,)))
     return state.mark(Origin(hosts=(host,))) if rest else ""
 
 

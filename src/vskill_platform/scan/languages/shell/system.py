@@ -28,7 +28,11 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         "setenforce": [(r"\b0\b|[Pp]ermissive", "selinux")],
         "ufw": [(r"disable|reset", "firewall")],
         "iptables": [
-            (r"-F\b|--flush|-P \w+ ACCEPT|-X\b", "firewall"),
+            # Only the table "filter" protects; the others translate and mark addresses.
+            (
+                r"^(?!.*(?:-t|table)[ =]?(?:nat|mangle|raw)).*(?:-F\b|--flush|-P \w+ ACCEPT|-X\b)",
+                "firewall",
+            ),
             (r"--dport 443\b.{0,80}-j (?:REDIRECT|DNAT)\b", "encrypted traffic is intercepted"),
         ],
         "ip6tables": [(r"-F\b|--flush", "firewall")],
@@ -50,6 +54,8 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         "sysctl": [(r"randomize_va_space=0|kernel\.yama\.ptrace_scope=0", "kernel hardening")],
     }.items()
 }
+#: An argument of the script: whoever calls it names the service. Writing its unit is a fact itself.
+_OF_CALLER = re.compile(r"\$\{?[1-9@*]")
 _CHMOD_SET = re.compile(r"^(?:[2467]\d{3}|[ug]*\+[rwx]*s)")
 _CHMOD_OPEN = re.compile(r"^0?777$|^a\+rwx$|^o\+w$")
 #: Modes that let no one read or write.
@@ -109,7 +115,8 @@ _KNOWN_SERVICES = frozenset(
 
 def _are_known(units: list[str]) -> bool:
     names = {unit.removesuffix(".service").removesuffix(".socket") for unit in units}
-    return bool(names) and names <= _KNOWN_SERVICES
+    others = names - _KNOWN_SERVICES
+    return bool(names) and all(map(_OF_CALLER.match, others))
 
 
 def run_service(state: State, command: Command) -> str:
