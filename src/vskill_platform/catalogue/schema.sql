@@ -221,7 +221,7 @@ CREATE INDEX submission_private ON submission (namespace, state) WHERE is_privat
 CREATE INDEX submission_updated ON submission (updated_at DESC, id);
 
 CREATE VIRTUAL TABLE submission_text USING fts5 (
-  words, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3', detail = none
+  words, content = '', contentless_delete = 1, tokenize = 'ascii', detail = none
 );
 
 -- Maintained by triggers, so that a count does not read all rows.
@@ -246,13 +246,13 @@ CREATE TRIGGER submission_moved AFTER UPDATE OF state, is_private ON submission 
   ON CONFLICT DO UPDATE SET count = count + 1;
 END;
 
--- When processing started and finished.
+-- When processing started and finished. Old events are removed by reading all, which is seldom, rather
+-- than with another index, which would be as large as the table.
 CREATE TABLE event (
   submission_key INTEGER NOT NULL,
   number         INTEGER NOT NULL,
   at             INTEGER NOT NULL,
   state          TEXT    NOT NULL,  -- '' if only its scan counts
   scan_micros    INTEGER,
-  PRIMARY KEY (at, submission_key, number),
-  UNIQUE (submission_key, number)
+  PRIMARY KEY (at, submission_key, number)
 ) STRICT, WITHOUT ROWID;
