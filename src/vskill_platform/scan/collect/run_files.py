@@ -200,7 +200,8 @@ def _tokens(text: str, *, is_code: bool) -> Iterator[tuple[str, str]]:
     for pattern, hay in patterns:
         for found in _matches(pattern, hay):
             by = found["by"].decode() if pattern is _INTERPRETED else ""
-            token = _HERE.sub("", _decoded(found["path"])).strip("`'\").,:;").lower()
+            token = _HERE.sub("", _decoded(found["path"])).lower()
+            token = token.lstrip("`'\"").rstrip("`'\").,:;")
             if len(token) > 1 and not token.startswith("-"):
                 yield token, "shell" if is_code and by in _SOURCING else _INTERPRETERS.get(by, "")
     if _LOADS_OR_RUNS.search(raw):

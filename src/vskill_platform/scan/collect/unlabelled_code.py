@@ -107,7 +107,8 @@ _MAY_BE_OTHER_BLOCK = re2.compile(
     rb"(?m)^\.\. (?:code|source|prompt)|^\[source|#\+(?:begin|BEGIN)_"
 )
 _ELEMENT = re.compile(
-    r"<(?:pre|code)\b[^>\n]{0,80}>\s{0,9}(?:<code[^>\n]{0,80}>)?([^<]{4,8000})</(?:pre|code)"
+    r"<(?:pre|code|kbd|samp|tt)\b[^>\n]{0,80}>\s{0,9}(?:<code[^>\n]{0,80}>)?([^<]{4,8000})"
+    r"</(?:pre|code|kbd|samp|tt)"
 )
 _SCRIPT = re.compile(r"(?i)<script\b[^>\n]{0,300}>")
 _SCRIPT_END = re.compile(r"(?i)</script")
@@ -121,7 +122,7 @@ _HANDLER = re.compile(rf"(?i)\s{_EVENT}\s{{0,4}}=\s{{0,4}}(?:\"[^\"]{{0,4000}}\"
 _MAY_BE_HANDLER = re2.compile(rf"(?i)<\w[^>]{{0,400}}\s{_EVENT}\s*=")
 #: Code blocks, each with a pattern that quickly tells whether a text may contain any.
 _MAY_BE_QUOTED = re2.compile(r">[ \t]*(?:```|~~~)")
-_MAY_BE_ELEMENT = re2.compile("<(?:pre|code)")
+_MAY_BE_ELEMENT = re2.compile("<(?:pre|code|kbd|samp|tt)")
 _MAY_BE_INDENTED = re2.compile(r"(?:\A|\n)[ \t]*\n(?: {4}|\t)[ \t]*[^\s*+-]")
 _INDENT = re.compile(r"^(?: {4}|\t)")
 _ITEM = re.compile(r"^[ \t]*(?:[*+-]|\d{1,9}[.)])[ \t]")
@@ -272,7 +273,7 @@ def code_blocks(text: str) -> Iterator[CodeBlock]:
 
 
 def elements(text: str) -> Iterator[CodeBlock]:
-    """Yield the code in `<pre>` and `<code>`."""
+    """Yield the code in `<pre>`, `<code>` and similar elements."""
     if _MAY_BE_ELEMENT.search(_raw(text)):
         for line, code in _found(_ELEMENT, text):
             yield CodeBlock(line, html.unescape(code))

@@ -46,6 +46,7 @@ ANONYMOUS = frozenset(
 VOUCHED_FOR = frozenset(
     {HostClass.CODE, HostClass.REGISTRY, HostClass.INSTALLER, HostClass.SERVICE, HostClass.LOCAL}
 )
+_INTERNAL_NAMES = (".internal", ".local", ".lan", ".svc", ".corp", ".intranet", ".consul")
 #: Text between the scheme of a URL and its host; user names are limited only in length.
 USER = r"(?:[^\s/@\"'<>]{1,2000}@)?"
 HOST = r"\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>\\\]\[(){}|^`,;$]{1,253}"
@@ -136,6 +137,16 @@ def is_documentation(host: str) -> bool:
 @cache
 def _documentation(kind: str) -> frozenset[str]:
     return frozenset(load_data("hosts.toml")["documentation"][kind].split())
+
+
+def is_internal(host: str) -> bool:
+    """Return whether a host is another machine of the user's network, not this one."""
+    if host.endswith(_INTERNAL_NAMES):
+        return True
+    address = _address(host)
+    if address is None or _classify_address(address) is not HostClass.LOCAL:
+        return False
+    return not (address.is_loopback or address.is_unspecified or address.is_link_local)
 
 
 def _imitates_known_name(host: str) -> bool:

@@ -26,6 +26,10 @@ class SecretKind(StrEnum):
     MEMORY = "memory and identity files"
 
 
+#: What a service of the user's network answered; a secret if it goes to a host outside.
+INTERNAL_ANSWER = "an answer from the internal network"
+
+
 class Sensitive(StrEnum):
     AUTOSTART = "runs at start or on a timer"
     SHELL_PROFILE = "runs in every shell"

@@ -28,7 +28,8 @@ _PROGRAM = (
     r"git push|git clone|systemctl|netsh|Set-MpPreference|nohup|find|for|while|gh|aws|rclone|"
     r"docker run|podman run|"
     r"csrutil|solana|ncat|netcat|socat|nc|"
-    r"schtasks|defaults|sqlite3|tee|mkfs\S*|shred|tar|git bundle|pbpaste)[ \t]{1,3}[^\s,.;:]"
+    r"schtasks|defaults|sqlite3|tee|mkfs\S*|shred|tar|git (?:bundle|config|remote)"
+    r"|pbpaste)[ \t]{1,3}[^\s,.;:]"
 )
 _PIPED = (
     r"(?:sudo[ \t]{1,9})?(?:curl|wget|echo|base64|bash|sh|iwr|irm|cat|printf)[ \t][^`\n]{0,600}?"
@@ -40,7 +41,7 @@ _ANY_BARE = re2.compile(loosened(f"{_PROGRAM}|{_PIPED}").encode())
 #: A command without one of these is not relevant.
 _MATTERS = re2.compile(
     rb"https?:|\.\w{2,}/|~/|install |\badd \w|disable|setenforce|--privileged|pool|"
-    rb"mcp|/create|0x[0-9a-f]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
+    rb"mcp|/create|0x[0-9a-fA-F]{40}|-delete|mshta|quarantine|\$\w|\$\(|\$\{|/dev/|base64|xxd|>>|-rf?\b|-c\b|-e\b|/etc/|\.ssh|\.env|\.aws"
     rb"|<\(|\b777\b|\+rwx|\\[0-7]{2,3}|\btransfer \w|/tmp/|--index-url"
 )
 #: Names of programs that are split, escaped or assembled, and text that decodes them.
@@ -78,6 +79,8 @@ _ONLY_PIPED = re.compile(_PIPED)
 #: A command ends where a sentence ends and another one starts.
 _NEXT_SENTENCE = re.compile(r"(?<=\w)\.\s+(?=[A-Z])")
 _MAX_BARE = 4_000
+#: Quotation marks before a command, and those after it.
+_CLOSING = {"'": "'", '"': '"', "“": "”"}
 #: Marks inside of a command, and one of these in each.
 _EMPHASIS = ("* *", "`*", "` *")
 _EMPHASISED_CODE = re.compile(r"`[^\s`*]{1,40}\* \*|\*[^\s`*]{1,40}` ?\*")
@@ -154,16 +157,23 @@ def _bare(view: View, paragraphs: Iterable[tuple[int, str]]) -> Iterator[ProseCo
         if number in numbers:
             for found in _BARE.finditer(paragraph[:_MAX_BARE]):
                 begin = start + found.start(1)
-                for code in _readings(found, view.line_end(begin) - begin):
+                before = paragraph[found.start(1) - 1 : found.start(1)]
+                for code in _readings(found, view.line_end(begin) - begin, before):
                     yield ProseCommand(view, begin, code)
         start += len(paragraph) + 1
 
 
-def _readings(found: re.Match[str], line_length: int) -> Iterator[str]:
-    """Yield possible extents of the command, because nothing marks its end in the sentence."""
+def _readings(found: re.Match[str], line_length: int, before: str) -> Iterator[str]:
+    """Yield possible extents of the command, because nothing marks its end in the sentence.
+
+    A quotation mark *before* it is followed by another one, which may be its end.
+    """
     whole = _NEXT_SENTENCE.split(found[1])[0]
     piped = _ONLY_PIPED.match(whole)
-    for code in dict.fromkeys((whole, whole[:line_length], piped[0] if piped else whole)):
+    extents = [whole, whole[:line_length], piped[0] if piped else whole]
+    if (mark := _CLOSING.get(before)) and mark in whole[:-1]:
+        extents += [whole.partition(mark)[0], whole.rpartition(mark)[0]]
+    for code in dict.fromkeys(extents):
         plain = _trimmed(code)
         if _MATTERS.search(plain.encode(errors="replace")):
             yield plain

@@ -133,6 +133,8 @@ _PROGRAMS = frozenset(
         ".fnl", ".pas", ".sc", ".sbt", ".bzl", ".star", ".podspec", ".vim",
         ".v", ".vala", ".d", ".gd", ".pyx", ".mm", ".ino", ".f90", ".hx", ".odin", ".hy", ".cljs",
         ".cljc", ".janet", ".escript", ".wren", ".erb", ".vbe", ".wsc", ".sct", ".gleam", ".cob",
+        ".nix", ".bazel", ".nf", ".smk", ".gp", ".gnuplot", ".exp", ".service", ".desktop", ".cron",
+        ".ovpn", ".nims",
     }
 )  # fmt: skip
 #: The same, for files without a suffix.
@@ -144,7 +146,7 @@ _PROGRAM_NAMES = frozenset(
         "crontab", "user-data", ".gdbinit", ".lldbinit", ".vimrc", "ssh_config", ".irbrc", ".pryrc",
         ".gitconfig", "gitconfig", ".inputrc", ".mailcap", ".emacs", ".exrc", ".nvimrc", ".muttrc",
         ".screenrc", ".psqlrc", ".sqliterc", ".curlrc", ".wgetrc", ".condarc", ".gemrc", ".yarnrc",
-        ".npmrc", ".terraformrc", ".gitmodules", "go.mod", ".rprofile",
+        ".npmrc", ".terraformrc", ".gitmodules", "go.mod", ".rprofile", "meson.build",
     }
 )  # fmt: skip
 #: A file that pytest loads automatically, wherever the tests are.

@@ -122,7 +122,7 @@ def pack(flow: Flow, call: Call) -> Value | None:
     """tar.add(path), zip.write(path): the archive contains what was read."""
     if call.receiver.name != "archive":
         return None
-    taints = read_path(flow, call.arg(0), call.line) | tainted(*call.args)
+    taints = _read_folder(flow, call.arg(0), call.line) | tainted(*call.args)
     keep(flow, call.receiver, taints)
     return UNKNOWN
 
@@ -135,12 +135,20 @@ def open_archive(flow: Flow, call: Call) -> Value | None:
 
 def pack_folder(flow: Flow, call: Call) -> Value | None:
     """shutil.make_archive(base, format, root)."""
-    taints = read_path(flow, call.arg(2, "root_dir"), call.line)
+    taints = _read_folder(flow, call.arg(2, "root_dir"), call.line)
     made = concatenate([call.arg(0, "base_name"), Value(text=".zip")])
     keep(flow, made, taints)
     return Value(text=made.text, taints=taints)
 
 
+def _read_folder(flow: Flow, path: Value, line: int) -> Taints:
+    """Read a path that may be a folder of secrets, such as ~/.ssh, as a whole."""
+    found = read_path(flow, path, line)
+    return found or (read_path(flow, concatenate([path, _ANY_FILE]), line) if path.text else found)
+
+
+#: Some file in a folder.
+_ANY_FILE = Value(text="/any")
 #: Calls that list the names in a folder, without the folder.
 _NAME_LISTERS = frozenset({"listdir", "readdir", "readdirSync"})
 

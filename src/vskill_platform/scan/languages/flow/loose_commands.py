@@ -17,17 +17,23 @@ _MAX_TEXTS, _MAX_LENGTH, _MAX_NODES = 50, 4_000, 200_000
 _SERIOUS = frozenset(
     {
         Act.RUN_REMOTE, Act.RUN_DECODED, Act.LEAK, Act.REVERSE_SHELL, Act.MINE, Act.DELETE,
-        Act.DISARM, Act.ROOT, Act.WRITE,
+        Act.DISARM, Act.ROOT, Act.WRITE, Act.TOOL_SERVER,
     }
 )  # fmt: skip
+#: These count if the same command sends something.
+_SECRET = frozenset({Act.READ_SECRET, Act.READ_ALL_ENV})
 _MAY_BE_COMMAND = re2.compile(
     rb"\b(?:curl|wget|nc|ncat|socat|base64|bash|sh|rm|crontab|dig|tar|zip|scp|rsync|ssh|git|sudo"
-    rb"|powershell|security|gh|cat|env|printenv|python3?|docker|pip3?|npm|echo|printf|dd|find) "
+    rb"|powershell|security|gh|cat|env|printenv|python3?|docker|pip3?|npm|echo|printf|dd|find"
+    rb"|claude|codex|gemini|systemctl|launchctl|kubectl|nohup) "
 )
-#: An argument or setting that a library runs.
+#: An argument or setting that a library runs, a method of an unknown object that is called with a
+#: command, or the words that start a shell.
 _NAMED_COMMAND = re2.compile(
     rb"\b(?:bash_command|shell_command|ssh_command|startup_script|init_script|user_data|cmd|command)"
     rb"\s?[=:]\s?[rf]?[\"'`]"
+    rb"|\.(?:run|local|sudo|shell|sh|exec_command|run_command|system)\(\s?[rf]?[\"'`]"
+    rb"|[\"'](?:/bin/)?(?:ba|z|da)?sh[\"'],\s?[\"']-\w{0,2}c[\"']"
 )
 #: A command starts with the name of a program, an assignment or the syntax of a shell.
 _STARTS = re.compile(
@@ -35,7 +41,8 @@ _STARTS = re.compile(
     r"|sudo |nohup |exec |eval "
     r"|(?:/[\w./-]{1,60}/)?(?:curl|wget|nc|ncat|socat|base64|bash|sh|rm|crontab|dig|tar|zip|scp"
     r"|rsync|ssh|git|powershell|security|gh|cat|env|printenv|python3?|docker|pip3?|npm|echo|printf"
-    r"|dd|find|launchctl|systemctl|tail|head|xxd|screencapture|pbpaste|mkfifo|openssl) )"
+    r"|dd|find|launchctl|systemctl|claude|codex|gemini|kubectl|tail|head|xxd|screencapture"
+    r"|pbpaste|mkfifo|openssl) )"
 )
 #: A command that only prints plain words.
 _HARMLESS = re.compile(r"\s{0,9}(?:echo|printf) [^|<>;&`$()\\]*$")
@@ -88,8 +95,11 @@ def _read(line: int, text: str) -> Iterator[Fact]:
         facts = read_shell(text)
     except Unparsed as error:
         facts = error.facts
+    acts = {fact.act for fact in facts}
+    sends_secrets = Act.SEND in acts and not acts.isdisjoint(_SECRET)
     for fact in facts:
-        if fact.act in _SERIOUS:
+        is_serious = fact.act in _SERIOUS or (fact.act is Act.INSTALL and fact.host)
+        if is_serious or (sends_secrets and fact.act in {Act.SEND, *_SECRET}):
             yield Fact(
                 act=fact.act, line=line, text=fact.text, host=fact.host,
                 host_class=fact.host_class, detail=fact.detail,

@@ -6,8 +6,19 @@ import re
 import msgspec
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.facts.hosts import HostClass, classify_host, hosts_in
-from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in, without_query
+from vskill_platform.scan.facts.hosts import (
+    VOUCHED_FOR,
+    HostClass,
+    classify_host,
+    hosts_in,
+    is_internal,
+)
+from vskill_platform.scan.facts.sensitive_paths import (
+    INTERNAL_ANSWER,
+    SecretKind,
+    secret_in,
+    without_query,
+)
 from vskill_platform.scan.languages.flow.secrets import report_leak
 from vskill_platform.scan.languages.flow.state import Call, Flow, Handler
 from vskill_platform.scan.languages.flow.values import (
@@ -98,11 +109,17 @@ def record(flow: Flow, request: LibraryRequest, hosts: list[str] | None = None) 
         if not is_sent:
             flow.add(Act.FETCH, request.line, host=host)
         report_leak(flow, request.line, host, body, request.head)
+        if host and _has_internal_answer(body) and classify_host(host) not in VOUCHED_FOR:
+            flow.add(Act.READ_SECRET, request.line, host=host, detail=INTERNAL_ANSWER)
         taints.add(Taint(TaintSource.REMOTE, host=host))
     if request.url.text and secret_in(without_query(request.url.text)) is SecretKind.METADATA:
         flow.add(Act.READ_SECRET, request.line, detail=SecretKind.METADATA)
         taints.add(Taint(TaintSource.SECRET, SecretKind.METADATA))
     return Value(name="response", taints=frozenset(taints))
+
+
+def _has_internal_answer(body: Taints) -> bool:
+    return any(taint.host and is_internal(taint.host) for taint in body)
 
 
 def _from(flow: Flow, call: Call, method: str, url: Value, rest: list[Value]) -> Value:

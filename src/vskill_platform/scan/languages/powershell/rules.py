@@ -106,7 +106,8 @@ OUTPUT_IS_RUN = re.compile(
 ASKS = re.compile(r"\b(?:finger(?:\.exe)?\s+\S{0,60}@|nslookup\b[^\n]{0,80}\s)([\w.-]{4,200})", _I)
 SHELL_TOOLS = re.compile(
     r"^(?:npm|npx|pnpm|yarn|bun|pip3?|pipx|uvx?|git|winget|choco|scoop|cargo|gem|go|dotnet|ssh"
-    r"|scp|node|python3?|py|docker|clawhub)\s",
+    r"|scp|node|python3?|py|docker|clawhub|bash|sh|zsh|wsl|claude|codex|gemini|kubectl|aws|gcloud"
+    r"|rclone|openssl|osascript|tar)(?:\.exe)?\s",
     _I,
 )
 

@@ -302,7 +302,8 @@ def _read_tools(state: _State, statement: str) -> None:
         state.emit_all(Act.INSTALL, tuple(hosts_in(statement)[:4]), "index")
     if rules.SHELL_TOOLS.match(statement):
         try:
-            facts = read_shell(statement.replace("\\", "/"))
+            # PowerShell doubles a quotation mark inside a string.
+            facts = read_shell(statement.replace("\\", "/").replace("''", "'\\''"))
         except Unparsed as error:
             facts, state.is_cut = error.facts, True
         for fact in facts:

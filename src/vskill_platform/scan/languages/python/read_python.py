@@ -27,7 +27,13 @@ _WORDS = AnyWord(
     "ProxyCommand", "get_ipython", ".system(", "__globals__",
     "SOUL.md", "wget", "/usr/", "/bin/", "Login Data", "history", "HTTPServer", "websocket",
     # Not in execute, evaluate, pipeline or empty, which are common.
-    patterns=("exec(?:[^u]|$)", "eval(?:[^u]|$)", "pip(?:[^e]|$)", r"\bpty", r"\bos\b"),
+    patterns=(
+        "exec(?:[^u]|$)", "eval(?:[^u]|$)", "pip(?:[^e]|$)", r"\bpty", r"\bos\b",
+        # A command in a string, whoever runs it.
+        ("[\"'](?:sudo |nohup )?(?:rm|dd|tar|git|npm|docker|kubectl|systemctl|launchctl|claude"
+        "|codex|bash|sh|crontab|find|while|for|nc|printf|echo|security|openssl) [^\"'\n]*[-/$|&>]"),
+        "[\"'](?:ba|z|da)?sh[\"'],",
+    ),
 )  # fmt: skip
 #: The interpreter's path, which proves nothing about the code.
 _SHEBANG = re.compile(r"#![^\r\n\f]*")

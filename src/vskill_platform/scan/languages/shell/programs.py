@@ -47,7 +47,10 @@ _STARTS = re.compile(
     r"\b(?:system|exec|popen|shell_exec|passthru|proc_open|spawn|qx|os\.execute)\b"
     r"|`|\|\s{0,9}(?:getline\b|\")"
 )
-_LITERAL = re.compile(r"\"((?:[^\"\\]|\\.){2,2000})\"|'((?:[^'\\]|\\.){2,2000})'|`([^`]{2,2000})`")
+_LITERAL = re.compile(
+    r"\"((?:[^\"\\]|\\.){2,2000})\"|'((?:[^'\\]|\\.){2,2000})'|`([^`]{2,2000})`"
+    r"|(?:\bqx?|%[qx]?)\s?(?:\{([^\n]{2,2000})\}|\(([^\n]{2,2000})\)|([/|!])([^\n]{2,2000}?)\6)"
+)
 _MAX_LITERALS = 50
 _READERS = {"python": read_python, "node": read_javascript, "powershell": read_powershell}
 

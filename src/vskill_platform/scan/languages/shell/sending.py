@@ -8,9 +8,10 @@ from vskill_platform.scan.facts.hosts import (
     VOUCHED_FOR,
     HostClass,
     classify_host,
+    is_internal,
     is_official_installer,
 )
-from vskill_platform.scan.facts.sensitive_paths import SecretKind, secret_in
+from vskill_platform.scan.facts.sensitive_paths import INTERNAL_ANSWER, SecretKind, secret_in
 from vskill_platform.scan.languages.shell.state import Host, State
 
 _HOST = re.compile(
@@ -63,8 +64,11 @@ def send(
         )
     for name in sorted(flow.names)[:8]:
         state.emit_all(Act.READ_ENV, targets, name)
-    if flow.private and channel in _PLAIN_CHANNELS:
-        _send_private(state, hosts, channel, flow.private)
+    private = flow.private
+    if any(host.name and is_internal(host.name) for host in flow.hosts):
+        private |= {INTERNAL_ANSWER}
+    if private and channel in _PLAIN_CHANNELS:
+        _send_private(state, hosts, channel, private)
 
 
 def _send_private(state: State, hosts: list[Host], channel: str, private: frozenset[str]) -> None:

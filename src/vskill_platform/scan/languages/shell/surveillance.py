@@ -130,7 +130,10 @@ def run_schtasks(state: State, command: Command) -> str:
 def run_cmd(state: State, command: Command) -> str:
     """``cmd /c`` runs the rest of its line."""
     at = next((n for n, arg in enumerate(command.args) if arg.lower() in {"/c", "/k"}), -1)
-    text = " ".join(command.args[at + 1 :]) if at >= 0 else command.stdin
+    rest = command.args[at + 1 :]
+    # A program in quotation marks (`cmd /c bash -c "…"`) stays one argument.
+    words = [f"'{arg}'" if " " in arg and "'" not in arg else arg for arg in rest]
+    text = " ".join(words if len(words) > 1 else rest) if at >= 0 else command.stdin
     return execute(state, text, "cmd") if text else ""
 
 

@@ -16,7 +16,7 @@ from vskill_platform.scan.languages.shell.words import CUT
 #: Options of a wrapper that take a value, and the number of arguments before the command.
 _WRAPPERS: dict[str, tuple[frozenset[str], int]] = {
     "nohup": (frozenset(), 0), "setsid": (frozenset(), 0), "builtin": (frozenset(), 0),
-    "busybox": (frozenset(), 0),
+    "busybox": (frozenset(), 0), "wsl": (frozenset({"-d", "-u"}), 0),
     "toybox": (frozenset(), 0), "unbuffer": (frozenset(), 0),
     "caffeinate": (frozenset({"-t", "-w"}), 0),
     "time": (frozenset({"-f", "-o"}), 0), "timeout": (frozenset({"-s", "-k"}), 1),
