@@ -56,6 +56,7 @@ from vskill_platform.scan.prose import (
     sentences,
 )
 from vskill_platform.scan.prose.commands_in_prose import commands_in
+from vskill_platform.scan.prose.concepts import OF_LANGUAGE
 from vskill_platform.scan.prose.frame_index import FrameIndex, words_of
 from vskill_platform.scan.prose.frame_lexicon import load_lexicon
 from vskill_platform.scan.prose.frames import find_frames
@@ -291,7 +292,9 @@ def _finding_addresses() -> tuple[float, float]:
 
 def _reading_other_languages() -> tuple[float, float]:
     texts = [f"{text} por el" for text in _sentences()]
-    every = set(frames_other._lexicon()._names)
+    every: dict[str, list[str]] = {}
+    for name in frames_other._lexicon()._names:
+        every.setdefault(name.partition(OF_LANGUAGE)[0], []).append(name)
 
     def read() -> None:
         for text in texts:

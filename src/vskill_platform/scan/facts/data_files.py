@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 DATA_FILES = (
-    "frames.toml", "frames_machine.toml", "frames_other.toml", "hosts.toml", "languages.toml",
-    "packages.toml", "places.toml", "prose.toml", "registry.toml", "rules.toml", "secrets.toml",
-    "sentences.toml",
+    "concepts.toml", "directed.toml", "frames.toml", "frames_machine.toml", "frames_other.toml",
+    "hosts.toml", "languages.toml", "packages.toml", "places.toml", "prose.toml", "registry.toml",
+    "rules.toml", "secrets.toml", "sentences.toml",
 )  # fmt: skip
 
 

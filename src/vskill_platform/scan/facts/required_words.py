@@ -27,7 +27,7 @@ _MAX_NEEDS = 3
 _MAX_STRINGS, _MAX_CLASS, _MAX_OPTIONAL = 32, 6, 8
 #: The largest group of alternatives that is expanded together with its context.
 _MAX_APART = 24
-_LETTERS = re.compile(r"\[\\pL\\pN_\]")
+_LETTERS = re.compile(r"\[(\^?)\\pL\\pN_\]")
 _CODE_POINT = re.compile(r"\\x\{([0-9A-Fa-f]+)\}")
 #: Too frequent to distinguish texts.
 _FREQUENT_WORDS = """
@@ -88,7 +88,7 @@ def derive_words(pattern: str) -> Needs:
     plain = _CODE_POINT.sub(lambda code: re.escape(chr(int(code[1], 16))), pattern)
     # A private module, needed only for patterns that are not stored; Python has no public one.
     parser = import_module("re._parser")
-    tree = parser.parse(_LETTERS.sub(r"\\w", plain))
+    tree = parser.parse(_LETTERS.sub(lambda letter: r"\W" if letter[1] else r"\w", plain))
     return [_chosen(sequence) for sequence in _apart(list(tree))]
 
 

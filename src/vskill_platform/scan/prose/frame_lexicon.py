@@ -1,4 +1,4 @@
-"""The vocabulary of frames.toml and frames_machine.toml: classes of words, and their frames."""
+"""The English vocabulary of frames: classes of words, and the frames that need them."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -8,6 +8,7 @@ import msgspec
 
 from vskill_platform.scan.facts.data_files import load_data
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.prose.concepts import concept_classes, concept_frames
 from vskill_platform.scan.prose.frame_index import FrameIndex, union_of
 from vskill_platform.scan.prose.inflect import noun_forms, verb_forms
 
@@ -91,9 +92,7 @@ class Lexicon(NamedTuple):
 @cache
 def load_lexicon() -> Lexicon:
     data, of_machine = load_data("frames.toml"), load_data("frames_machine.toml")
-    if both := data["class"].keys() & of_machine["class"].keys():
-        raise ValueError(f"two classes of frames have the same name: {', '.join(sorted(both))}")
-    tables = data["class"] | of_machine["class"]
+    tables = _united(data["class"], of_machine["class"], concept_classes())
     names = [*tables, ADDRESS, MAILBOX, DESTINATION]
     places = {name: place for place, name in enumerate(names)}
     phrases: dict[str, dict[str, list[Phrase]]] = {}
@@ -107,7 +106,7 @@ def load_lexicon() -> Lexicon:
             pairs.append(Phrase(tuple(tail), bit, is_polar, is_base))
             classes[form] = classes.get(form, 0) | bit
     recipients = union_of(1 << places[name] for name in (ADDRESS, MAILBOX, DESTINATION))
-    listed = msgspec.convert([*data["frame"], *of_machine["frame"]], list[Frame])
+    listed = msgspec.convert([*data["frame"], *of_machine["frame"], *concept_frames()], list[Frame])
     frames = [_compiled(one, places) for one in listed]
     grammar = {name: frozenset(text.split()) for name, text in data["grammar"].items()}
     return Lexicon(
@@ -139,6 +138,15 @@ def load_lexicon() -> Lexicon:
         objects=union_of(1 << places[name] for name, table in tables.items() if "object" in table),
         destination=1 << places[DESTINATION],
     )
+
+
+def _united(*tables: dict[str, Any]) -> dict[str, Any]:
+    united: dict[str, Any] = {}
+    for classes in tables:
+        if both := united.keys() & classes.keys():
+            raise ValueError(f"two classes of frames have the same name: {', '.join(sorted(both))}")
+        united |= classes
+    return united
 
 
 def _forms(table: dict[str, Any]) -> Iterator[tuple[str, bool]]:

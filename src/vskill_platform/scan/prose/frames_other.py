@@ -18,7 +18,15 @@ from vskill_platform.scan.facts.facts import Act
 from vskill_platform.scan.facts.pattern_set import lines_with
 from vskill_platform.scan.facts.required_words import required_words
 from vskill_platform.scan.facts.word_index import WordIndex
+from vskill_platform.scan.prose.concepts import (
+    OF_LANGUAGE,
+    concept_classes,
+    concept_frames,
+    concept_patterns,
+    polar_concepts,
+)
 from vskill_platform.scan.prose.frame_lexicon import ADDRESS, Frame, Instruction
+from vskill_platform.scan.prose.negated_clauses import is_in_negated_clause
 from vskill_platform.scan.prose.negations import is_negated
 
 #: `re` takes a fifth of the time of re2 here.
@@ -27,7 +35,12 @@ _MAX_SENTENCE = 600
 #: How many sentences a passage may have.
 _MAX_SENTENCES = 3
 #: Classes of verbs that can be negated; the other classes are nouns, or contain their negation.
-_VERBS = frozenset({"send", "demand", "keep", "off", "obey", "write", "ruin", "move_money"})
+_VERBS = frozenset(
+    {"send", "demand", "keep", "off", "obey", "write", "ruin", "move_money", *polar_concepts()}
+)
+_CONCEPTS = frozenset(concept_classes())
+#: A need for a negated word of a class.
+_NEGATED = "no "
 #: A negation before "without": "Delete nothing without permission" requires permission.
 _WITHOUT = re2.compile(
     r"(?i)^(?:sin|sem|sans|senza|ohne|bez|未经|不经|没有|確認せず|許可|同意|承認|без)"
@@ -53,7 +66,8 @@ _CLAUSE = re.compile(r"[.;:!?。；！？\n]")  # noqa: RUF001 - other scripts
 #: Letters of other scripts, accented letters, and words that every longer sentence contains. In a
 #: name such as `example.com` they are not words.
 _FOREIGN = re2.compile(
-    r"[\x{c0}-\x{24f}\x{400}-\x{4ff}\x{3040}-\x{30ff}\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}]"
+    r"[\x{c0}-\x{24f}\x{400}-\x{4ff}\x{600}-\x{6ff}\x{900}-\x{97f}\x{3040}-\x{30ff}\x{4e00}-\x{9fff}"
+    r"\x{ac00}-\x{d7a3}]"
     r"|(?i:(?:^|\s)(?:der|das|dass|al|esta|este|wurde|ist|im|nach|wird|auch|sie|bei|und|ein|nicht|dem|den|jede[mnrs]?|diese[mnrs]?|alle|von|mit|auf|zur|zum|ohne|el|los|las"
     r"|una|del|que|con|para|sus?|le|les|des|une|est|sur|avec|pour|dans|il|gli|che|uma|dos|por|com"
     r"|seus?|suas?|ao|senza|sans|sin|sem|anche|también|também|aussi|eine[nmrs]?|gegen|für|chaque|cada"
@@ -65,6 +79,8 @@ class _Frame(NamedTuple):
     act: Act
     #: One word of each of these classes.
     needs: tuple[frozenset[str], ...]
+    #: The same classes, negated or not.
+    names: tuple[frozenset[str], ...]
     lowered_by: frozenset[str]
     is_passage: bool
 
@@ -82,16 +98,23 @@ class _Lexicon:
             _Frame(
                 act=Act[one.act],
                 needs=tuple(frozenset(need.split("|")) for need in one.needs),
+                names=tuple(
+                    frozenset(name.removeprefix(_NEGATED) for name in need.split("|"))
+                    for need in one.needs
+                ),
                 lowered_by=frozenset(one.lowered_by),
                 is_passage=one.passage,
             )
-            for one in msgspec.convert(data["frame"], list[Frame])
+            for one in msgspec.convert([*data["frame"], *concept_frames()], list[Frame])
         ]
 
-    def possible_in(self, text: str) -> set[str]:
-        """Return the classes of which a text may contain a word."""
-        raw = text.encode()
-        return {self._names[place] for place in self._index.possible(self._index.met_in(raw))}
+    def possible_in(self, text: str) -> dict[str, list[str]]:
+        """Return the classes of which a text may contain a word, each with its patterns."""
+        possible: dict[str, list[str]] = {}
+        for place in sorted(self._index.possible(self._index.met_in(text.encode()))):
+            name = self._names[place]
+            possible.setdefault(name.partition(OF_LANGUAGE)[0], []).append(name)
+        return possible
 
     def pattern(self, name: str) -> Any:
         if name not in self._compiled:
@@ -106,7 +129,9 @@ def foreign_patterns() -> list[str]:
 
 def _patterns() -> dict[str, str]:
     words = load_data("frames_other.toml")["words"]
-    return {name: f"(?i){text}" for name, text in words.items()}
+    return {name: f"(?i){text}" for name, text in words.items()} | {
+        name: f"(?im){text}" for name, text in concept_patterns().items()
+    }
 
 
 @cache
@@ -157,7 +182,8 @@ class _Sentence:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._possible = _lexicon().possible_in(text) | {ADDRESS}
+        self._patterns = _lexicon().possible_in(text)
+        self._possible = {ADDRESS, *self._patterns}
         self._found: dict[str, bool] = {}
 
     def acts(self, *, is_passage: bool) -> dict[Act, bool]:
@@ -165,7 +191,7 @@ class _Sentence:
         for frame in _lexicon().frames:
             if (
                 frame.is_passage is is_passage
-                and not any(map(self._possible.isdisjoint, frame.needs))
+                and not any(map(self._possible.isdisjoint, frame.names))
                 and all(any(map(self._has, need)) for need in frame.needs)
             ):
                 is_doubtful = any(map(self._has, frame.lowered_by))
@@ -173,7 +199,7 @@ class _Sentence:
         return acts
 
     def _has(self, name: str) -> bool:
-        if name not in self._possible:
+        if name.removeprefix(_NEGATED) not in self._possible:
             return False
         if name not in self._found:
             self._found[name] = (
@@ -181,13 +207,19 @@ class _Sentence:
                 if name == ADDRESS
                 else any(
                     self._counts(name, *found.span())
-                    for found in _lexicon().pattern(name).finditer(self._text)
+                    for pattern in self._patterns[name.removeprefix(_NEGATED)]
+                    for found in _lexicon().pattern(pattern).finditer(self._text)
                 )
             )
         return self._found[name]
 
     def _counts(self, name: str, start: int, end: int) -> bool:
-        """Return whether a word is not a negated verb."""
+        """Return whether a word is not a negated verb, or is one if that is what is needed."""
+        if (plain := name.removeprefix(_NEGATED)) in _CONCEPTS:
+            start += not self._text[start].isalpha()
+            return (plain != name) is (
+                plain in _VERBS and is_in_negated_clause(self._text, start, end)
+            )
         if name == "no_consent" and _WITHOUT.search(self._text[start:end]):
             clause = _CLAUSE.split(self._text[:start])[-1]
             if _NEVER.search(clause):
