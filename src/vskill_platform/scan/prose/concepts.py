@@ -62,5 +62,6 @@ def _pattern(language: str, text: str) -> str:
 
 
 def _stem(text: str) -> str:
-    text = text.strip().replace("~", _SAME_CLAUSE).replace(r"\w", LETTER)
+    # Letters that imitate others are replaced before a text is read, and the Turkish ı is one.
+    text = text.strip().replace("ı", "[ıi]").replace("~", _SAME_CLAUSE).replace(r"\w", LETTER)
     return text[:-1] + _WORD_END if text.endswith("_") else text

@@ -39,6 +39,7 @@ _VERBS = frozenset(
     {"send", "demand", "keep", "off", "obey", "write", "ruin", "move_money", *polar_concepts()}
 )
 _CONCEPTS = frozenset(concept_classes())
+_WITHOUT_CONSENT = frozenset({"no_asking", "no_consent"})
 #: A need for a negated word of a class.
 _NEGATED = "no "
 #: A negation before "without": "Delete nothing without permission" requires permission.
@@ -49,10 +50,15 @@ _NEVER = re2.compile(
     r"(?i)(?:^|[^\pL])(?:no|non|não|nao|nunca|jamás|jamais|ne|n'|nicht|nie|niemals|kein\w*|mai|не|ни|никогда)"
     r"[^\pL]|不得|不要|禁止|切勿|请勿|严禁|不能|不可|ないで|しないこと|禁じ"
 )
-#: "Never send it without a copy to …" is an order.
-_EXCEPTION = re2.compile(
+#: "Never send it without a copy to …" is an order, "never send it without being asked" is not.
+_UNLESS_ASKED = (
+    r"[^.;:!?]{0,40}(?:ped|peç|pid|preg|perg|solicit|consen|autori|permi|apro|verlang|wünsch|erlaub"
+    r"|zustimm|demand|accord|chied|richie|frag|bestätig|confirm|conferm)"
+)
+_ASKED_FOR = re.compile(f"(?i){_UNLESS_ASKED}")
+_EXCEPTION = re.compile(
     r"(?i)\b(?:ohne|außer|weniger|sin|salvo|excepto|menos|sem|exceto|sans|sauf|moins|senza"
-    r"|tranne|meno)\b"
+    rf"|tranne|meno)\b(?!{_UNLESS_ASKED})"
     r"|без|кроме|меньше|除|不带|以外|なし|없이|외에"
 )
 _NEVER_BEHIND = re2.compile(
@@ -220,15 +226,21 @@ class _Sentence:
             return (plain != name) is (
                 plain in _VERBS and is_in_negated_clause(self._text, start, end)
             )
-        if name == "no_consent" and _WITHOUT.search(self._text[start:end]):
+        if name in _WITHOUT_CONSENT and _WITHOUT.search(self._text[start:end]):
             clause = _CLAUSE.split(self._text[:start])[-1]
             if _NEVER.search(clause):
                 return False
             after = _CLAUSE.split(self._text[end:])[0]
             return _NEVER_BEHIND.search(after) is None
+        if name in {"untold", "untold_at_all"} and _ASKED_FOR.match(self._text, end):
+            return False
+        if name == "hidden_copy":
+            # "Never without a hidden copy" is an order, "never a copy without asking" is not.
+            is_excepted = _EXCEPTION.search(self._text, 0, start) is not None
+            return is_excepted or not is_in_negated_clause(self._text, start, end)
         if name not in _VERBS:
             return True
         is_none = _NONE_OF_IT.match(self._text, end) is not None
         if not is_none and not is_negated(self._text, start, end):
-            return True
+            return not is_in_negated_clause(self._text, start, end)
         return _EXCEPTION.search(self._text) is not None

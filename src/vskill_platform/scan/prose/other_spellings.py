@@ -12,6 +12,7 @@ import re2
 
 from vskill_platform.scan.facts.pattern_set import lines_with, loosened
 from vskill_platform.scan.prose.labelled_rows import labelled_rows
+from vskill_platform.scan.prose.named_addresses import with_named_addresses
 
 #: Symbols between letters, one or a few at a time.
 _SYMBOL = "[\u2010-\u2bff\u3000-\u303f\ufe0e\ufe0f\U0001f000-\U0001faff]"
@@ -106,6 +107,8 @@ def other_spellings(text: str) -> Iterator[str]:
     for other in dict.fromkeys(spelled):
         if other != text:
             yield _changed_blocks(text, other)
+    if (named := with_named_addresses(text)) != text:
+        yield _changed_blocks(text, named)
     if joined := _joined_items(raw):
         yield joined
     if rows := labelled_rows(text):
