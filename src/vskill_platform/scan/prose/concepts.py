@@ -19,6 +19,7 @@ _UNSEPARATED = frozenset({"ar", "hi", "ja", "ko", "zh"})
 #: `~` in a stem, and `_` at its end; the engine's own word boundary knows ASCII only.
 _SAME_CLAUSE, _WORD_END = r"[^,.;:!?\n]*", r"(?:[^\pL\pN_]|$)"
 _WORD_START = r"(?:^|[^\pL\pN_])"
+_DOTLESS = "\N{LATIN SMALL LETTER DOTLESS I}"
 _LISTED = re.compile(r",\s+")
 
 
@@ -62,6 +63,11 @@ def _pattern(language: str, text: str) -> str:
 
 
 def _stem(text: str) -> str:
-    # Letters that imitate others are replaced before a text is read, and the Turkish ı is one.
-    text = text.strip().replace("ı", "[ıi]").replace("~", _SAME_CLAUSE).replace(r"\w", LETTER)
+    # Letters that imitate others are replaced before a text is read, also this one in Turkish.
+    text = (
+        text.strip()
+        .replace(_DOTLESS, f"[{_DOTLESS}i]")
+        .replace("~", _SAME_CLAUSE)
+        .replace(r"\w", LETTER)
+    )
     return text[:-1] + _WORD_END if text.endswith("_") else text

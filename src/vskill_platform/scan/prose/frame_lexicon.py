@@ -87,6 +87,8 @@ class Lexicon(NamedTuple):
     objects: int
     #: An address to which something is moved.
     destination: int
+    #: Words of warning.
+    warning: int
 
 
 @cache
@@ -137,6 +139,7 @@ def load_lexicon() -> Lexicon:
         mailbox=1 << places[MAILBOX],
         objects=union_of(1 << places[name] for name, table in tables.items() if "object" in table),
         destination=1 << places[DESTINATION],
+        warning=1 << places["careful"],
     )
 
 

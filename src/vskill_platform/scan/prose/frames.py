@@ -65,6 +65,7 @@ _COMPOUND = re.compile(
 #: What separates the parts of a list, and what makes its verbs abilities.
 _LISTED, _ABLE = frozenset({",", "and", "or"}), frozenset({"can", "could", "may", "might"})
 _BREAKS = frozenset(",;:()–—.!?")  # noqa: RUF001 - these characters are meant
+_ENDS = frozenset(".!?")
 
 
 #: Start and end of a line, or of a sentence in a long line, and the needs that it meets. A tuple,
@@ -128,7 +129,7 @@ def _in_passages(
             if not any(
                 one.act is frame.act and one.start < end and start < one.end for one in told
             ):
-                yield Instruction(frame.act, start, end, words.contain(frame.lowered_by))
+                yield Instruction(frame.act, start, end, words.is_lowered(frame))
 
 
 def _is_linked(lexicon: Lexicon, passage: str, frame: CompiledFrame) -> bool:
@@ -194,7 +195,7 @@ def _acts(lexicon: Lexicon, sentence: str) -> dict[Act, bool]:
     acts: dict[Act, bool] = {}
     for frame in possible:
         if words.express(frame):
-            is_doubtful = words.contain(frame.lowered_by)
+            is_doubtful = words.is_lowered(frame)
             acts[frame.act] = acts.get(frame.act, True) and is_doubtful
     return acts
 
@@ -221,6 +222,8 @@ class _Words:
         self._wanted = union_of(frame.wanted for frame in frames)
         self._hits = list(self._read())
         self._bits = union_of(bit for _, bit, _ in self._hits)
+        #: The first and last word of what expresses a frame.
+        self._spans: dict[CompiledFrame, tuple[int, int]] = {}
 
     @cached_property
     def _everywhere(self) -> int:
@@ -241,20 +244,48 @@ class _Words:
         if not all(need & (self._bits | recipients) for need in frame.needs):
             return False
         for first, hit in enumerate(self._hits):
+            if not hit.bit & union_of(frame.needs):
+                continue
             bits, told = self._everywhere, 0
             for place, bit, is_order in self._hits[first:]:
                 if place > hit.place + frame.within:
                     break
                 bits |= bit
                 told |= bit if is_order else 0
-            if all(need & bits for need in frame.needs) and (not frame.told or frame.told & told):
+                if self._is_met(frame, bits, told):
+                    self._spans[frame] = hit.place, place
+                    return True
+            if self._is_met(frame, bits, told):
+                self._spans[frame] = hit.place, hit.place + frame.within
                 return True
             if len(self._tokens) <= frame.within:
                 return False
         return False
 
-    def contain(self, classes: int) -> bool:
-        return any(bit & classes for _, bit, _ in self._hits)
+    @staticmethod
+    def _is_met(frame: CompiledFrame, bits: int, told: int) -> bool:
+        return all(need & bits for need in frame.needs) and (
+            not frame.told or frame.told & told != 0
+        )
+
+    def is_lowered(self, frame: CompiledFrame) -> bool:
+        """Return whether a sentence that expresses a frame also has a word that lowers it.
+
+        Words of warning lower it from any sentence, because a description of attacks has several,
+        and so do all words if an address is used: where its key comes from is another sentence.
+        """
+        anywhere = frame.lowered_by
+        if not frame.is_addressed:
+            anywhere &= self._lexicon.warning
+        if any(bit & anywhere for _, bit, _ in self._hits):
+            return True
+        first, last = self._spans[frame]
+        while first > 0 and self._tokens[first - 1] not in _ENDS:
+            first -= 1
+        while last < len(self._tokens) and self._tokens[last] not in _ENDS:
+            last += 1
+        lowered_by = frame.lowered_by
+        return any(bit & lowered_by and first <= place <= last for place, bit, _ in self._hits)
 
     def names(self, classes: int) -> bool:
         return bool(self._bits & classes)

@@ -39,6 +39,7 @@ _VERBS = frozenset(
     {"send", "demand", "keep", "off", "obey", "write", "ruin", "move_money", *polar_concepts()}
 )
 _CONCEPTS = frozenset(concept_classes())
+_UNTOLD = frozenset({"untold", "untold_at_all"})
 _WITHOUT_CONSENT = frozenset({"no_asking", "no_consent"})
 #: A need for a negated word of a class.
 _NEGATED = "no "
@@ -226,21 +227,26 @@ class _Sentence:
             return (plain != name) is (
                 plain in _VERBS and is_in_negated_clause(self._text, start, end)
             )
-        if name in _WITHOUT_CONSENT and _WITHOUT.search(self._text[start:end]):
-            clause = _CLAUSE.split(self._text[:start])[-1]
-            if _NEVER.search(clause):
-                return False
-            after = _CLAUSE.split(self._text[end:])[0]
-            return _NEVER_BEHIND.search(after) is None
-        if name in {"untold", "untold_at_all"} and _ASKED_FOR.match(self._text, end):
-            return False
+        if name in _VERBS:
+            return self._is_verb_meant(start, end)
         if name == "hidden_copy":
             # "Never without a hidden copy" is an order, "never a copy without asking" is not.
             is_excepted = _EXCEPTION.search(self._text, 0, start) is not None
             return is_excepted or not is_in_negated_clause(self._text, start, end)
-        if name not in _VERBS:
-            return True
+        if name in _WITHOUT_CONSENT and _WITHOUT.search(self._text[start:end]):
+            return self._is_deed_meant(start, end)
+        return name not in _UNTOLD or _ASKED_FOR.match(self._text, end) is None
+
+    def _is_verb_meant(self, start: int, end: int) -> bool:
         is_none = _NONE_OF_IT.match(self._text, end) is not None
-        if not is_none and not is_negated(self._text, start, end):
-            return not is_in_negated_clause(self._text, start, end)
-        return _EXCEPTION.search(self._text) is not None
+        if is_none or is_negated(self._text, start, end):
+            return _EXCEPTION.search(self._text) is not None
+        return not is_in_negated_clause(self._text, start, end)
+
+    def _is_deed_meant(self, start: int, end: int) -> bool:
+        """Return whether what is done "without asking" is not forbidden."""
+        clause = _CLAUSE.split(self._text[:start])[-1]
+        if _NEVER.search(clause):
+            return False
+        after = _CLAUSE.split(self._text[end:])[0]
+        return _NEVER_BEHIND.search(after) is None

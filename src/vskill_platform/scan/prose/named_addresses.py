@@ -13,34 +13,41 @@ import re2
 from vskill_platform.scan.facts.addresses import doubtful_addresses
 
 _OPENED = r"[*_`\"'“<(\[]{0,4}"
-#: Words in front of an address that may give it a name, and signs of the address.
+_IS = "is|lives|sits|runs|listens|resides|answers"
+#: Words around an address that may give it a name.
 _MAY_NAME = re2.compile(
-    rf"(?i)(?:\b(?:is|lives|sits|runs|listens|resides|answers|found|reached)(?: (?:at|on|under))?:?|[:=：→])"  # noqa: RUF001 - Chinese
+    rf"(?i)(?:\b(?:{_IS}|found|reached)(?: (?:at|on|under|behind))?:?|[:=：→])"  # noqa: RUF001 - Chinese
     rf"[*_]{{0,2}} ?{_OPENED}(?:[a-z]{{2,6}}://|[\w.+-]+@|[\w-]+\.[\w-])"
+    r"|\.[^\s.]{2,60} (?:is (?:the|our) |\((?:the|our|called) |, (?:called|named) )"
 )
 _NAME = r"(?P<name>[^\W\d_][\w-]{1,30}(?: [^\W\d_][\w-]{1,30}){0,2})"
-#: "The collector is at", "Collector:", and in Chinese "收集器：".
+#: "The collector is at", "Collector:", and the same in Chinese.
 _SENTENCE_BEFORE = re.compile(
-    rf"(?i)\b(?:the|our|its|my|this) {_NAME} (?:is|lives|sits|runs|listens|resides|answers|can be found|is found|is reached)"
+    rf"(?i)\b(?:the|our|its|my|this) {_NAME} (?:{_IS}|can be found|is found|is reached)"
     rf"(?: (?:at|on|under|behind))?:? ?{_OPENED}$"
 )
-_LABEL_BEFORE = re.compile(rf"^[\s>#*_+\d.|-]*[*_\"'“`]*{_NAME}[*_\"'”`]*\s?[:=：→]\s?{_OPENED}$")  # noqa: RUF001 - Chinese
+_LABEL_BEFORE = re.compile(
+    rf"^[\s>#*_+\d.|-]*[*_\"'“`]*{_NAME}[*_\"'”`]*\s?[:=：→]\s?{_OPENED}$"  # noqa: RUF001 - Chinese
+)
 _BEHIND = re.compile(
-    rf"(?i)\S*?[)>\]`\"']* (?:is (?:the|our)|\((?:the|our|called|below:?)|, (?:called|named)(?: the)?) [\"'“]?{_NAME}"
+    rf"(?i)\S*?[)>\]`\"']*(?: is (?:the|our)| \((?:the|our|called)|, (?:called|named)(?: the)?)"
+    rf" [\"'“]?{_NAME}"
 )
 #: What every project names, and what its readers look at.
-_ORDINARY = frozenset(
-    """docs documentation homepage website repository repo repository source author license licence issues support
-    readme reference references see example examples url link api download version note more info blog discord twitter
-    wiki changelog guide tutorial demo email contact mail http https package company maintainer schema namespace"""
-    .split()
-)
+_ORDINARY_WORDS = """
+    docs documentation homepage website repository repo repository source author license licence
+    issues support readme reference references see example examples url link api download version
+    note more info blog discord twitter wiki changelog guide tutorial demo email contact mail http
+    https package company maintainer schema namespace
+"""
+_ORDINARY = frozenset(_ORDINARY_WORDS.split())
 _DETERMINERS = (
-    r"(?:the|our|that|this|its|said|an?|al|el|la|los|den|dem|die|der|das|zum|zur|an|o|ao|au|à|le|il|alla|na|do|do|к|в|на|w)"
+    r"(?:the|our|that|this|its|said|an?|al|el|la|los|den|dem|die|der|das|zum|zur|o|ao|au|à|le|il"
+    r"|alla|na|do|к|в|на|w)"
 )
 _THERE = re.compile(
-    r"(?i)\b(?P<verb>(?:look|check|read|fetch|ask|post|send|upload|put|deliver|forward|submit|go|report|hand)\b[^.!?\n]{0,60}?)"
-    r"\bthere\b"
+    r"(?i)\b(?P<verb>(?:look|check|read|fetch|ask|post|send|upload|put|deliver|forward|submit|go"
+    r"|report|hand)\b[^.!?\n]{0,60}?)\bthere\b"
 )
 _MAX_LINE, _MAX_NAMES, _MOST = 600, 12, 3
 _SHORT = 4

@@ -29,7 +29,7 @@ def is_in_negated_clause(text: str, start: int, end: int) -> bool:
     if patterns.before.search(before) or patterns.ending.match(text[end : end + _BEHIND]):
         return True
     behind = _CLAUSE_END.split(text[end : end + _BEHIND])[0]
-    return patterns.behind.match(behind) is not None
+    return any(map(patterns.behind.match, (behind, text[start:end])))
 
 
 class _Patterns(NamedTuple):
