@@ -24,6 +24,7 @@ from vskill_platform.web.http.guard import (
 )
 from vskill_platform.web.http.headers import add_headers
 from vskill_platform.web.http.middleware import AccessMiddleware, EnvMiddleware, ETags, HeadRequests
+from vskill_platform.web.http.numbered_pages import NumberedPages
 from vskill_platform.web.http.problems import problem_response
 from vskill_platform.web.http.rate_limits import RateLimits
 from vskill_platform.web.http.request_log import NoteRoute, RequestLog
@@ -63,6 +64,7 @@ def build_state(
             "install_counter": InstallCounter(),
             "describe_api": describe_api,
             "listings": Listings(),
+            "numbered_pages": NumberedPages(),
             "git_repos": GitRepos(),
         }
     )

@@ -14,6 +14,7 @@ from vskill_platform.model.block import Block, publisher_subject
 from vskill_platform.model.namespace import checked_namespace
 from vskill_platform.model.rights import Visitor
 from vskill_platform.stores.block_store import get_block
+from vskill_platform.web.http.numbered_pages import read_page
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.urls import publisher_url, with_query
@@ -45,7 +46,7 @@ async def _show(request: WebRequest, name: str) -> Response[Any]:
         limit=PAGE_SIZE,
         visible=visible,
     )
-    results = await catalogue.search_skills(query)
+    results = await read_page(request, query)
     about = await catalogue.about_namespace(namespace, visible=visible)
     if not results.total and not about.down and namespace not in visible.namespaces:
         raise NotFound("there is no such page or publisher")

@@ -16,6 +16,7 @@ from vskill_platform.web.http.api_types import (
     clamp,
 )
 from vskill_platform.web.http.list_cursors import next_cursor, start_at
+from vskill_platform.web.http.numbered_pages import read_page
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
@@ -62,7 +63,7 @@ async def search_skills(
         is_forgiving=True,
         **start_at(cursor, offset or (page - 1) * size),
     )
-    found = await catalogue_of(request).search_skills(query)
+    found = await read_page(request, query)
     answer = SearchResponse(
         results=[skill_item(hit) for hit in found.hits],
         total=found.total,
@@ -96,7 +97,7 @@ async def list_skills(
     """List published skills, with filters and totals. At most 100 at once.
 
     Follow `nextCursor` to read the whole list: no skill is missed or comes twice, whatever changes
-    between two pages. `page` jumps to a page, but the order can change from one to the next.
+    between two pages. `page` jumps to a page; the order is kept only if you read page after page.
     Without `sort`, a search has the best match first and a list the most installed skill. `can` and
     `cannot` name capabilities, separated by commas. If nothing matches `q`, typos are corrected and
     then any of the words is enough; `match` says so. `search` is another name of `q`; `category`
@@ -119,7 +120,7 @@ async def list_skills(
         visible=await visible_to(visitor_of(request)),
         **start_at(cursor, (page - 1) * size),
     )
-    found = await catalogue_of(request).search_skills(query)
+    found = await read_page(request, query)
     answer = SkillListResponse(
         skills=[skill_item(hit) for hit in found.hits],
         match=match_of(found),

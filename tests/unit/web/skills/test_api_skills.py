@@ -130,6 +130,38 @@ async def test_a_reader_that_follows_the_cursor_misses_no_skill_when_installs_ch
     assert (expired.status_code, "expired" in expired.text) == (400, True)
 
 
+async def test_a_reader_that_counts_pages_misses_no_skill_while_downloads_change_the_order(
+    registry: Registry, tmp_path: Path
+) -> None:
+    for name in ("one", "two", "three", "four", "five"):
+        await put_skill(registry.env, tmp_path, f"ada/notes/{name}")
+    await add_installs({"ada/notes/one": 30, "ada/notes/two": 20, "ada/notes/three": 10})
+    paths = {
+        "skills?limit=2": "skills",
+        "skills?limit=2&sort=installs&can=": "skills",
+        "authors/ada?limit=2": "skills",
+        "skills/search?limit=2": "results",
+    }
+
+    seen: dict[str, list[str]] = {path: [] for path in paths}
+    for number in (1, 2, 3):
+        for path, field in paths.items():
+            page = await registry.json(f"/{path}&page={number}")
+            seen[path] += [one["name"] for one in page[field]]
+        # What was to be on the last page moves to the first one.
+        await add_installs({"ada/notes/four": 5_000 * number, "ada/notes/five": 6_000 * number})
+    others = await registry.get(
+        "/api/v1/skills?limit=2&page=2", headers=await token_of(Role.READER)
+    )
+    again = await registry.json("/skills?limit=2&page=1")
+
+    assert {tuple(sorted(names)) for names in seen.values()} == {
+        ("five", "four", "one", "three", "two")
+    }
+    assert [one["name"] for one in others.json()["skills"]] == ["one", "two"]
+    assert [one["name"] for one in again["skills"]] == ["five", "four"]
+
+
 def _cursor(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 

@@ -23,6 +23,7 @@ from vskill_platform.web.http.api_types import (
 )
 from vskill_platform.web.http.headers import NO_STORE_HEADER
 from vskill_platform.web.http.list_cursors import next_cursor, start_at
+from vskill_platform.web.http.numbered_pages import read_page
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.route import operation
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
@@ -166,7 +167,7 @@ async def show_author(
         visible=await visible_to(visitor_of(request)),
         **start_at(cursor, (page - 1) * size),
     )
-    found = await catalogue_of(request).search_skills(query)
+    found = await read_page(request, query)
     if not found.total:
         raise NotFound(f"nobody has published skills as {namespace!r}")
     author = _author(namespace, found.total)
