@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from vskill_platform.client.addresses import is_loopback
+from vskill_platform.client.head_limit import limit_heads
 from vskill_platform.errors import ConfigError
 
 
@@ -20,7 +21,7 @@ def open_client(url: str, timeout: httpx2.Timeout | float) -> httpx2.Client:
             f"the certificates of SSL_CERT_FILE or SSL_CERT_DIR cannot be loaded: {error.strerror}"
         ) from error
     try:
-        return httpx2.Client(timeout=timeout, verify=verify, trust_env=not is_near)
+        return limit_heads(httpx2.Client(timeout=timeout, verify=verify, trust_env=not is_near))
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
         # The error may contain the password of the proxy.
         raise ConfigError(
