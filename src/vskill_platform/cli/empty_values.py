@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 _EMPTY = "it is empty."
+#: `webhooks change --label ""` removes the name of a webhook.
+MAY_BE_EMPTY = frozenset({"label"})
 
 
 class FilledPath(click.Path):
@@ -26,7 +28,8 @@ class FilledPath(click.Path):
 def refuse_empty_values(command: click.Command) -> None:
     """Refuse `""` for every parameter of a command, unless that is its default."""
     for parameter in command.params:
-        if parameter.callback is None and parameter.default != "":
+        is_checked = parameter.default != "" and parameter.name not in MAY_BE_EMPTY
+        if is_checked and parameter.callback is None:
             parameter.callback = _check_not_empty
     if isinstance(command, click.Group):
         for subcommand in command.commands.values():

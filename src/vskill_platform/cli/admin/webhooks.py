@@ -21,7 +21,7 @@ from vskill_platform.cli.remote.webhooks import (
 )
 from vskill_platform.cli.run_command import run_command
 from vskill_platform.cli.webhooks import change_options
-from vskill_platform.errors import NotFound
+from vskill_platform.errors import InvalidInput, NotFound
 from vskill_platform.events.manage_webhooks import (
     EndpointChange,
     add_endpoint,
@@ -115,7 +115,10 @@ def add(*, url: str, owner: str, namespace: str, as_json: bool, **options: Any) 
 @json_option
 def change(*, webhook_id: str, as_json: bool, **options: Any) -> None:
     """Change a webhook, or switch it on or off."""
-    wanted = msgspec.convert(chosen_changes(**options), WebhookChange)
+    try:
+        wanted = msgspec.convert(chosen_changes(**options), WebhookChange)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(str(error)) from error
     changes = EndpointChange(**msgspec.structs.asdict(wanted))
 
     async def work() -> Any:

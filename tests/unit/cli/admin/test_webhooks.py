@@ -142,6 +142,7 @@ def test_a_trusted_publisher_is_added_listed_and_removed() -> None:
         (("webhooks", "log", "whk_none"), "there is no webhook 'whk_none'"),
         (("webhooks", "remove", "whk_none"), "there is no webhook 'whk_none'"),
         (("webhooks", "change", "whk_none"), "say what to change"),
+        (("webhooks", "change", "whk_none", "--label", "a" * 501), "of length <= 500"),
         (("webhooks", "rotate", "whk_none"), "there is no webhook 'whk_none'"),
         (("webhooks", "replay", "whk_none"), "name one delivery, or use --failed"),
         (("webhooks", "replay", "whk_none", "--failed"), "there is no webhook 'whk_none'"),
