@@ -19,6 +19,7 @@ SENDS_REQUESTS = {
     "base/tls.py",  # only what they trust
     "events/post_webhook.py",
     "client/ci_token.py",
+    "client/head_limit.py",
     "client/http_client.py",
     "client/registry.py",
     "fetch/github_api.py",

@@ -116,3 +116,17 @@ def test_a_full_disk_is_one_sentence_and_never_a_finding(
     assert codes == [3, 1]
     assert str(error.strerror) in shown
     assert "Traceback" not in shown
+
+
+@pytest.mark.usefixtures("_collecting")
+def test_an_interrupted_scan_is_no_finding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def interrupt(*_: object, **__: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    skill = a_skill_folder(tmp_path, "notes")
+    monkeypatch.setattr("tempfile.gettempdir", interrupt)
+
+    assert _run_until_exit(monkeypatch, "scan", str(skill)) == 3
+    assert capsys.readouterr().err == "\nAborted!\n"

@@ -124,6 +124,9 @@ def _not_verified_after_errors(context: click.Context) -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
+    except KeyboardInterrupt:
+        load("vskill_platform.cli.output.terminal:echo")("", "Aborted!", err=True)
+        context.exit(EXIT_NOT_VERIFIED)
     except (VskillError, OSError) as error:
         described = load("vskill_platform.cli.output.errors:describe_error")(error)
         if described is None:
