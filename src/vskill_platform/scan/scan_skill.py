@@ -67,6 +67,9 @@ _SECURITY = re.compile(
 #: Matches wherever the pattern above does, and excludes most texts in a tenth of the time.
 _MAY_BE_ABOUT_SECURITY = re2.compile(f"(?i){_SECURITY.pattern}")
 
+#: The languages of files whose lines are commands; files with these endings only set values.
+_SHELLS = frozenset({"shell", "powershell"})
+_SETTINGS = (".env", ".psd1")
 #: Acts at the source and at the sink of a data flow; all others are between them.
 _SOURCES = frozenset(
     {
@@ -145,13 +148,23 @@ def _scan(folder: Path, folder_name: str | None) -> ScanResult:
         verdict=verdict_from(findings),
         score=score(findings),
         findings=findings,
-        capabilities=list_capabilities(facts),
+        capabilities=list_capabilities(facts, _shell_scripts(files)),
         manifest=manifest,
         files=len(files),
         duration_ms=round(1000 * (time.perf_counter() - started), 2),
         scanner=SCANNER,
         ruleset=ruleset_version(),
     )
+
+
+def _shell_scripts(files: Iterable[ScanFile]) -> list[str]:
+    return [
+        file.path
+        for file in files
+        if file.language in _SHELLS
+        and (file.role is PartRole.SCRIPT or file.is_run)
+        and not file.path.endswith(_SETTINGS)
+    ]
 
 
 def renew_verdict(result: ScanResult, findings: Iterable[Finding]) -> ScanResult:

@@ -17,7 +17,7 @@ from vskill_platform.scan.reports.source_lines import MAX_LINE_CHARACTERS, split
 _CHIPS: dict[str, tuple[str, str]] = {
     "network": ("Network", "Contacts these hosts, or listens"),
     "secrets": ("Secrets", "Reads these credentials or variables"),
-    "shell": ("Shell", "Runs these commands"),
+    "shell": ("Shell", "Runs these commands or scripts"),
     "files": ("Files", "Changes these files or folders"),
     "installs": ("Installs", "Installs these packages"),
 }
@@ -121,6 +121,9 @@ def _grouped(found: Capabilities, lines: Mapping[str, list[str]]) -> Iterator[Ca
 
 
 def _places(value: str, lines: Mapping[str, list[str]]) -> Iterator[CapabilityLine]:
+    if script := lines.get(value):  # the path of a shell script
+        yield CapabilityLine(value, 1, script[0].strip()[:MAX_LINE_CHARACTERS])
+        return
     left = _MAX_PLACES
     # Whole words only: "npm: playwright@1.49.0" starts with the installer; "github" is not "git".
     words = re.compile(rf"(?<!\w){re.escape(value.rpartition(': ')[2])}(?!\w)")

@@ -42,6 +42,16 @@ def test_a_derived_value_has_no_line_and_many_values_are_counted() -> None:
     assert (len(shell.values), shell.more) == (12, 3)
 
 
+def test_a_shell_script_leads_to_its_first_line() -> None:
+    files = {"SKILL.md": b"Run setup.sh.\n", "setup.sh": b"#!/bin/sh\ngit status\n"}
+
+    (shell,) = find_places({"commands": ("setup.sh",)}, files)
+
+    assert [(one.path, one.line, one.text) for one in shell.values[0].places] == [
+        ("setup.sh", 1, "#!/bin/sh")
+    ]
+
+
 def test_secrets_in_a_line_are_not_shown() -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     files = {"run.sh": f"curl -H 'Authorization: {key}' https://api.example\n".encode()}
