@@ -109,9 +109,13 @@ def test_somebody_says_why_a_skill_was_rejected_and_shares_the_finding(
     name = f"steal-{token_hex(4)}"
     registry.submit(ben, registry.repo(name, run_dot_sh=STEALS * 2))
     wait_for_state(ben, "Failed checks")
-    ben.goto(f"/queue?q={name}")
+    ben.goto("/")
 
-    ben.get_by_role("link", name=name).first.click()
+    ben.get_by_role("main").get_by_label("Search skills").fill(name)
+    ben.get_by_role("main").get_by_role("button", name="Search").click()
+    why = ben.get_by_role("status").filter(has_text="failed the checks")
+    expect(why).to_contain_text("Runs code from an untrusted host")
+    why.get_by_role("link", name=name).click()
     card = ben.locator(".finding", has_text="run.sh:1").first
     expect(card).to_contain_text("Runs code from an untrusted host")
     card.get_by_role("link", name="Link to this finding").first.click()
@@ -205,6 +209,67 @@ def test_an_admin_changes_the_policy_after_seeing_whom_it_affects(
     page.get_by_role("link", name="Versions").click()
     page.locator("tbody a").first.click()
     expect(page.locator("main")).to_contain_text("Smaller skills")
+
+
+@pytest.mark.slow
+def test_an_admin_restores_an_earlier_policy(plain_cyd: Page) -> None:
+    for most in ("910", "911"):
+        _save_policy(plain_cyd, most)
+    earlier = plain_cyd.locator("section", has=plain_cyd.get_by_role("heading", name="Versions"))
+
+    earlier.get_by_role("link", name="Version").nth(1).click()
+    plain_cyd.get_by_role("button", name="Restore").click()
+    expect(plain_cyd.locator("tr.add")).to_contain_text(["max_files = 910"])
+    expect(plain_cyd.get_by_label("Reason")).to_have_value(re.compile("Restore version"))
+    plain_cyd.get_by_role("button", name="Save", exact=True).click()
+
+    expect(plain_cyd.get_by_role("status")).to_contain_text("is saved")
+    expect(plain_cyd.get_by_label("Files per skill")).to_have_value("910")
+
+
+def _save_policy(page: Page, most: str) -> None:
+    page.goto("/admin/policy")
+    page.get_by_label("Files per skill").fill(most)
+    page.get_by_role("button", name="Preview changes").click()
+    page.get_by_label("Reason").fill(f"at most {most}")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_label("Files per skill")).to_have_value(most)
+
+
+@pytest.mark.slow
+def test_an_admin_downloads_what_one_actor_did(plain_cyd: Page, growing: str) -> None:
+    why = f"note {token_hex(4)}"
+    plain_cyd.goto("/admin/queue")
+    plain_cyd.get_by_label("Reason", exact=True).fill(why)
+    plain_cyd.get_by_role("button", name="Pause").click()
+    plain_cyd.get_by_role("button", name="Resume now").click()
+
+    plain_cyd.get_by_role("link", name="Audit log").click()
+    plain_cyd.locator("tbody tr", has_text=why).get_by_role("link", name="pause").click()
+    expect(plain_cyd.locator("tbody tr").first).to_contain_text(why)
+    with plain_cyd.expect_download() as started:
+        plain_cyd.get_by_role("link", name="CSV").click()
+
+    lines = started.value.path().read_text().splitlines()
+    assert any(why in line for line in lines)
+    assert all('"pause"' in line for line in lines[1:])
+
+
+@pytest.mark.slow
+def test_a_publisher_finds_what_became_of_several_skills(cyd: Page, registry: Registry) -> None:
+    good, bad = f"good-{token_hex(4)}", f"more-{token_hex(4)}"
+    registry.submit(cyd, registry.repo(good, bad))
+
+    cyd.get_by_role("button", name="Submit selected").click()
+    expect(cyd.get_by_role("heading", name="All checked")).to_be_visible(timeout=40_000)
+    expect(cyd.locator("#rows tbody tr")).to_have_count(2)
+    cyd.get_by_role("link", name="cyd", exact=True).click()
+
+    own = cyd.get_by_role("region", name="Your submissions")
+    expect(own).to_contain_text(good)
+    own.get_by_role("link", name="Show all").click()
+    expect(cyd.locator("#rows")).to_contain_text(bad)
+    expect(cyd.get_by_role("link", name="Remove filter Your submissions")).to_be_visible()
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ async def test_more_submissions_than_fit_are_in_the_queue_of_ones_own(
     own = await site.get("/queue?mine=1")
     without = await site.get("/queue")
 
-    assert 'href="/queue?mine=1">All 8 submissions</a>' in page.text
+    assert 'href="/queue?mine=1">Show all (8)</a>' in page.text
     assert "8 submissions<" in own.text
     assert "of-ben" not in own.text
     assert 'href="/queue"><span class="unseen">Remove filter </span>Your submissions' in own.text
