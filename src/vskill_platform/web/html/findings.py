@@ -1,5 +1,6 @@
 """Findings for a page: grouped by location, each with a permanent link."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -9,6 +10,14 @@ from vskill_platform.model.verdict import Finding
 
 #: Prefix of the anchor of every finding.
 _ANCHOR = "finding-"
+#: The usual names of public references, by their address.
+_REFERENCES = (
+    (re.compile(r"https://attack\.mitre\.org/techniques/(T\d+)(?:/(\d+))?/?"), "ATT&CK {}"),
+    (re.compile(r"https://attack\.mitre\.org/tactics/(TA\d+)/?"), "ATT&CK {}"),
+    (re.compile(r"https://atlas\.mitre\.org/techniques/(AML\.T[\d.]+)/?"), "ATLAS {}"),
+    (re.compile(r"https://genai\.owasp\.org/llmrisk/llm(\d\d)[\w-]*/?"), "OWASP LLM{}"),
+    (re.compile(r"https://cwe\.mitre\.org/data/definitions/(\d+)\.html"), "CWE-{}"),
+)
 
 
 class ShownFinding(msgspec.Struct, frozen=True):
@@ -43,6 +52,14 @@ def group_findings(findings: Iterable[ShownFinding | Finding]) -> list[FindingGr
         named = msgspec.structs.replace(found, anchor=_anchor(item, taken))
         groups.setdefault(place, []).append(named)
     return [FindingGroup(group[0], tuple(group[1:])) for group in groups.values()]
+
+
+def reference_name(address: str) -> str:
+    """Return the short name of a public reference; empty if it is not one of those we know."""
+    for pattern, name in _REFERENCES:
+        if found := pattern.fullmatch(address):
+            return name.format(".".join(filter(None, found.groups())))
+    return ""
 
 
 def _anchor(item: Finding, taken: Counter[str]) -> str:

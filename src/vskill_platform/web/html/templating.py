@@ -21,7 +21,7 @@ from vskill_platform.model.trust import TrustTier, tier_meaning
 from vskill_platform.scan.reports.source_lines import other_places
 from vskill_platform.stores.db import get_settings
 from vskill_platform.web.html.avatars import avatar
-from vskill_platform.web.html.findings import group_findings
+from vskill_platform.web.html.findings import group_findings, reference_name
 from vskill_platform.web.html.matched_words import mark_words
 from vskill_platform.web.html.numbers import (
     age,
@@ -113,6 +113,7 @@ def build_templates() -> JinjaTemplateEngine:
         "by_run": group_runs,
         "failures": failures_in,
         "failure_title": failure_title,
+        "reference_name": reference_name,
         "results": results_in,
         "score": score_in,
         "event_words": _event_words,

@@ -11,6 +11,7 @@ from tests.people import a_user, let_in
 from tests.unit.web.pages_cast import Site, change_skill, open_site, put_skill, put_submission
 from vskill_platform.model.skill import TakenDown
 from vskill_platform.model.submission import SubmissionState
+from vskill_platform.model.user import Role
 from vskill_platform.runtime.env import WorkerEnv
 
 UPLOAD: dict[str, Any] = {"publisher": "@ada", "repo_url": "upload:@ada/plot"}
@@ -32,6 +33,15 @@ async def test_the_first_sign_in_leads_to_three_next_steps(site: Site) -> None:
     assert "vskill-platform login http" in page.text
     assert "Your submissions" not in page.text
     assert "<summary>Change your password</summary>" in page.text
+
+
+async def test_the_first_admin_is_led_to_invitations(site: Site) -> None:
+    await let_in(site.browser, await a_user(Role.ADMIN, name="cyd"))
+
+    page = await site.get("/account?done=welcome")
+
+    assert 'href="/admin/people">Invite users</a>' in page.text
+    assert page.text.count('<li class="card">') == 3
 
 
 async def test_ones_skills_and_submissions_are_listed(
