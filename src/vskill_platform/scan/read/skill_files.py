@@ -184,6 +184,10 @@ _INSTRUCTION_NAMES = {
     "system_prompt.md",
     "system_prompt.txt",
 }
+#: Words in the name of a file that say that it is for agents, such as `notes-for-ai.md`.
+_FOR_AGENTS = re.compile(
+    r"(?:^|[^a-z])(?:agents?|claude|codex|gemini|copilot|cursor|assistants?|llms?|ai)(?:[^a-z]|$)"
+)
 _INSTRUCTION_FOLDERS = {"commands", "agents", "prompts", "rules", "hooks"}
 
 
@@ -216,7 +220,7 @@ def role_of(path: str, language: str, manifest: str) -> PartRole:
     """Return the role of a file: how likely it is that it is obeyed or run."""
     parts = [part.lower() for part in PurePosixPath(path).parts]
     name = parts[-1]
-    if name in _INSTRUCTION_NAMES:
+    if name in _INSTRUCTION_NAMES or (is_prose(path) and _FOR_AGENTS.search(name)):
         return PartRole.INSTRUCTION
     is_named = name in manifest or path.lower() in manifest
     if set(parts[:-1]) & _SAMPLE_FOLDERS and not is_named and name not in _RUN_BY_ITSELF:

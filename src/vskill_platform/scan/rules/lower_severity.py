@@ -33,9 +33,10 @@ _OFF_ROLE_STEPS = 2
 #: No context lowers a severity below its floor. The author of a skill controls the context, so a
 #: critical rule always causes at least a review, and no finding disappears.
 _FLOORS = {Severity.CRITICAL: Severity.MEDIUM, Severity.INFO: Severity.INFO}
-#: An agent that uses the skill reads files that the instructions name, and words in scripts. Except
-#: in skills about security, rules about danger are not lowered below medium there.
-_READ_ROLES = frozenset({PartRole.REFERENCE})
+#: The least severe rules that are not lowered below medium, except in skills about security. An
+#: agent that uses the skill reads files that the instructions name, and words in scripts. It may
+#: also open a file that nothing names, but harmless skills say much there that looks dangerous.
+_LEAST_READ = {PartRole.REFERENCE: Severity.MEDIUM, PartRole.DOCUMENT: Severity.HIGH}
 _DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 
 
@@ -71,9 +72,10 @@ def lowered_severity(
 
 
 def _is_read(rule: Rule, role: PartRole, steps: RoleSteps) -> bool:
-    """Return whether an agent that uses the skill reads the match."""
+    """Return whether an agent that uses the skill may obey the match."""
     is_shown = steps is STEPS_BY_ROLE_IN_SECURITY_SKILLS
-    is_serious = rule.severity not in {Severity.LOW, Severity.INFO}
+    least = _LEAST_READ.get(role)
+    is_serious = least is not None and SEVERITIES.index(rule.severity) <= SEVERITIES.index(least)
     names_scripts_only = all(need.roles == [PartRole.SCRIPT] for need in rule.needs)
     has_right_kind = rule.kind in _DANGER and is_serious and not names_scripts_only
-    return role in _READ_ROLES and not is_shown and has_right_kind
+    return not is_shown and has_right_kind
