@@ -33,7 +33,8 @@ from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
 from vskill_platform.scan.languages.dispatch import reader_of
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.prose.paragraphs import Paragraphs
-from vskill_platform.scan.prose.read_prose import read_prose, read_words_in_code
+from vskill_platform.scan.prose.read_prose import Code, Prose, read_prose
+from vskill_platform.scan.prose.search_views import SearchedView, search_views
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_program, is_prose, name_of, suffix_of
 
@@ -74,6 +75,7 @@ def _facts_of_some(files: list[ScanFile]) -> list[LocatedFact]:
     # would evict their tables from the processor's caches, so that reading words takes a third
     # longer.
     texts = [text for file in files for text in _texts_of(file)]
+    search_views([view for text in texts for view in text.views()])
     for text in texts:
         text.read_words()
     found = [located for text in texts for located in text.facts()]
@@ -99,26 +101,31 @@ class _AnyText:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
-        self._parts: list[Paragraphs] = []
+        self._part: Paragraphs | None = None
+        self._prose: Prose | None = None
+        self._code = Code(text, is_for_agent=file.is_obeyed) if self._is_code else None
         self._words: list[Fact] = []
         self._shown: list[Fact] = []
         if not self._is_code and suffix_of(file.path) not in FORMATS:
             if "\\" in text:  # line ends and other letters, escaped
                 text = visible(without_escapes(text))
-            self._parts = [Paragraphs(without_namespaces(text), 1)]
+            self._part = Paragraphs(without_namespaces(text), 1)
+            self._prose = Prose(self._part)
+
+    def views(self) -> list[SearchedView]:
+        read = self._code or self._prose
+        return read.views() if read else []
 
     def read_words(self) -> None:
-        if self._is_code:
-            self._words, self._shown = read_words_in_code(
-                self._text, is_for_agent=self._file.is_obeyed
-            )
+        if self._code:
+            self._words, self._shown = self._code.facts()
             self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
         if self._file.is_obeyed or self._file.role is PartRole.INSTRUCTION:
             self._shown += whole_comments(self._text)
-        for part in self._parts:
-            self._words += self._read_words_of(part)
+        if self._part and self._prose:
+            self._words += self._in_view(self._prose.facts())
             self._words += mentioned_commands(
-                part, is_obeyed=self._file.role is PartRole.INSTRUCTION
+                self._part, is_obeyed=self._file.role is PartRole.INSTRUCTION
             )
 
     def facts(self) -> list[LocatedFact]:
@@ -135,9 +142,8 @@ class _AnyText:
             found += locate(code_signs(code), file, PartRole.SCRIPT, shift=line - 1)
         return found + (locate(encoded_in(self._text, 1), file) if self._is_code else [])
 
-    def _read_words_of(self, part: Paragraphs) -> list[Fact]:
-        """Read words; an address that only the scripts of a page use is not an instruction."""
-        words = read_prose(part)
+    def _in_view(self, words: list[Fact]) -> list[Fact]:
+        """Leave out addresses that only the scripts of a page use: they are no instructions."""
         outside = "" if self._file.is_obeyed else without_page_scripts(self._text)
         if not outside:
             return words
@@ -155,11 +161,15 @@ class _Code:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
+        self._code = Code(text, is_for_agent=file.is_obeyed)
         self._words: list[Fact] = []
         self._shown: list[Fact] = []
 
+    def views(self) -> list[SearchedView]:
+        return self._code.views()
+
     def read_words(self) -> None:
-        self._words, self._shown = read_words_in_code(self._text, is_for_agent=self._file.is_obeyed)
+        self._words, self._shown = self._code.facts()
         self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
         if self._file.is_obeyed:
             self._shown += whole_comments(self._text)

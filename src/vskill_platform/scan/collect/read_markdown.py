@@ -28,11 +28,9 @@ from vskill_platform.scan.facts.hosts import HostClass
 from vskill_platform.scan.languages.dispatch import read_shell, reader_of
 from vskill_platform.scan.prose.commands_in_prose import commands_in
 from vskill_platform.scan.prose.mentions import is_command_mention
-from vskill_platform.scan.prose.paragraphs import Paragraphs, View
-from vskill_platform.scan.prose.read_prose import (
-    read_prose,
-    read_words_in_code,
-)
+from vskill_platform.scan.prose.paragraphs import Paragraphs
+from vskill_platform.scan.prose.read_prose import Code, Prose, read_prose
+from vskill_platform.scan.prose.search_views import SearchedView
 from vskill_platform.scan.read.regions import Region, RegionKind, split_markdown
 from vskill_platform.scan.read.skill_files import ScanFile
 
@@ -93,23 +91,31 @@ class Markdown:
         self._starts = [region.line for region in self._regions]
         self._wordy = [region for region in self._fences() if region.language in _WORDY]
         self._prose = Paragraphs(self._only(filter(_is_prose, self._regions)), 1)
-        self._fenced = Paragraphs(self._only(self._wordy), 1, _alone(self._wordy))
+        fenced = Paragraphs(self._only(self._wordy), 1, _alone(self._wordy))
+        code = [region for region in self._fences() if region.language not in _WORDY]
+        #: What the prose says, fences of words, and code in comments, docstrings and strings.
+        self._told = Prose(self._prose)
+        self._told_in_fences = Prose(fenced) if self._wordy else None
+        self._told_in_code = Code(self._only(code)) if code else None
         self._words: list[Fact] = []
         self._words_of_fences: list[Fact] = []
         self._told_by_code: list[Fact] = []
         self._shown_by_code: list[Fact] = []
 
+    def views(self) -> list[SearchedView]:
+        """Return what is searched before the words are read."""
+        told = (self._told, self._told_in_fences, self._told_in_code)
+        return [view for one in told if one for view in one.views()]
+
     def read_words(self) -> None:
         """Read the words of all regions."""
-        self._words = read_prose(self._prose)
-        if self._wordy:
+        self._words = self._told.facts()
+        if self._told_in_fences:
             self._words_of_fences = [
-                fact for fact in read_prose(self._fenced) if not self._is_printed(fact)
+                fact for fact in self._told_in_fences.facts() if not self._is_printed(fact)
             ]
-        code = [region for region in self._fences() if region.language not in _WORDY]
-        if code:
-            # Code also contains words: comments, docstrings, strings.
-            self._told_by_code, self._shown_by_code = read_words_in_code(self._only(code))
+        if self._told_in_code:
+            self._told_by_code, self._shown_by_code = self._told_in_code.facts()
 
     def _is_printed(self, fact: Fact) -> bool:
         """Return whether an address is in displayed output or settings, and not an order."""
@@ -127,10 +133,9 @@ class Markdown:
         found += locate(self._told_by_code, self._file, PartRole.QUOTED)
         found += locate(self._shown_by_code, self._file, role_of_words(self._file))
         for region in self._regions:
-            if region.kind is RegionKind.FENCE:
-                found += self._fence(region)
-            elif region.kind is RegionKind.FRONTMATTER:
+            if region.kind is RegionKind.FRONTMATTER:
                 found += locate(read_values(region, self._fragments), self._file)
+        found += self._code_in_fences()
         if self._text.lstrip()[:1] in {"{", "["}:  # settings in a file without a suffix
             found += locate(read_as_settings(self._text), self._file)
         found += self._commands()
@@ -141,14 +146,12 @@ class Markdown:
     def _commands(self) -> list[LocatedFact]:
         """Read the commands in the prose."""
         found: list[LocatedFact] = []
-        #: For each view, whether any of its commands can have a sign; most texts have none.
-        may_have: dict[View, bool] = {}
-        for view, start, code in commands_in(self._prose):
-            if view not in may_have:
-                may_have[view] = may_have_signs(view.text)
-            facts = self._fragments.read(read_shell, code)
-            if may_have[view]:
-                facts = [*facts, *code_signs(code)]
+        commands = list(commands_in(self._prose))
+        #: The views in which a command can have a sign; most texts have none.
+        signed = {view for view in {view for view, *_ in commands} if may_have_signs(view.text)}
+        signs = [code_signs(code) if view in signed else [] for view, _, code in commands]
+        for (view, start, code), its_signs in zip(commands, signs, strict=True):
+            facts = [*self._fragments.read(read_shell, code), *its_signs]
             if facts:
                 line = self._prose.line_at(view, start)
                 role = self._role_at(line)
@@ -209,8 +212,23 @@ class Markdown:
             if fact.act in _ORDERS
         ][:1]
 
-    def _fence(self, region: Region) -> list[LocatedFact]:
-        file, shift = self._file, region.line - 1
+    def _code_in_fences(self) -> list[LocatedFact]:
+        """Read the code in fences: all of it in one way before the next, see search_views.py."""
+        file, fences = self._file, list(self._fences())
+        signs = [code_signs(region.text) for region in fences]
+        encoded = [encoded_in(region.text, region.line) for region in fences]
+        found: list[LocatedFact] = []
+        for region, its_signs, its_encoded in zip(fences, signs, encoded, strict=True):
+            facts, shift = [*self._program(region), *its_signs], region.line - 1
+            found += locate(facts, file, shift=shift)
+            if region.language not in _WORDY:
+                for line, text in tool_texts(region.text):
+                    found += locate(read_prose(Paragraphs(text, line)), file, shift=shift)
+            found += locate(its_encoded, file)
+        return found
+
+    def _program(self, region: Region) -> list[Fact]:
+        """Return what a fence does in the language of its label, or in any language."""
         reader = reader_of(region.language)
         code = commands_of_fence(region.language, region.text)
         facts = self._fragments.read(reader, code) if reader else []
@@ -220,11 +238,7 @@ class Markdown:
             facts += read_unlabelled(region.text)
         elif reader is read_shell:
             facts += read_here_documents(region.text)
-        found = locate([*facts, *code_signs(region.text)], file, shift=shift)
-        if region.language not in _WORDY:
-            for line, text in tool_texts(region.text):
-                found += locate(read_prose(Paragraphs(text, line)), file, shift=shift)
-        return found + locate(encoded_in(region.text, region.line), file)
+        return facts
 
     def _in_rows(self, found: list[LocatedFact]) -> list[LocatedFact]:
         """Number the rows of facts, so that wrapped and empty lines add no distance."""

@@ -6,7 +6,7 @@ of words has to be maintained beside the patterns.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -40,6 +40,8 @@ _SILENT.log_errors = False
 
 #: A pattern, and the piece of text in which to search for it, with the start of the piece.
 _Piece = tuple[int, int, bytes]
+#: A pattern, and the start and end of a match.
+_Span = tuple[int, int, int]
 
 
 def lines_with(pattern: Any, text: str) -> Iterator[tuple[int, str]]:
@@ -81,20 +83,40 @@ class PatternSet:
         self._loose: dict[int, Any] = {}
         self._exact: dict[int, Any] = {}
 
-    def finds(self, text: str, only: frozenset[int] | None = None) -> list[tuple[int, int, int]]:
+    def finds(self, text: str, only: frozenset[int] | None = None) -> list[_Span]:
         """Return pattern, start and end of all matches, pattern by pattern.
 
         *only* restricts the patterns; the words of each such subset are indexed separately.
         """
-        raw = text.encode(errors="replace")  # strings in code may contain lone surrogates
-        spans = sorted(
-            (place, start + found.start(), start + found.end())
-            for place, start, piece in self._possible(raw, self._words_for(only))
-            if self._loose_form(place).search(piece)
-            for found in self._pattern(place).finditer(piece)
-        )
+        return self.finds_in_all([text], only)[0]
+
+    def finds_in_all(
+        self, texts: Sequence[str], only: frozenset[int] | None = None
+    ) -> list[list[_Span]]:
+        """Return the matches in each text.
+
+        Each pattern is tried on all texts before the next one, because its tables are then in the
+        processor's caches.
+        """
+        raws = [text.encode(errors="replace") for text in texts]  # code may have lone surrogates
+        words = self._words_for(only)
+        possible = [
+            (place, number, start, piece)
+            for number, raw in enumerate(raws)
+            for place, start, piece in self._possible(raw, words)
+        ]
+        spans: list[list[_Span]] = [[] for _ in raws]
+        for place, number, start, piece in sorted(possible):
+            if self._loose_form(place).search(piece):
+                spans[number] += (
+                    (place, start + found.start(), start + found.end())
+                    for found in self._pattern(place).finditer(piece)
+                )
         # In ASCII text, byte positions are text positions.
-        return spans if raw.isascii() else _in_characters(spans, raw)
+        return [
+            its if raw.isascii() else _in_characters(its, raw)
+            for its, raw in zip(spans, raws, strict=True)
+        ]
 
     def _words_for(self, only: frozenset[int] | None) -> WordIndex:
         if only is None:

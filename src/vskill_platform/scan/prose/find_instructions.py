@@ -26,13 +26,17 @@ _SURER = {
 }
 
 
-def find_instructions(text: str, places: list[tuple[Act, int, int]]) -> Iterator[Instruction]:
+def find_instructions(
+    text: str, places: list[tuple[Act, int, int]], met: list[int] | None = None
+) -> Iterator[Instruction]:
     """Yield the instructions in sentences; *places* are the acts that patterns found in the text.
+
+    *met* are the needs of frames that each line meets, if they were searched before.
 
     Sentences in which a pattern found the same act are left out. If the pattern found only a
     mention, the instruction is yielded as doubtful.
     """
-    for one in (*find_frames(text), *find_foreign_frames(text)):
+    for one in (*find_frames(text, met), *find_foreign_frames(text)):
         if _is_code(text[one.start : one.end]):
             continue
         same = [

@@ -38,14 +38,18 @@ _REFERS_BACK = re.compile(
 _Unit = tuple[int, int, int]
 
 
-def find_frames(text: str) -> Iterator[Instruction]:
-    """Yield the acts that the sentences and passages of a text express."""
+def find_frames(text: str, met_by_lines: list[int] | None = None) -> Iterator[Instruction]:
+    """Yield the acts that the sentences and passages of a text express.
+
+    The needs that each line meets are searched unless they are given.
+    """
     lexicon = load_lexicon()
     index = lexicon.frame_index
+    met_by_lines = index.met_in(text) if met_by_lines is None else met_by_lines
     units: list[_Unit] = []
     told: list[Instruction] = []
     shift = 0
-    for paragraph, met in zip(text.split("\n"), index.met_in(text), strict=True):
+    for paragraph, met in zip(text.split("\n"), met_by_lines, strict=True):
         if not paragraph:
             shift += 1
             continue

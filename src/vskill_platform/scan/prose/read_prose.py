@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -9,7 +10,6 @@ import re2
 
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
-from vskill_platform.scan.facts.sensitive_paths import secrets_in
 from vskill_platform.scan.prose.directed_addresses import find_directed
 from vskill_platform.scan.prose.discouraged_cells import rows_without_discouraged, with_rows
 from vskill_platform.scan.prose.downloads_in_prose import downloads
@@ -19,6 +19,7 @@ from vskill_platform.scan.prose.other_spellings import other_spellings
 from vskill_platform.scan.prose.paragraphs import CodeWords, Paragraphs, View
 from vskill_platform.scan.prose.prose_patterns import load_patterns, places_of
 from vskill_platform.scan.prose.reversals import says_otherwise
+from vskill_platform.scan.prose.search_views import SearchedView, search_views
 from vskill_platform.scan.prose.sentences import Sentences
 from vskill_platform.scan.prose.words_in_code import words_in_code
 
@@ -77,17 +78,50 @@ class _Text(Protocol):
     def lines_between(self, view: View, start: int, end: int) -> str: ...
 
 
-def read_prose(part: Paragraphs, *, is_for_agent: bool = True) -> list[Fact]:
-    """Return what paragraphs tell their reader, also in other spellings.
+class _Spelling:
+    """A part of a text in one spelling."""
 
-    The meaning of sentences is not an order to the agent if they are written for someone else.
-    """
-    facts = _read_as_spelled(part, is_for_agent=is_for_agent)
-    for text in other_spellings(with_rows(part.text, rows_without_discouraged(part.text))):
-        known = {_key(fact) for fact in facts}
-        others = _read_as_spelled(Paragraphs(text, part.first_line), is_for_agent=is_for_agent)
-        facts += [_as_known(fact, facts) for fact in others if _key(fact) not in known]
-    return facts
+    def __init__(self, part: Paragraphs, *, is_for_agent: bool) -> None:
+        self.part = part
+        self.is_for_agent = is_for_agent
+        self.plain = SearchedView(part.plain, has_frames=is_for_agent, has_secrets=True)
+        unlinked = part.unlinked
+        self.unlinked = SearchedView(unlinked, has_frames=is_for_agent) if unlinked else None
+
+    def views(self) -> Iterator[SearchedView]:
+        yield self.plain
+        if self.unlinked:
+            yield self.unlinked
+
+
+class Prose:
+    """Paragraphs, also in other spellings, to be searched together with other texts."""
+
+    def __init__(self, part: Paragraphs, *, is_for_agent: bool = True) -> None:
+        """Prepare the search; what sentences tell someone else is no order to the agent."""
+        others = other_spellings(with_rows(part.text, rows_without_discouraged(part.text)))
+        parts = [part, *(Paragraphs(text, part.first_line) for text in others)]
+        self._spellings = [_Spelling(one, is_for_agent=is_for_agent) for one in parts]
+
+    def views(self) -> list[SearchedView]:
+        return [view for one in self._spellings for view in one.views()]
+
+    def facts(self) -> list[Fact]:
+        """Return what the paragraphs tell their reader, after their views were searched."""
+        first, *others = self._spellings
+        facts = _read_as_spelled(first)
+        for spelling in others:
+            known = {_key(fact) for fact in facts}
+            found = _read_as_spelled(spelling)
+            facts += [_as_known(fact, facts) for fact in found if _key(fact) not in known]
+        return facts
+
+
+def read_prose(part: Paragraphs, *, is_for_agent: bool = True) -> list[Fact]:
+    """Return what paragraphs tell their reader, also in other spellings."""
+    prose = Prose(part, is_for_agent=is_for_agent)
+    search_views(prose.views())
+    return prose.facts()
 
 
 def _as_known(fact: Fact, known: list[Fact]) -> Fact:
@@ -103,34 +137,36 @@ def _key(fact: Fact) -> tuple[Act, int, str | None, str]:
     return fact.act, fact.line, fact.host, fact.detail
 
 
-def _read_as_spelled(part: Paragraphs, *, is_for_agent: bool) -> list[Fact]:
-    plain = part.plain
-    places = _find(plain.text, None)
-    places += [(Act.TELL_SECRET, start, start + 1) for start in secrets_in(plain.text)]
-    facts = _facts_at(part, plain, places)
-    if part.unlinked and (others := _find(part.unlinked.text, None)):
+def _read_as_spelled(spelling: _Spelling) -> list[Fact]:
+    part, plain = spelling.part, spelling.plain
+    places = _acts_at(plain.view.text, plain.matches)
+    places += [(Act.TELL_SECRET, start, start + 1) for start in plain.secrets]
+    facts = _facts_at(part, plain.view, places)
+    unlinked = spelling.unlinked
+    if unlinked and (others := _acts_at(unlinked.view.text, unlinked.matches)):
         known = {_key(fact) for fact in facts}
-        found = _facts_at(part, part.unlinked, others)
+        found = _facts_at(part, unlinked.view, others)
         facts += [fact for fact in found if _key(fact) not in known]
     marked = part.marked
     if "![" in marked.text or _MAY_LOAD_SCRIPT.search(marked.text):
-        facts += _facts_at(part, marked, _find(marked.text, places_of(_MARKED)))
+        facts += _facts_at(part, marked, _find(marked.text, _MARKED))
     may_be_escaped = "&" in marked.text or "<!--" in marked.text
     if may_be_escaped and _ESCAPED_SCRIPT.search(marked.text):
         decoded = part.decoded
-        facts += _facts_at(part, decoded, _find(decoded.text, places_of(_MARKED)))
-    told = _acts_in_sentences(part, places) if is_for_agent else []
+        facts += _facts_at(part, decoded, _find(decoded.text, _MARKED))
+    told = _acts_in_sentences(spelling, places) if spelling.is_for_agent else []
     return facts + told + downloads(part)
 
 
-def _acts_in_sentences(part: Paragraphs, places: list[tuple[Act, int, int]]) -> list[Fact]:
+def _acts_in_sentences(spelling: _Spelling, places: list[tuple[Act, int, int]]) -> list[Fact]:
     """Return the acts that sentences express, unless their wording already shows the same."""
     facts: dict[tuple[Act, int], Fact] = {}
-    # Without addresses first, because those of links separate words that belong together.
-    views = [(part.unlinked, []), (part.plain, places)] if part.unlinked else [(part.plain, places)]
+    part, searched = spelling.part, [(spelling.plain, places)]
+    if spelling.unlinked:  # first, because the addresses of links separate words
+        searched.insert(0, (spelling.unlinked, []))
     rows = rows_without_discouraged(part.text)
-    for view, known in views:
-        for act, start, end, is_doubtful in find_instructions(view.text, known):
+    for (view, met), known in (((one.view, one.met), known) for one, known in searched):
+        for act, start, end, is_doubtful in find_instructions(view.text, known, met):
             lines = part.lines_between(view, start, end)
             host = _least_trusted(hosts_in(view.text[start:end]))
             line = part.line_at(view, start)
@@ -139,7 +175,7 @@ def _acts_in_sentences(part: Paragraphs, places: list[tuple[Act, int, int]]) -> 
             is_mentioned = is_doubtful or is_discouraged
             found = _fact(act, line, host, lines, is_mentioned=is_mentioned)
             facts.setdefault((act, line), found)
-    for view, _ in views:
+    for view in (one.view for one, _ in searched):
         for one in find_directed(view.text):
             lines = part.lines_between(view, one.start, one.end)
             line = part.line_at(view, one.start)
@@ -160,28 +196,53 @@ class WordsInCode(NamedTuple):
     shown: list[Fact]
 
 
+class Code:
+    """The words in code, to be searched together with other texts."""
+
+    def __init__(self, text: str, *, is_for_agent: bool = False) -> None:
+        """Prepare the search.
+
+        A message of a program is for its user, unless the agent is told to follow the file.
+        """
+        words = words_in_code(text)
+        is_for_agent = is_for_agent or _TO_AGENT.search(words.encode(errors="replace")) is not None
+        has_words = bool(words.strip())
+        self._shown = Prose(Paragraphs(words, 1), is_for_agent=is_for_agent) if has_words else None
+        self._code = CodeWords(text, 1)
+        only = places_of(ACTS_OF_WORDS_IN_CODE)
+        self._searched = SearchedView(self._code.view, only=only, has_frames=False)
+
+    def views(self) -> list[SearchedView]:
+        return [self._searched, *(self._shown.views() if self._shown else ())]
+
+    def facts(self) -> WordsInCode:
+        """Return what the words tell their reader; no fact is in both lists."""
+        shown = self._shown.facts() if self._shown else []
+        view = self._code.view
+        told = _facts_at(self._code, view, _acts_at(view.text, self._searched.matches))
+        # A rule may count occurrences, so the same words must not count twice.
+        known = {(fact.act, fact.line) for fact in shown}
+        return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
+
+
 def read_words_in_code(text: str, *, is_for_agent: bool = False) -> WordsInCode:
-    """Return what the words in code tell their reader; no fact is in both lists.
-
-    A message of a program is for its user, unless the agent is told to follow the file.
-    """
-    words = words_in_code(text)
-    part = Paragraphs(words, 1)
-    is_for_agent = is_for_agent or _TO_AGENT.search(words.encode(errors="replace")) is not None
-    shown = read_prose(part, is_for_agent=is_for_agent) if words.strip() else []
-    code = CodeWords(text, 1)
-    told = _facts_at(code, code.view, _find(code.view.text, places_of(ACTS_OF_WORDS_IN_CODE)))
-    # A rule may count occurrences, so the same words must not count twice.
-    known = {(fact.act, fact.line) for fact in shown}
-    return WordsInCode([fact for fact in told if (fact.act, fact.line) not in known], shown)
+    """Return what the words in code tell their reader."""
+    code = Code(text, is_for_agent=is_for_agent)
+    search_views(code.views())
+    return code.facts()
 
 
-def _find(text: str, only: frozenset[int] | None) -> list[tuple[Act, int, int]]:
-    """Return the acts that a text expresses, and their positions; *only* restricts the patterns."""
+def _find(text: str, acts: frozenset[Act]) -> list[tuple[Act, int, int]]:
+    """Return which of *acts* a text expresses, and their positions."""
+    return _acts_at(text, load_patterns().patterns.finds(text, places_of(acts)))
+
+
+def _acts_at(text: str, matches: list[tuple[int, int, int]]) -> list[tuple[Act, int, int]]:
+    """Return the acts that matches of patterns express, and their positions."""
     meanings, patterns = load_patterns()
     sentences = Sentences(text)
     found: list[tuple[Act, int, int]] = []
-    for place, start, end in patterns.finds(text, only):
+    for place, start, end in matches:
         act = meanings[place]
         if not isinstance(act, Act):
             found += sentences.acts_at(act, start, end)

@@ -75,6 +75,17 @@ def test_a_pattern_finds_the_same_alone_as_together_with_the_others() -> None:
     assert alone == patterns.finds(text)
 
 
+def test_texts_are_searched_together_like_each_alone() -> None:
+    patterns = PatternSet([*PATTERNS, r"(?i)one\s+two"])
+    long = "\n".join(["send one key", "two", "k\u00f6nig", "x" * 90] * 20)
+    texts = ["", "deadbeef", long, "K\u00d6NIG deadbeef", "one\ntwo", "\ud83d deadbeef"]
+
+    together = patterns.finds_in_all(texts)
+
+    assert together == [patterns.finds(text) for text in texts]
+    assert patterns.finds_in_all([]) == []
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
