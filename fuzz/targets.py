@@ -20,7 +20,7 @@ from vskill_platform.scan.any_language.read_any_text import read_any_text
 from vskill_platform.scan.any_language.trace_program import trace_program
 from vskill_platform.scan.collect.encoded_texts import encoded_facts
 from vskill_platform.scan.collect.file_facts import file_facts
-from vskill_platform.scan.collect.frontmatter_values import read_values
+from vskill_platform.scan.collect.frontmatter_values import FrontmatterValues
 from vskill_platform.scan.collect.instruction_files import mark_instruction_files
 from vskill_platform.scan.collect.link_facts import link_facts
 from vskill_platform.scan.collect.locate_facts import Fragments
@@ -40,6 +40,7 @@ from vskill_platform.scan.prose.commands_in_prose import commands_in
 from vskill_platform.scan.prose.find_instructions import find_instructions
 from vskill_platform.scan.prose.paragraphs import Paragraphs
 from vskill_platform.scan.prose.read_prose import read_prose, read_words_in_code
+from vskill_platform.scan.prose.search_views import search_views
 from vskill_platform.scan.read.containers import (
     MAX_MEMBERS,
     UnpackBudget,
@@ -251,7 +252,9 @@ def _encoded_texts(raw: bytes) -> None:
 
 def _frontmatter_values(raw: bytes) -> None:
     text = _text(raw)
-    facts = read_values(Region(kind=RegionKind.FRONTMATTER, line=2, text=text), Fragments())
+    values = FrontmatterValues(Region(kind=RegionKind.FRONTMATTER, line=2, text=text))
+    search_views(values.views())
+    facts = values.facts(Fragments())
     _storable(facts)
     if any(not 2 <= fact.line <= text.count("\n") + 3 for fact in facts):  # noqa: PLR2004 - a number of the format
         raise Broken("a value stands outside of the frontmatter")

@@ -119,7 +119,9 @@ class _AnyText:
     def read_words(self) -> None:
         if self._code:
             self._words, self._shown = self._code.facts()
-            self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
+            self._shown += commands_in_comments(
+                self._text, self._code.words, is_obeyed=self._file.is_obeyed
+            )
         if self._file.is_obeyed or self._file.role is PartRole.INSTRUCTION:
             self._shown += whole_comments(self._text)
         if self._part and self._prose:
@@ -170,7 +172,9 @@ class _Code:
 
     def read_words(self) -> None:
         self._words, self._shown = self._code.facts()
-        self._shown += commands_in_comments(self._text, is_obeyed=self._file.is_obeyed)
+        self._shown += commands_in_comments(
+            self._text, self._code.words, is_obeyed=self._file.is_obeyed
+        )
         if self._file.is_obeyed:
             self._shown += whole_comments(self._text)
 

@@ -63,14 +63,13 @@ def mentioned_commands(part: Paragraphs, *, is_obeyed: bool) -> list[Fact]:
     return [fact for fact in facts if _counts(fact, is_obeyed=is_obeyed)]
 
 
-def commands_in_comments(text: str, *, is_obeyed: bool) -> list[Fact]:
-    """Return what commands in the comments and docstrings of code do."""
+def commands_in_comments(text: str, words: str, *, is_obeyed: bool) -> list[Fact]:
+    """Return what commands in *words*, the comments and docstrings of code, do."""
     joined = text
     for end in _LINE_ENDS:  # a command may be wrapped
         joined = joined.replace(end, " ")
     if not may_be_command(joined):
         return []
-    words = words_in_code(text)
     return mentioned_commands(Paragraphs(words, 1), is_obeyed=is_obeyed) if words.strip() else []
 
 

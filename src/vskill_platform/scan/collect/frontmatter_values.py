@@ -20,7 +20,8 @@ from vskill_platform.scan.facts.hidden_text import (
 from vskill_platform.scan.languages.dispatch import read_shell
 from vskill_platform.scan.prose.commands_in_prose import may_be_command
 from vskill_platform.scan.prose.paragraphs import Paragraphs
-from vskill_platform.scan.prose.read_prose import read_prose
+from vskill_platform.scan.prose.read_prose import Prose
+from vskill_platform.scan.prose.search_views import SearchedView
 from vskill_platform.scan.read.frontmatter import (
     MAX_FRONTMATTER_CHARACTERS,
     FrontmatterError,
@@ -34,19 +35,39 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))(#[^\n]*(?:\n[^\S\n]*#[^\n]*)*)", re.MULTIL
 _COMMENT_SIGN = re.compile(r"^[^\S\n]*#+ ?", re.MULTILINE)
 
 
-def read_values(region: Region, fragments: Fragments) -> list[Fact]:
-    """Read keys and values as words and as commands, because some agents run `install:` entries."""
-    values = [*_decoded(region), *_comments(region)]
-    found = list(_read_words(values))
-    for line, value in values:
-        if " " in value:
-            shown = visible(value)
-            facts = [*fragments.read(read_shell, shown), *read_unlabelled(shown)]
-            if may_be_command(shown):
-                facts += mentioned_commands(Paragraphs(shown, 1), is_obeyed=True)
-            found += [msgspec.structs.replace(fact, line=line) for fact in facts]
-        found += _hidden(line, value)
-    return found
+class FrontmatterValues:
+    """The keys, values and comments of a frontmatter."""
+
+    def __init__(self, region: Region) -> None:
+        self._values = [*_decoded(region), *_comments(region)]
+        #: All values as one text, separated by blank lines, and the line of the file of each line.
+        lines: list[str] = []
+        self._origins: list[int] = []
+        for line, value in self._values:
+            parts = [*visible(value).split("\n"), ""]
+            lines += parts
+            self._origins += [line] * len(parts)
+        self._prose = Prose(Paragraphs("\n".join(lines), 1)) if lines else None
+
+    def views(self) -> list[SearchedView]:
+        """Return what is searched before the values are read."""
+        return self._prose.views() if self._prose else []
+
+    def facts(self, fragments: Fragments) -> list[Fact]:
+        """Read them as words and as commands, because some agents run `install:` entries."""
+        found = [
+            msgspec.structs.replace(fact, line=self._origins[fact.line - 1])
+            for fact in (self._prose.facts() if self._prose else ())
+        ]
+        for line, value in self._values:
+            if " " in value:
+                shown = visible(value)
+                facts = [*fragments.read(read_shell, shown), *read_unlabelled(shown)]
+                if may_be_command(shown):
+                    facts += mentioned_commands(Paragraphs(shown, 1), is_obeyed=True)
+                found += [msgspec.structs.replace(fact, line=line) for fact in facts]
+            found += _hidden(line, value)
+        return found
 
 
 def _decoded(region: Region) -> Iterator[tuple[int, str]]:
@@ -72,18 +93,6 @@ def _comments(region: Region) -> Iterator[tuple[int, str]]:
         line += head.count("\n", last, comment.start(1))
         last = comment.start(1)
         yield region.line + line, _COMMENT_SIGN.sub("", comment[1])
-
-
-def _read_words(values: list[tuple[int, str]]) -> Iterator[Fact]:
-    """Read all values in one pass, separated by blank lines."""
-    lines: list[str] = []
-    origins: list[int] = []
-    for line, value in values:
-        parts = [*visible(value).split("\n"), ""]
-        lines += parts
-        origins += [line] * len(parts)
-    for fact in read_prose(Paragraphs("\n".join(lines), 1)) if lines else ():
-        yield msgspec.structs.replace(fact, line=origins[fact.line - 1])
 
 
 def _hidden(line: int, value: str) -> Iterator[Fact]:

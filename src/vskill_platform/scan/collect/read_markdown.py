@@ -12,7 +12,7 @@ import re2
 
 from vskill_platform.scan.any_language.code_signs import code_signs, may_have_signs
 from vskill_platform.scan.any_language.read_any_text import read_any_text
-from vskill_platform.scan.collect.frontmatter_values import read_values
+from vskill_platform.scan.collect.frontmatter_values import FrontmatterValues
 from vskill_platform.scan.collect.locate_facts import Fragments, encoded_in, locate, role_of_words
 from vskill_platform.scan.collect.recipes import commands_of_fence
 from vskill_platform.scan.collect.tool_texts import tool_texts
@@ -97,6 +97,11 @@ class Markdown:
         self._told = Prose(self._prose)
         self._told_in_fences = Prose(fenced) if self._wordy else None
         self._told_in_code = Code(self._only(code)) if code else None
+        self._values = [
+            FrontmatterValues(region)
+            for region in self._regions
+            if region.kind is RegionKind.FRONTMATTER
+        ]
         self._words: list[Fact] = []
         self._words_of_fences: list[Fact] = []
         self._told_by_code: list[Fact] = []
@@ -104,7 +109,7 @@ class Markdown:
 
     def views(self) -> list[SearchedView]:
         """Return what is searched before the words are read."""
-        told = (self._told, self._told_in_fences, self._told_in_code)
+        told = (self._told, self._told_in_fences, self._told_in_code, *self._values)
         return [view for one in told if one for view in one.views()]
 
     def read_words(self) -> None:
@@ -132,9 +137,8 @@ class Markdown:
         found = self._located([*self._words, *self._words_of_fences, *self._orders_in_comments()])
         found += locate(self._told_by_code, self._file, PartRole.QUOTED)
         found += locate(self._shown_by_code, self._file, role_of_words(self._file))
-        for region in self._regions:
-            if region.kind is RegionKind.FRONTMATTER:
-                found += locate(read_values(region, self._fragments), self._file)
+        for values in self._values:
+            found += locate(values.facts(self._fragments), self._file)
         found += self._code_in_fences()
         if self._text.lstrip()[:1] in {"{", "["}:  # settings in a file without a suffix
             found += locate(read_as_settings(self._text), self._file)

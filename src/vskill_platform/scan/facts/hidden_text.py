@@ -184,8 +184,10 @@ def mixed_words(text: str) -> list[int]:
     return _lines_with(_MIXED, text) if is_foreign else []
 
 
-@lru_cache(maxsize=2)  # several checks read the same text one after the other
+@lru_cache(maxsize=64)  # several checks of a file need it
 def _has_trace(text: str) -> bool:
+    if text.isascii() and "\x1b" not in text:
+        return False
     return _TRACE.search(_encoded(text)) is not None
 
 

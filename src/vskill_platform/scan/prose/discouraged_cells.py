@@ -1,7 +1,6 @@
 """Find table rows and list items that say what not to do: "Do | Don't", "Must not: …"."""
 
 import re
-from functools import lru_cache
 
 import re2
 
@@ -40,7 +39,6 @@ _SEPARATOR = re.compile(r"^\s*\|[\s:|-]+$")
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-@lru_cache(maxsize=2)  # several checks read the same text one after the other
 def rows_without_discouraged(text: str) -> dict[int, str]:
     """Return rows and items with such words, without these words, by line number from 0."""
     return _without_cells(text) | _forbidden_items(text)

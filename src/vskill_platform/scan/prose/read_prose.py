@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -88,6 +89,11 @@ class _Spelling:
         unlinked = part.unlinked
         self.unlinked = SearchedView(unlinked, has_frames=is_for_agent) if unlinked else None
 
+    @cached_property
+    def rows(self) -> dict[int, str]:
+        """The rows of tables that say what not to do, without that."""
+        return rows_without_discouraged(self.part.text)
+
     def views(self) -> Iterator[SearchedView]:
         yield self.plain
         if self.unlinked:
@@ -99,9 +105,14 @@ class Prose:
 
     def __init__(self, part: Paragraphs, *, is_for_agent: bool = True) -> None:
         """Prepare the search; what sentences tell someone else is no order to the agent."""
-        others = other_spellings(with_rows(part.text, rows_without_discouraged(part.text)))
-        parts = [part, *(Paragraphs(text, part.first_line) for text in others)]
-        self._spellings = [_Spelling(one, is_for_agent=is_for_agent) for one in parts]
+        first = _Spelling(part, is_for_agent=is_for_agent)
+        others = [
+            Paragraphs(text, part.first_line)
+            for text in other_spellings(with_rows(part.text, first.rows))
+        ]
+        self._spellings = [
+            first, *(_Spelling(one, is_for_agent=is_for_agent) for one in others),
+        ]  # fmt: skip
 
     def views(self) -> list[SearchedView]:
         return [view for one in self._spellings for view in one.views()]
@@ -164,7 +175,7 @@ def _acts_in_sentences(spelling: _Spelling, places: list[tuple[Act, int, int]]) 
     part, searched = spelling.part, [(spelling.plain, places)]
     if spelling.unlinked:  # first, because the addresses of links separate words
         searched.insert(0, (spelling.unlinked, []))
-    rows = rows_without_discouraged(part.text)
+    rows = spelling.rows
     for (view, met), known in (((one.view, one.met), known) for one, known in searched):
         for act, start, end, is_doubtful in find_instructions(view.text, known, met):
             lines = part.lines_between(view, start, end)
@@ -204,7 +215,7 @@ class Code:
 
         A message of a program is for its user, unless the agent is told to follow the file.
         """
-        words = words_in_code(text)
+        self.words = words = words_in_code(text)
         is_for_agent = is_for_agent or _TO_AGENT.search(words.encode(errors="replace")) is not None
         has_words = bool(words.strip())
         self._shown = Prose(Paragraphs(words, 1), is_for_agent=is_for_agent) if has_words else None

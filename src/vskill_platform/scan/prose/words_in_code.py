@@ -6,7 +6,6 @@ one in SKILL.md. Strings that are only compared or searched for are left out.
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 import re2
 
@@ -47,7 +46,6 @@ _STAR = re.compile(r"^[ \t]*\*+(?!\w)[ \t]?", re.MULTILINE)
 _ESCAPED_END = re.compile(r"\\[nrt]")
 
 
-@lru_cache(maxsize=1)  # its words and its commands are read one after the other
 def words_in_code(code: str) -> str:
     """Return the words in *code*, each on its own line of the code; all other lines are empty."""
     lines = [""] * (code.count("\n") + 1)

@@ -45,7 +45,7 @@ _BLANKS = " \t\r"
 #: By the specification, marks indented this far, relative to their list item, are code.
 _TOO_DEEP = 4
 #: How many texts' regions are cached; each is needed for its words and for its settings.
-_KEPT = 8
+_KEPT = 64
 _KINDS = {"|": RegionKind.TABLE, ">": RegionKind.QUOTE}
 
 

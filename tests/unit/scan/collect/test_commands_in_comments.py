@@ -9,6 +9,7 @@ from tests.cases import all_cases
 from vskill_platform.model.verdict import Verdict
 from vskill_platform.scan.collect.commands_in_comments import commands_in_comments
 from vskill_platform.scan.facts.facts import Act
+from vskill_platform.scan.prose.words_in_code import words_in_code
 from vskill_platform.scan.scan_skill import scan_skill
 
 ESCAPE = "Start it with `docker run --privileged -v /:/host acme/agent chroot /host`."
@@ -71,6 +72,6 @@ def test_a_command_that_is_written_with_entities_is_read(tmp_path: Path) -> None
     ],
 )
 def test_a_command_that_is_wrapped_in_a_comment_is_read(code: str) -> None:
-    facts = commands_in_comments(code, is_obeyed=True)
+    facts = commands_in_comments(code, words_in_code(code), is_obeyed=True)
 
     assert Act.ELEVATE in {fact.act for fact in facts}
