@@ -33,7 +33,7 @@ from vskill_platform.scan.facts.masked_hosts import read_masked_hosts
 from vskill_platform.scan.languages.dispatch import reader_of
 from vskill_platform.scan.languages.unparsed import Unparsed
 from vskill_platform.scan.prose.paragraphs import Paragraphs
-from vskill_platform.scan.prose.read_prose import Code, Prose, read_prose
+from vskill_platform.scan.prose.read_prose import CodeProse, Prose, read_prose
 from vskill_platform.scan.prose.search_views import SearchedView, search_views
 from vskill_platform.scan.read.magic import CONTAINERS, FileType
 from vskill_platform.scan.read.skill_files import ScanFile, is_program, is_prose, name_of, suffix_of
@@ -103,7 +103,7 @@ class _AnyText:
         self._text = text
         self._part: Paragraphs | None = None
         self._prose: Prose | None = None
-        self._code = Code(text, is_for_agent=file.is_obeyed) if self._is_code else None
+        self._code = CodeProse(text, is_for_agent=file.is_obeyed) if self._is_code else None
         self._words: list[Fact] = []
         self._shown: list[Fact] = []
         if not self._is_code and suffix_of(file.path) not in FORMATS:
@@ -163,7 +163,7 @@ class _Code:
     def __init__(self, file: ScanFile, text: str) -> None:
         self._file = file
         self._text = text
-        self._code = Code(text, is_for_agent=file.is_obeyed)
+        self._code = CodeProse(text, is_for_agent=file.is_obeyed)
         self._words: list[Fact] = []
         self._shown: list[Fact] = []
 

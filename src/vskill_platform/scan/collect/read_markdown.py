@@ -28,8 +28,8 @@ from vskill_platform.scan.facts.hosts import HostClass
 from vskill_platform.scan.languages.dispatch import read_shell, reader_of
 from vskill_platform.scan.prose.commands_in_prose import commands_in
 from vskill_platform.scan.prose.mentions import is_command_mention
-from vskill_platform.scan.prose.paragraphs import Paragraphs
-from vskill_platform.scan.prose.read_prose import Code, Prose, read_prose
+from vskill_platform.scan.prose.paragraphs import Paragraphs, View
+from vskill_platform.scan.prose.read_prose import CodeProse, Prose, read_prose
 from vskill_platform.scan.prose.search_views import SearchedView
 from vskill_platform.scan.read.regions import Region, RegionKind, split_markdown
 from vskill_platform.scan.read.skill_files import ScanFile
@@ -96,7 +96,7 @@ class Markdown:
         #: What the prose says, fences of words, and code in comments, docstrings and strings.
         self._told = Prose(self._prose)
         self._told_in_fences = Prose(fenced) if self._wordy else None
-        self._told_in_code = Code(self._only(code)) if code else None
+        self._told_in_code = CodeProse(self._only(code)) if code else None
         self._values = [
             FrontmatterValues(region)
             for region in self._regions
@@ -139,7 +139,8 @@ class Markdown:
         found += locate(self._shown_by_code, self._file, role_of_words(self._file))
         for values in self._values:
             found += locate(values.facts(self._fragments), self._file)
-        found += self._code_in_fences()
+        for region in self._fences():
+            found += self._fence(region)
         if self._text.lstrip()[:1] in {"{", "["}:  # settings in a file without a suffix
             found += locate(read_as_settings(self._text), self._file)
         found += self._commands()
@@ -150,12 +151,14 @@ class Markdown:
     def _commands(self) -> list[LocatedFact]:
         """Read the commands in the prose."""
         found: list[LocatedFact] = []
-        commands = list(commands_in(self._prose))
-        #: The views in which a command can have a sign; most texts have none.
-        signed = {view for view in {view for view, *_ in commands} if may_have_signs(view.text)}
-        signs = [code_signs(code) if view in signed else [] for view, _, code in commands]
-        for (view, start, code), its_signs in zip(commands, signs, strict=True):
-            facts = [*self._fragments.read(read_shell, code), *its_signs]
+        #: For each view, whether any of its commands can have a sign; most texts have none.
+        may_have: dict[View, bool] = {}
+        for view, start, code in commands_in(self._prose):
+            if view not in may_have:
+                may_have[view] = may_have_signs(view.text)
+            facts = self._fragments.read(read_shell, code)
+            if may_have[view]:
+                facts = [*facts, *code_signs(code)]
             if facts:
                 line = self._prose.line_at(view, start)
                 role = self._role_at(line)
@@ -216,23 +219,8 @@ class Markdown:
             if fact.act in _ORDERS
         ][:1]
 
-    def _code_in_fences(self) -> list[LocatedFact]:
-        """Read the code in fences: all of it in one way before the next, see search_views.py."""
-        file, fences = self._file, list(self._fences())
-        signs = [code_signs(region.text) for region in fences]
-        encoded = [encoded_in(region.text, region.line) for region in fences]
-        found: list[LocatedFact] = []
-        for region, its_signs, its_encoded in zip(fences, signs, encoded, strict=True):
-            facts, shift = [*self._program(region), *its_signs], region.line - 1
-            found += locate(facts, file, shift=shift)
-            if region.language not in _WORDY:
-                for line, text in tool_texts(region.text):
-                    found += locate(read_prose(Paragraphs(text, line)), file, shift=shift)
-            found += locate(its_encoded, file)
-        return found
-
-    def _program(self, region: Region) -> list[Fact]:
-        """Return what a fence does in the language of its label, or in any language."""
+    def _fence(self, region: Region) -> list[LocatedFact]:
+        file, shift = self._file, region.line - 1
         reader = reader_of(region.language)
         code = commands_of_fence(region.language, region.text)
         facts = self._fragments.read(reader, code) if reader else []
@@ -242,7 +230,11 @@ class Markdown:
             facts += read_unlabelled(region.text)
         elif reader is read_shell:
             facts += read_here_documents(region.text)
-        return facts
+        found = locate([*facts, *code_signs(region.text)], file, shift=shift)
+        if region.language not in _WORDY:
+            for line, text in tool_texts(region.text):
+                found += locate(read_prose(Paragraphs(text, line)), file, shift=shift)
+        return found + locate(encoded_in(region.text, region.line), file)
 
     def _in_rows(self, found: list[LocatedFact]) -> list[LocatedFact]:
         """Number the rows of facts, so that wrapped and empty lines add no distance."""

@@ -8,6 +8,7 @@ of words has to be maintained beside the patterns.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import re2
@@ -30,6 +31,8 @@ _LINE_ENDS = (r"\s", r"\n", r"\W", r"\D", r"\P", "(?s", "(?ims")
 #: A piece ends at the first line end after this size. Half or four times the size is a tenth
 #: slower.
 _PIECE_BYTES = 400
+#: How many tries are sorted by their pattern; a hostile text of a megabyte could need a million.
+_MAX_TRIES_TOGETHER = 20_000
 
 #: In other texts `re` knows more letters and blanks than re2.
 _NOT_PLAIN = re2.compile(rb"[\v\x1c-\x1f\x80-\xff]")
@@ -100,21 +103,22 @@ class PatternSet:
         """
         raws = [text.encode(errors="replace") for text in texts]  # code may have lone surrogates
         words = self._words_for(only)
-        possible = [
+        possible = (
             (place, number, start, piece)
             for number, raw in enumerate(raws)
             for place, start, piece in self._possible(raw, words)
-        ]
+        )
         spans: list[list[_Span]] = [[] for _ in raws]
-        for place, number, start, piece in sorted(possible):
-            if self._loose_form(place).search(piece):
-                spans[number] += (
-                    (place, start + found.start(), start + found.end())
-                    for found in self._pattern(place).finditer(piece)
-                )
+        while some := list(islice(possible, _MAX_TRIES_TOGETHER)):
+            for place, number, start, piece in sorted(some):
+                if self._loose_form(place).search(piece):
+                    spans[number] += (
+                        (place, start + found.start(), start + found.end())
+                        for found in self._pattern(place).finditer(piece)
+                    )
         # In ASCII text, byte positions are text positions.
         return [
-            its if raw.isascii() else _in_characters(its, raw)
+            sorted(its) if raw.isascii() else _in_characters(sorted(its), raw)
             for its, raw in zip(spans, raws, strict=True)
         ]
 

@@ -207,7 +207,7 @@ class WordsInCode(NamedTuple):
     shown: list[Fact]
 
 
-class Code:
+class CodeProse:
     """The words in code, to be searched together with other texts."""
 
     def __init__(self, text: str, *, is_for_agent: bool = False) -> None:
@@ -238,7 +238,7 @@ class Code:
 
 def read_words_in_code(text: str, *, is_for_agent: bool = False) -> WordsInCode:
     """Return what the words in code tell their reader."""
-    code = Code(text, is_for_agent=is_for_agent)
+    code = CodeProse(text, is_for_agent=is_for_agent)
     search_views(code.views())
     return code.facts()
 

@@ -13,7 +13,14 @@ from vskill_platform.scan.prose.prose_patterns import load_patterns
 
 
 class SearchedView:
-    """A view of a text, and what was found in it."""
+    """A view of a text, and what was found in it; nothing can be read before the search."""
+
+    #: The pattern, start and end of each match.
+    matches: list[tuple[int, int, int]]
+    #: The needs of frames that each line meets.
+    met: list[int]
+    #: The positions of paths of secrets.
+    secrets: list[int]
 
     def __init__(
         self,
@@ -28,12 +35,6 @@ class SearchedView:
         self.only = only
         self.has_frames = has_frames
         self.has_secrets = has_secrets
-        #: The pattern, start and end of each match.
-        self.matches: list[tuple[int, int, int]] = []
-        #: The needs of frames that each line meets.
-        self.met: list[int] = []
-        #: The positions of paths of secrets.
-        self.secrets: list[int] = []
 
 
 def search_views(views: Sequence[SearchedView]) -> None:

@@ -59,7 +59,7 @@ class Frontmatter(msgspec.Struct, frozen=True):
     body: str
 
 
-@lru_cache(maxsize=2)  # several checks read the same one, one after the other
+@lru_cache(maxsize=64)  # several checks read the same one
 def read_frontmatter(text: str) -> Frontmatter:
     head, body = _split(text)
     with _readable_errors():
@@ -144,7 +144,7 @@ def nodes_of(head: str) -> Iterator[yaml.ScalarNode]:
             todo += [part for pair in reversed(node.value) for part in reversed(pair)]
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=64)
 def _compose(head: str) -> yaml.Node | None:
     _refuse_bombs(head)
     root: yaml.Node | None = yaml.compose(head, Loader=yaml.CSafeLoader)

@@ -6,6 +6,7 @@ import pytest
 import re2
 
 from tests.cases import all_cases
+from vskill_platform.scan.facts import pattern_set
 from vskill_platform.scan.facts.pattern_set import LETTER, PatternSet, Precheck, lines_with
 from vskill_platform.scan.facts.word_index import _PART_BYTES
 
@@ -75,7 +76,11 @@ def test_a_pattern_finds_the_same_alone_as_together_with_the_others() -> None:
     assert alone == patterns.finds(text)
 
 
-def test_texts_are_searched_together_like_each_alone() -> None:
+@pytest.mark.parametrize("at_once", [1, 3, 20_000])
+def test_texts_are_searched_together_like_each_alone(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pattern_set, "_MAX_TRIES_TOGETHER", at_once)
     patterns = PatternSet([*PATTERNS, r"(?i)one\s+two"])
     long = "\n".join(["send one key", "two", "k\u00f6nig", "x" * 90] * 20)
     texts = ["", "deadbeef", long, "K\u00d6NIG deadbeef", "one\ntwo", "\ud83d deadbeef"]
