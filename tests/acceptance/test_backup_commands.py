@@ -342,3 +342,24 @@ def test_a_killed_restore_leaves_the_old_database_with_all_its_commits(
     assert again.code == 0, again
     assert _listed(platform) == [first]
     assert not list(tmp_path.glob(".skills.db.*"))
+
+
+@pytest.mark.parametrize("place", ["put_in_place", "copy_export"])
+def test_nothing_runs_on_a_copy_that_was_killed_before_its_first_record(
+    platform: Platform, tmp_path: Path, place: str
+) -> None:
+    platform.submit(a_skill_folder(tmp_path))
+    target = tmp_path / "copied.db"
+    url = f"sqlite:///{target}"
+    command = ("admin", "copy", "--from", f"sqlite:///{platform.database}", "--to", url)
+
+    platform.run_killed("before", f"vskill_platform.engines.open_engine:{place}", *command)
+    is_there = target.exists()
+    ticked = platform.run("tick", database_url=url)
+    again = platform.run(*command)
+
+    assert is_there is (place == "copy_export")
+    assert ticked.code == 1
+    assert ("unfinished copy" if is_there else "there is no database") in ticked.err
+    assert again.code == 0, again
+    assert {file.name for file in tmp_path.glob("*copied.db*")} == {"copied.db"}

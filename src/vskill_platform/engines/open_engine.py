@@ -14,7 +14,7 @@ from vskill_platform.base.off_loop import work_in_thread
 from vskill_platform.base.telemetry import get_logger
 from vskill_platform.blob_settings import IN_DATABASE, BlobOptions
 from vskill_platform.engines.blobs.open_blobs import open_blobs
-from vskill_platform.engines.copy_database import Copied, OnCopied, copy_export
+from vskill_platform.engines.copy_database import Copied, OnCopied, copy_export, first_mark
 from vskill_platform.engines.export_file import (
     ExportFile,
     inspect_export,
@@ -22,7 +22,7 @@ from vskill_platform.engines.export_file import (
     write_export,
 )
 from vskill_platform.engines.exported import Contents, Export
-from vskill_platform.engines.part_file import os_errors_translated
+from vskill_platform.engines.part_file import os_errors_translated, put_in_place, write_part
 from vskill_platform.engines.ports import Engine
 from vskill_platform.engines.server_options import DEFAULT_OPTIONS, ServerOptions
 from vskill_platform.engines.sqlite import backup
@@ -171,11 +171,28 @@ async def _restore_postgres(url: str, source: Path, *, on_progress: OnCopied) ->
 async def copy_database(source: str, target: str, *, on_progress: OnCopied) -> Copied:
     """Copy everything from one URL to another; a `file:` URL names a backup."""
     async with _open_export(source) as export:
+        if not is_postgres(target) and not _path(target).exists():
+            await _begin_file(export, _path(target))
         engine = await open_engine(target)
         try:
             return await copy_export(export, engine, on_progress=on_progress)
         finally:
             await engine.close()
+
+
+async def _begin_file(export: Export, target: Path) -> None:
+    """Create the file of a copy with the mark of an unfinished one, at once.
+
+    Otherwise a copy that is killed here would leave an empty database, which a server would serve.
+    """
+    _check_path(target, create=True)
+    with write_part(target) as part:
+        engine = await open_engine(f"{_SQLITE}{part}")
+        try:
+            await engine.load([first_mark(export)])
+        finally:
+            await engine.close()
+        put_in_place(part, target, replace=False)
 
 
 @asynccontextmanager
