@@ -171,8 +171,7 @@ async def _restore_postgres(url: str, source: Path, *, on_progress: OnCopied) ->
 async def copy_database(source: str, target: str, *, on_progress: OnCopied) -> Copied:
     """Copy everything from one URL to another; a `file:` URL names a backup."""
     async with _open_export(source) as export:
-        if not is_postgres(target) and not _path(target).exists():
-            await _begin_file(export, _path(target))
+        await _begin_copy(export, target)
         engine = await open_engine(target)
         try:
             return await copy_export(export, engine, on_progress=on_progress)
@@ -180,11 +179,20 @@ async def copy_database(source: str, target: str, *, on_progress: OnCopied) -> C
             await engine.close()
 
 
-async def _begin_file(export: Export, target: Path) -> None:
-    """Create the file of a copy with the mark of an unfinished one, at once.
+async def _begin_copy(export: Export, target: str) -> None:
+    """Create the target with the mark of an unfinished copy, at once.
 
     Otherwise a copy that is killed here would leave an empty database, which a server would serve.
     """
+    if is_postgres(target):
+        from vskill_platform.engines.postgres.replace_schema import begin_schema  # noqa: PLC0415 - loaded only when it is needed
+
+        await begin_schema(target, export)
+    elif not _path(target).exists():
+        await _begin_file(export, _path(target))
+
+
+async def _begin_file(export: Export, target: Path) -> None:
     _check_path(target, create=True)
     with write_part(target) as part:
         engine = await open_engine(f"{_SQLITE}{part}")

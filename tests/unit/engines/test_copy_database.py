@@ -24,7 +24,7 @@ from vskill_platform.engines.open_engine import (
 )
 from vskill_platform.engines.operations import Put, Send
 from vskill_platform.engines.ports import Engine
-from vskill_platform.engines.postgres.replace_schema import set_aside
+from vskill_platform.engines.postgres.replace_schema import begin_schema, set_aside
 from vskill_platform.errors import ConfigError, EngineError
 from vskill_platform.runtime.open_env import open_reading_env, open_worker_env
 from vskill_platform.settings import Settings
@@ -251,6 +251,29 @@ async def test_after_the_old_registry_is_set_aside_nothing_creates_an_empty_one(
     async with an_engine(filled_url, clock) as engine:
         assert await export_all(engine) == before
     await drop_schema(kept)
+
+
+@pytest.mark.parametrize("is_restore", [True, False])
+async def test_a_copy_that_is_killed_at_its_start_is_no_empty_registry(
+    filled_url: str, clock: ManualClock, tmp_path: Path, is_restore: bool
+) -> None:
+    file = tmp_path / "skills.backup"
+    await asyncio.to_thread(back_up_database, filled_url, file, replace=False)
+    async with an_engine(filled_url, clock) as engine:
+        before = await export_all(engine)
+
+    begin = set_aside if is_restore else begin_schema
+    async with an_empty_schema() as target_url:
+        await begin(target_url, await asyncio.to_thread(ExportFile, file))  # then it is killed
+        with pytest.raises(ConfigError, match="unfinished copy"):
+            await open_worker_env(Settings(database_url=target_url)).__aenter__()
+        if is_restore:
+            await _restore(target_url, file)
+        else:
+            await copy_database(f"file://{file}", target_url, on_progress=lambda *_: None)
+
+        async with an_engine(target_url, clock) as engine:
+            assert await export_all(engine) == before
 
 
 async def test_a_registry_that_runs_is_not_replaced(

@@ -1,4 +1,4 @@
-"""Rename the schema of a registry before a backup replaces it."""
+"""Create the schema of a copy, and rename that of the registry that a backup replaces."""
 
 from datetime import UTC, datetime
 
@@ -25,6 +25,15 @@ async def set_aside(url: str, export: Export) -> str | None:
     no process finds the database empty and begins a new registry. An unfinished restore of the
     same backup stays, so that it can be finished.
     """
+    return await _begin(url, export, renames=True)
+
+
+async def begin_schema(url: str, export: Export) -> None:
+    """Create the schema as an unfinished copy, if there is none, for the same reason."""
+    await _begin(url, export, renames=False)
+
+
+async def _begin(url: str, export: Export, *, renames: bool) -> str | None:
     place = read_url(url)
     with errors_translated(place):
         connection = await connect(place)
@@ -32,8 +41,9 @@ async def set_aside(url: str, export: Export) -> str | None:
             async with connection.transaction(isolation=ISOLATION):
                 await connection.execute(LIFT_TIMEOUTS)
                 await lock_schema(connection, place)
-                kept = await _rename(connection, place, export)
-                if kept:
+                found = await connection.fetchval("SELECT to_regclass($1)", f"{place.schema}.kv")
+                kept = await _rename(connection, place, export) if found and renames else None
+                if kept or not found:
                     await migrate_schema(connection, place, create=True, migrate=True)
                     await write_record(connection, place, first_mark(export))
                 return kept
@@ -45,8 +55,6 @@ async def _rename(
     connection: PostgresConnection, place: DatabaseLocation, export: Export
 ) -> str | None:
     schema = place.schema
-    if await connection.fetchval("SELECT to_regclass($1)", f"{schema}.kv") is None:
-        return None
     await _refuse_in_use(connection, place)
     unfinished = await connection.fetchval(
         f"SELECT value FROM {schema}.kv WHERE key = $1",  # noqa: S608 - a checked name
