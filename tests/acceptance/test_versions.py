@@ -47,7 +47,7 @@ def test_versions_are_listed_with_how_far_the_skill_can_be_trusted(
     assert "1.0.1" in shown.out
     assert "latest" in shown.out
     assert "Trust: T2, 35 of 100" in shown.out
-    assert "the scan found no problems (+30)" in shown.out
+    assert "it passed the scan (+30)" in shown.out
 
 
 @pytest.mark.slow

@@ -137,7 +137,7 @@ async def test_trust_is_derived_from_what_is_known_now(
     trust = await trust_of_skill(stored.record)
 
     assert (trust.tier, trust.score) == (TrustTier.SCANNED, 45)
-    assert "the scan found no problems (+30)" in trust.words
+    assert "it passed the scan (+30)" in trust.words
     assert "its source commit is known (+10)" in trust.words
     await block(source_subject(git_source(f"file://{repo}")), reason="r", actor="cyd")
     blocked = await get_skill("ada/box/tidy-notes")

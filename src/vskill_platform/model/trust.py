@@ -95,7 +95,7 @@ def _tier(evidence: Evidence) -> TrustTier:
 def _parts(evidence: Evidence) -> list[tuple[str, int]]:
     """Return each part of the score, as text and points."""
     scan = {
-        Verdict.PASS: ("the scan found no problems", _CHECKED),
+        Verdict.PASS: ("it passed the scan", _CHECKED),
         Verdict.REVIEW: ("the scan found problems that need review", _CHECKED_WITH_DOUBTS),
         Verdict.BLOCK: ("it fails the current scan", 0),
         None: ("this content has not been scanned", 0),

@@ -75,7 +75,7 @@ def checklist(
 
 def _scanned(evidence: Evidence) -> Check:
     return {
-        Verdict.PASS: Check("good", "Scanned: no problems found"),
+        Verdict.PASS: Check("good", "Scanned: passed"),
         Verdict.REVIEW: Check("warn", "Scanned: some findings"),
         Verdict.BLOCK: Check("bad", "Scanned: fails the current checks"),
         None: Check("", "No scan report is stored for this content"),

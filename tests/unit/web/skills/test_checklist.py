@@ -43,6 +43,13 @@ def test_without_a_judge_the_judge_is_not_mentioned() -> None:
     assert "Not approved by the LLM judge" in with_one
 
 
+def test_a_passed_scan_does_not_claim_that_nothing_was_found() -> None:
+    """Low findings do not change the verdict."""
+    scanned, *_ = checklist(Evidence(verdict=Verdict.PASS), None, has_judge=False)
+
+    assert scanned == Check("good", "Scanned: passed")
+
+
 def test_everything_that_holds_is_good() -> None:
     evidence = Evidence(
         verdict=Verdict.PASS, agreement=0.9, approved_by="rae", has_provenance=True,
