@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from litestar import Request
 from litestar.enums import HttpMethod, ScopeType
+from litestar.routes import HTTPRoute
 from litestar.status_codes import HTTP_200_OK, HTTP_304_NOT_MODIFIED
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
@@ -95,13 +96,23 @@ class HeadRequests:
 
 async def _say_allowed(scope: Scope, send: Send, message: Message) -> None:
     """Set Allow to all methods of the route: Litestar's answer has those of its first handler."""
-    if message["type"] == "http.response.start" and "path_template" in scope:
-        routes = scope["litestar_app"].route_handler_method_map
-        allowed = {str(method) for method in routes.get(scope["path_template"], {})}
-        allowed |= {"HEAD"} if "GET" in allowed else set()
+    if message["type"] == "http.response.start" and (allowed := _methods_of_route(scope)):
         kept = [item for item in message["headers"] if item[0].lower() != b"allow"]
         message["headers"] = [*kept, (b"allow", ", ".join(sorted(allowed)).encode())]
     await send(message)
+
+
+def _methods_of_route(scope: Scope) -> set[str]:
+    """Return the methods of the route that handled a request; none if no route did."""
+    template = scope.get("path_template")
+    routes = scope["litestar_app"].routes if template else []
+    allowed = {
+        str(method)
+        for route in routes
+        if isinstance(route, HTTPRoute) and template in {route.path, route.path_format}
+        for method in route.methods
+    }
+    return allowed | ({"HEAD"} if "GET" in allowed else set())
 
 
 class ETags:

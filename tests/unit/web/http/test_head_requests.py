@@ -74,6 +74,12 @@ async def test_a_path_with_post_alone_has_no_head(registry: Registry) -> None:
         ("/api/v1/submissions", "GET, HEAD, OPTIONS, POST"),
         ("/", "GET, HEAD, OPTIONS"),
         ("/mcp", "OPTIONS, POST"),
+        (f"/api/v1/skills/{SLUG}", "GET, HEAD, OPTIONS"),
+        (f"/api/v1/skills/{SLUG}/yank", "OPTIONS, POST"),
+        (f"/skills/{SLUG}", "GET, HEAD, OPTIONS"),
+        ("/api/v1/tokens/tok_1", "DELETE, OPTIONS"),
+        ("/api/v1/policy/versions/1/restore", "OPTIONS, POST"),
+        ("/static/style.css", "GET, HEAD, OPTIONS"),
     ],
 )
 async def test_options_names_the_methods_that_the_path_has(
