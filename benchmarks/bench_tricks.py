@@ -62,7 +62,6 @@ from vskill_platform.scan.prose.frame_lexicon import load_lexicon
 from vskill_platform.scan.prose.frames import find_frames
 from vskill_platform.scan.prose.paragraphs import Paragraphs
 from vskill_platform.scan.prose.prose_patterns import load_patterns
-from vskill_platform.scan.prose.words_in_code import words_in_code
 from vskill_platform.web.app import collect_rarely
 from vskill_platform.web.http import middleware
 
@@ -92,7 +91,6 @@ def main() -> None:
         ),
         _row("count no letters when looking for commands", *_looking_for_commands()),
         _row("look for signs in a text before each command", *_looking_for_signs()),
-        _row("keep the words of the last code", *_reading_words_twice()),
         _row("keep short decoded runs", *_decoding_twice()),
         _row("match only the signs whose words occur", *_matching_signs()),
         _row("search for a sign with re2 before `re`", *_searching_signs_quickly()),
@@ -329,18 +327,6 @@ def _looking_for_signs() -> tuple[float, float]:
             list(map(code_signs, codes))
 
     return _best(whole_first), _best(each)
-
-
-def _reading_words_twice() -> tuple[float, float]:
-    def read(words_in: Callable[[str], str]) -> None:
-        for code in _CODE:
-            words_in(code)
-            words_in(code)
-
-    return (
-        _best(lambda: read(words_in_code)),
-        _best(lambda: read(words_in_code.__wrapped__)),
-    )
 
 
 def _decoding_twice() -> tuple[float, float]:
