@@ -132,15 +132,14 @@ class FrameWords:
         return bool(self._bits & classes)
 
     def _read(self) -> Iterator[_Hit]:
-        grammar, starts, wanted = self._lexicon.grammar, self._lexicon.starts, self._wanted
-        negated_from = negated_until = -1
+        starts, wanted = self._lexicon.starts, self._wanted
+        negated = range(0)
         for place, word in enumerate(self._tokens):
             if word in _BREAKS:
                 if not (word == "," and "or" in self._tokens[place + 1 : place + _LIST]):
-                    negated_until = -1
+                    negated = range(0)
                 continue
-            if word in grammar["negations"] or word.endswith(("n't", "n’t")):  # noqa: RUF001 - these characters are meant
-                negated_from, negated_until = place, place + _NEGATED
+            negated = self._negated_by(place, word, negated)
             phrases = list(self._phrases_at(place, word)) if starts.get(word, 0) & wanted else []
             if "/" in word:
                 for part in word.split("/"):
@@ -149,9 +148,16 @@ class FrameWords:
             for phrase in phrases:
                 if not phrase.bit & wanted or self._is_target(place, phrase):
                     continue
-                is_negated = phrase.is_polar and negated_from < place <= negated_until
+                is_negated = phrase.is_polar and place in negated
                 bit = phrase.bit << (self._lexicon.width if is_negated else 0)
                 yield _Hit(place, bit, self._is_order(place, is_base=phrase.is_base))
+
+    def _negated_by(self, place: int, word: str, negated: range) -> range:
+        """Return the places that are negated behind a word: "never", but not "never forget"."""
+        grammar = self._lexicon.grammar
+        if word in grammar["negations"] or word.endswith(("n't", "n’t")):  # noqa: RUF001 - these characters are meant
+            return range(place + 1, place + _NEGATED + 1)
+        return range(0) if word in grammar["undone"] else negated
 
     def _phrases_at(self, place: int, word: str) -> Iterator[Phrase]:
         pairs = self._lexicon.phrases[word]
@@ -187,7 +193,8 @@ class FrameWords:
         last = before[-1] if before else ","
         if last in _LISTED and self._is_ability(place):
             return False
-        if last in grammar["actors"]:
+        actor = before[-2] if last.endswith("ly") and len(before) > 1 else last
+        if actor in grammar["actors"]:
             return True
         if not is_base:
             return not grammar["modals"].isdisjoint(before)

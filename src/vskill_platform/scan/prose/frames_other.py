@@ -78,7 +78,8 @@ _FOREIGN = re2.compile(
     r"|(?i:(?:^|\s)(?:der|das|dass|al|esta|este|wurde|ist|im|nach|wird|auch|sie|bei|und|ein|nicht|dem|den|jede[mnrs]?|diese[mnrs]?|alle|von|mit|auf|zur|zum|ohne|el|los|las"
     r"|una|del|que|con|para|sus?|le|les|des|une|est|sur|avec|pour|dans|il|gli|che|uma|dos|por|com"
     r"|seus?|suas?|ao|senza|sans|sin|sem|anche|también|também|aussi|eine[nmrs]?|gegen|für|chaque|cada"
-    r"|ogni|todos|todas|tous|toutes|tutti|tutte)(?:\s|$))"
+    r"|ogni|todos|todas|tous|toutes|tutti|tutte|sempre|siempre|toujours|immer|della|nella|questo|questa"
+    r"|cette|kein|keine[nm]?|usuario|utente|nutzer|copia|pas|ne|sera)(?:\s|$))"
 )
 
 
@@ -235,6 +236,8 @@ class _Sentence:
             return is_excepted or not is_in_negated_clause(self._text, start, end)
         if name in _WITHOUT_CONSENT and _WITHOUT.search(self._text[start:end]):
             return self._is_deed_meant(start, end)
+        if name == "asks_first":
+            return not is_in_negated_clause(self._text, start, end)
         return name not in _UNTOLD or _ASKED_FOR.match(self._text, end) is None
 
     def _is_verb_meant(self, start: int, end: int) -> bool:

@@ -71,7 +71,7 @@ _POLICY_ENGINE = re.compile(
 #: "… never type passwords": the last verb in front of the secret is negated.
 _NEVER_SECRET = re.compile(
     r"(?i)\b(?:never|do not|don['’]t) (?P<verb>\w+)(?: for)?"  # noqa: RUF001 - as people type it
-    r"(?: (?:the|their|your|a|any|real)){0,2}(?: \w+)?$"
+    r"(?: (?:the|their|your|its|his|her|a|any|real)){0,2}(?: \w+)?$"
 )
 
 
