@@ -28,7 +28,7 @@ _TRIGGER = re2.compile(
     rb"xclip|kubectl|\bgit push|>>|-delete\b|csrutil|\bsolana\b|\bmv\b[^\n]*~/|cast send|"
     rb"socket|createobject|xmlhttp|id_rsa|id_ed25519|\.aws|\.ssh|xmrig -|stratum\+|mkfifo|printenv|"
     rb"screencapture|systemctl|docker run|openssl enc|\bdd if=|reg add|net user|-mppreference|"
-    rb"remove-item|vssadmin|\btar [xc-]|\bzip -|auth token|find-generic"
+    rb"remove-item|vssadmin|\btar [xc-]|\bzip -|auth token|find-generic|cmd\|'|npm install -|\|'/c"
 )
 #: In a program that starts others, any string may be a command.
 _RUNS_OTHERS = re2.compile(
@@ -84,11 +84,16 @@ _TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?>")
 _INJECTED = re.compile(r"!\{([^{}\n]{8,2000})\}")
 #: Commands that a call connects with a pipe, as in Julia.
 _PIPELINE, _NEXT_COMMAND = "pipeline(", re.compile(r"`\s{0,9},\s{0,9}`")
+#: A formula of a table that starts a program.
+_FORMULA = re.compile(
+    r"[=+@-]\s?(?:cmd|powershell|pwsh|mshta|msexcel|bash|sh)\|'\s?(?:/c )?([^\n!]{4,2000})'!",
+    re.IGNORECASE,
+)
 _WRITE18 = "write18{"
 _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
 #: Prefixes of a command in a task file or markup.
 _LEAD = re.compile(
-    r"^\s*(?:[-*>@+]\s*|\d{0,4}(?:,\d{1,4})?e\s+(?=curl|wget|sh\b|bash)|"
+    r"^\s*(?:[-*>@+]\s*|\d{0,4}(?:,\d{1,4})?e\s+(?=curl|wget|sh\b|bash)|\d{1,4}e\s+|"
     r"<[^<>]{1,80}>|[\w.-]{1,40}\s*[:=]\s*|RUN\s+|do shell script\s+|"
     r":?(?:sil(?:ent)?!?\s+)?[:\\]?!\s*|shell\s+|\.(?:shell|system)\s+|(?:\\immediate)?\\write18\{|Run(?:Wait)?,\s*"
     r"|(?:Local|Proxy|Remote)Command\s+"
@@ -155,6 +160,8 @@ def _delimited_strings(text: str) -> Iterator[tuple[int, str]]:
 
 def _candidates(line: str) -> Iterator[str]:
     joined = _INSERTED.sub(r"\1", _CONCATENATED.sub("", line))
+    if "|'" in joined:
+        yield from (found[1] for found in _FORMULA.finditer(joined))
     if _PIPELINE in joined:
         joined = _NEXT_COMMAND.sub(" | ", joined)
     yield from (found[1] for found in _INJECTED.finditer(joined))

@@ -48,6 +48,9 @@ _ROT13 = re2.compile(r"(?i)rot-?13|caesar|\bcipher")
 _REVERSED = re2.compile(r"(?i)backwards|in reverse|reversed|reverse the")
 #: A list of numbers long enough to be words.
 _MANY_NUMBERS = re2.compile(r"(?:\d{2,6}[,;\s#*>]{1,12}){11}\d{2}")
+#: Bytes as pairs of hex digits, at least one of which contains a letter.
+_MANY_PAIRS = re2.compile(r"(?i)(?:[0-9a-f]{2}[ :,-]{1,2}){11}[0-9a-f]{2}")
+_PAIRS = re.compile(r"(?i)\b[0-9a-f]{2}(?:[ :,-]{1,2}[0-9a-f]{2}){11,}\b")
 _NUMBERS = re.compile(r"\d{2,6}(?:[,;\s#*>]{1,12}\d{2,6}){11,}")
 #: A line that is only the beginning or middle of a long text.
 _RUN_LINE = re2.compile(r"(?m)^[ \t>#*]*[A-Za-z0-9+/%]{20,}={0,2}[.,;]?[ \t]*\r?$")
@@ -120,6 +123,11 @@ def _numbers(text: str, raw: bytes) -> Iterator[_Coded]:
         for found in islice(_NUMBERS.finditer(text), _MAX_RUNS):
             plain = _characters(found[0])
             yield found.start(), found[0], plain if plain and _is_readable(plain) else None
+    if _MANY_PAIRS.search(raw):
+        for found in islice(_PAIRS.finditer(text), _MAX_RUNS):
+            pairs = bytes.fromhex("".join(re.findall(r"[0-9a-fA-F]{2}", found[0])))
+            if pairs.isascii() and pairs.decode("ascii").isprintable():
+                yield found.start(), found[0], pairs.decode("ascii")
 
 
 def _lines(text: str, raw: bytes) -> Iterator[_Coded]:

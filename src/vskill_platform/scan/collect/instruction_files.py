@@ -16,7 +16,8 @@ from vskill_platform.scan.read.skill_files import ScanFile, is_prose
 _ORDER = re.compile(
     r"\b(?:follow|obey|comply with|carry out|"
     r"do (?:all|everything|exactly|what|(?:the|each|every) step)|perform|"
-    r"(?:run|execute) (?:each|every|all)|complete|adhere to|"
+    r"(?:run|execute) (?:each|every|all)|(?:running|executing) (?:each|every|all)|"
+    r"work (?:your way )?through|complete|adhere to|"
     r"before anything else|as your (?:instructions|rules|task))\b"
     r"|\b(?:run|execute|repeat|apply|use|do) (?:\w+ ){0,3}(?:commands?|steps|rules|instructions)"
     r" (?:in|from|of) \W{0,3}[\w./-]+\.\w"

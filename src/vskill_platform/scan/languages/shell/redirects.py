@@ -3,7 +3,7 @@
 import re
 
 from vskill_platform.scan.facts.facts import Act
-from vskill_platform.scan.languages.shell.names import SHELLS
+from vskill_platform.scan.languages.shell.names import SHELLS, program_name
 from vskill_platform.scan.languages.shell.sending import host_of, send
 from vskill_platform.scan.languages.shell.state import Command, Host, Origin, State
 from vskill_platform.scan.languages.shell.syntax import Redirect, parts_of
@@ -34,6 +34,14 @@ def read_input(state: State, redirects: list[Redirect], stdin: str) -> str:
         elif redirect.op == "<":
             stdin = state.content(target)
     return stdin
+
+
+def reads_itself(state: State, args: list[str], redirects: list[Redirect]) -> bool:
+    """Return whether a script is given to a shell as a whole, which hides nothing: it is read."""
+    if SHELLS.isdisjoint(map(program_name, args[:2])):  # also behind `exec`
+        return False
+    given = (fold_text(state, one.target) for one in redirects if one.op == "<")
+    return any(map(state.is_own_text, given))
 
 
 def _socket(state: State, target: str) -> Host | None:

@@ -151,8 +151,20 @@ def run_bucket(state: State, command: Command) -> str:
     return state.mark(Origin())
 
 
+def run_sharing(state: State, command: Command) -> str:
+    """``croc send``, ``hf upload`` and similar give a file to others; only a secret counts."""
+    if _SHARES.isdisjoint(command.args[:3]):
+        return state.derive(command.stdin)
+    paths = [arg for arg in command.args if not arg.startswith("-") and arg not in _SHARES]
+    contents = [state.content(path) for path in paths[:20]]
+    send(state, [Host(None)], "http", command.stdin, *contents, is_asked=False)
+    return state.mark(Origin())
+
+
 def run_cat_over(state: State, command: Command) -> str:
-    """``ipfs cat`` and similar print content by its address."""
+    """``ipfs cat`` and similar print content by its address; ``ipfs add`` publishes it."""
+    if "add" in command.args[:2]:
+        return run_sharing(state, command)
     is_read = {"cat", "get", "view"} & set(command.args[:2])
     return state.mark(Origin(hosts=(Host(None),) if is_read else ()))
 
@@ -189,7 +201,14 @@ def run_server(state: State, command: Command) -> str:
     return state.mark(Origin())
 
 
+#: Words that make a program publish or send a file.
+_SHARES = frozenset({"send", "upload", "up", "add", "put", "share", "upload-file", "files", "tx"})
 TALKERS = {
+    **dict.fromkeys(
+        ("croc", "wormhole", "hf", "huggingface-cli", "ffsend", "gdrive", "megaput", "b2",
+         "magic-wormhole", "onionshare", "dropbox_uploader.sh", "dbxcli"),
+        run_sharing,
+    ),
     "nc": run_nc, "socat": run_socat, "telnet": run_telnet, "scp": run_copy_over,
     "rsync": run_copy_over, "sftp": run_copy_over,
     **dict.fromkeys(("dig", "nslookup", "host", "drill", "ping", "getent"), run_lookup),

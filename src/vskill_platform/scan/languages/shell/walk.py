@@ -14,7 +14,7 @@ from vskill_platform.scan.languages.shell.given_code import run_given, run_neste
 from vskill_platform.scan.languages.shell.loops import LOOPS, is_endless, note_requests
 from vskill_platform.scan.languages.shell.names import SHELLS, TAKING_COMMANDS, program_name
 from vskill_platform.scan.languages.shell.parser import Parser
-from vskill_platform.scan.languages.shell.redirects import read_input, write_output
+from vskill_platform.scan.languages.shell.redirects import read_input, reads_itself, write_output
 from vskill_platform.scan.languages.shell.run import execute, run_path, run_unknown
 from vskill_platform.scan.languages.shell.source import open_braces, take_coprocess_names
 from vskill_platform.scan.languages.shell.state import (
@@ -179,6 +179,8 @@ def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) 
         return stdin
     state.variables["_"] = args[-1]
     command = _name_command(state, words[start], args)
+    if given and reads_itself(state, args, redirects):
+        given = ""
     command.stdin = given or stdin
     command.is_consumed = is_consumed or any(r.op.startswith((">", "&>")) for r in redirects)
     printed = run_command(state, command)
