@@ -82,9 +82,12 @@ SIGNS: tuple[Sign, ...] = (
     (
         Act.TELL_LOCK,
         "encrypts files and deletes them",
-        r"Fernet|AES\.new|\.encrypt\(|openssl enc|createCipheriv",
+        r"Fernet|AES\.new|\.encrypt\(|openssl enc|createCipheriv|gpg |\bage -|ccrypt|7z a",
         (
-            r"Fernet\(|AES\.new\(|\.encrypt\(|openssl enc\b|createCipheriv\(",
+            (
+                r"Fernet\(|AES\.new\(|\.encrypt\(|openssl enc\b|createCipheriv\(|\bccrypt\b"
+                r"|\bgpg2?\b[^\n|;]{0,80}\s(?:-c\b|--symmetric)|\bage -[rpe]|\b7z a [^\n;]{0,80}-p"
+            ),
             r"\.unlink\(|os\.remove\(|unlinkSync\(|\bshred\b|&& rm\b|; ?rm\b",
             _MANY_FILES,
         ),

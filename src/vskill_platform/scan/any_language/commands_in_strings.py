@@ -89,6 +89,7 @@ _FORMULA = re.compile(
     r"[=+@-]\s?(?:cmd|powershell|pwsh|mshta|msexcel|bash|sh)\|'\s?(?:/c )?([^\n!]{4,2000})'!",
     re.IGNORECASE,
 )
+_BRACED = re.compile(r"-c \{([^\n]{4,2000})\}")
 _WRITE18 = "write18{"
 _CONTROL = {"n": "\n", "r": "\n", "t": "\t"}
 #: Prefixes of a command in a task file or markup.
@@ -162,6 +163,8 @@ def _candidates(line: str) -> Iterator[str]:
     joined = _INSERTED.sub(r"\1", _CONCATENATED.sub("", line))
     if "|'" in joined:
         yield from (found[1] for found in _FORMULA.finditer(joined))
+    if "-c {" in joined:  # as Tcl quotes
+        yield from (found[1] for found in _BRACED.finditer(joined))
     if _PIPELINE in joined:
         joined = _NEXT_COMMAND.sub(" | ", joined)
     yield from (found[1] for found in _INJECTED.finditer(joined))
@@ -191,7 +194,7 @@ def _in_strings(line: str) -> Iterator[str]:
             plain = html.unescape(_ESCAPE.sub(_unescaped, inside))
             command = _SWITCH.sub("", plain)
             command = command if command == plain else command.strip("'\"")
-            yield command.lstrip("!")  # as aliases of Git begin
+            yield command.lstrip("!|")  # as aliases of Git and pipes of Tcl begin
             if "\\ " in inside:  # a space in the options of an editor
                 yield inside.replace("\\ ", " ")
 

@@ -43,6 +43,15 @@ _MAY_ADMIT = (
 DAMAGE_SIGNS: tuple[Sign, ...] = (
     (Act.ADMIT, "names itself", _MAY_ADMIT, (_ADMITS,)),
     (
+        Act.ELEVATE,
+        "a container that is started over the socket of Docker",
+        r"docker\.sock",
+        (
+            r"docker\.sock\b[^\n]{0,400}/containers/create|/containers/create[^\n]{0,400}docker\.sock",
+            r"Privileged[\\\"']{0,3}\s?:\s?(?i:true)|Binds?[\\\"']{0,3}\s?:\s?\[[\\\"']{1,3}/:",
+        ),
+    ),
+    (
         Act.PAY,
         "puts an address into the clipboard",
         (

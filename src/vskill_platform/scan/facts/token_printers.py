@@ -12,6 +12,7 @@ _TOKEN_PRINTERS = {
     "fly": r"auth token", "gcloud": r"auth (?:application-default )?print-\w+-token"
     r"|secrets versions access", "gh": r"auth (?:token|status .*(?:-t|--show-token))",
     "git": r"credential(?:-\w+)? (?:fill|get)",
+    "gpg": r".*--export-secret-(?:sub)?keys?", "gpg2": r".*--export-secret-(?:sub)?keys?",
     "glab": r"auth status .*(?:-t|--show-token)", "heroku": r"auth:token",
     "keepassxc-cli": r"(?:show|export)", "kubectl": r"get secrets?\b|config view .*--raw",
     "lpass": r"(?:show|export)", "oc": r"whoami (?:-t|--show-token)",

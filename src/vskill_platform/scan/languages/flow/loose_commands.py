@@ -33,7 +33,7 @@ _NAMED_COMMAND = re2.compile(
     rb"\b(?:bash_command|shell_command|ssh_command|startup_script|init_script|user_data|cmd|command)"
     rb"\s?[=:]\s?[rf]?[\"'`]"
     rb"|\.(?:run|local|sudo|shell|sh|exec_command|run_command|system)\(\s?[rf]?[\"'`]"
-    rb"|[\"'](?:/bin/)?(?:ba|z|da)?sh[\"'],\s?[\"']-\w{0,2}c[\"']"
+    rb"|[\"']-\w{0,2}c[\"'],\s?[rf]?[\"'`]"
 )
 #: A command starts with the name of a program, an assignment or the syntax of a shell.
 _STARTS = re.compile(

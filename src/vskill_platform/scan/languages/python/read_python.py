@@ -32,7 +32,7 @@ _WORDS = AnyWord(
         # A command in a string, whoever runs it.
         ("[\"'](?:sudo |nohup )?(?:rm|dd|tar|git|npm|docker|kubectl|systemctl|launchctl|claude"
         "|codex|bash|sh|crontab|find|while|for|nc|printf|echo|security|openssl) [^\"'\n]*[-/$|&>]"),
-        "[\"'](?:ba|z|da)?sh[\"'],",
+        "[\"'](?:ba|z|da)?sh[\"'],", "[\"']-l?c[\"'], ?[rf]?[\"']",
     ),
 )  # fmt: skip
 #: The interpreter's path, which proves nothing about the code.

@@ -27,6 +27,7 @@ _ERASES = re.compile(r"erase|reformat|zeroDisk|secureErase")
 _FILTERS = frozenset(
     {"-name", "-iname", "-path", "-regex", "-mtime", "-newer", "-empty", "-size", "-mmin"}
 )
+_NOT = frozenset({"-not", "!"})
 
 
 def run_rm(state: State, command: Command) -> str:
@@ -53,7 +54,9 @@ def run_find(state: State, command: Command) -> str:
     args = command.args
     starts = [arg for arg in args[: _first_test(args)] if not arg.startswith("-")]
     is_all = any(_is_everything(state, start) and start not in {".", "./"} for start in starts)
-    is_deleted = not _FILTERS & set(args) and ("-delete" in args or "rm" in args)
+    # A filter that is negated spares a few files and deletes all others.
+    filters = {arg for arg, before in zip(args, ["", *args], strict=False) if before not in _NOT}
+    is_deleted = not _FILTERS & filters and ("-delete" in args or "rm" in args)
     if is_all and (is_deleted or "shred" in args):
         state.emit(Act.DELETE, f"find {starts[0]}")
     patterns = [args[i + 1] for i, arg in enumerate(args[:-1]) if arg in {"-name", "-iname"}]

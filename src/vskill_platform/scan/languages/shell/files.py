@@ -280,6 +280,10 @@ def _send_login(state: State, host: Host, url: str) -> None:
         send(state, [host], "http", url, is_asked=False)
 
 
+#: A setting that replaces the addresses of repositories, such as those of GitHub.
+_INSTEAD = re.compile(r"url\.(\S{4,300}?)\.(?:push)?insteadof$", re.IGNORECASE)
+
+
 def _run_git_settings(state: State, args: list[str]) -> None:
     """Analyse the values of settings that git runs as commands."""
     for name, after in pairwise([*args, ""]):
@@ -287,6 +291,9 @@ def _run_git_settings(state: State, args: list[str]) -> None:
         command = value if equals else after
         if _GIT_COMMAND.fullmatch(key) and (command.startswith("!") or "alias" not in key):
             execute(state, command.removeprefix("!"), "")
+        replaced = _INSTEAD.search(key)
+        if replaced and (host := host_of(state, replaced[1])).name:
+            state.emit(Act.INSTALL, "index", host)  # what is cloned comes from there
 
 
 def _push(state: State, args: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Endless loops: if one sends requests without waiting, it overloads a service."""
+"""Loops: the values of their variables, and endless ones, which overload a service."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,6 +7,7 @@ from vskill_platform.scan.facts.hosts import HostClass
 from vskill_platform.scan.languages.shell.names import program_name
 from vskill_platform.scan.languages.shell.state import State
 from vskill_platform.scan.languages.shell.syntax import Group, Simple, bare, parts_of
+from vskill_platform.scan.languages.shell.words import CUT, fold_words
 
 _REQUESTS = frozenset({Act.FETCH, Act.SEND, Act.LEAK})
 #: For each kind of loop, the conditions that never change.
@@ -19,6 +20,8 @@ _RESTS = frozenset(
     }
 )  # fmt: skip
 _MAX_DEPTH = 20
+#: Loops over more values are read once, with all of them.
+_MAX_VALUES = 20
 
 
 def is_endless(group: Group) -> bool:
@@ -37,6 +40,19 @@ def note_requests(state: State, facts: Iterable[Fact]) -> None:
     """Record that the commands of an endless loop send requests to another machine."""
     if any(one.act in _REQUESTS and one.host_class is not HostClass.LOCAL for one in facts):
         state.emit(Act.OVERLOAD, "endless requests")
+
+
+def loop_values(state: State, group: Group) -> list[str]:
+    """Return the values of the variable of a loop: all at once, or one by one if they may be code.
+
+    A group without a variable has one value, which is not used.
+    """
+    if not group.name:
+        return [""]
+    words = fold_words(state, group.words)
+    if 1 < len(words) <= _MAX_VALUES and any(" " in word.strip() for word in words):
+        return words
+    return [CUT.join(words)]
 
 
 def _programs(group: Group, depth: int) -> Iterator[str]:

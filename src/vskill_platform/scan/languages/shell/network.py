@@ -210,7 +210,9 @@ def _output_path(request: CommandRequest) -> str:
 def _send(state: State, hosts: list[Host], request: CommandRequest) -> None:
     contents = [state.content(path) for path in request.files]
     extras = [
-        state.derive(extra, private=frozenset()) if state.flow(extra).private else extra
+        state.derive(extra, private=frozenset())
+        if state.flow(extra).private and not any(map(is_anonymous, hosts))
+        else extra
         for extra in request.extras
         if not _is_own_key(state, hosts, extra)
     ]

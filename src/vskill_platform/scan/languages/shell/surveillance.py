@@ -34,7 +34,7 @@ _DEVICE = re.compile(
     r"-f (?:avfoundation|x11grab|gdigrab|dshow|pulse|alsa|v4l2|video4linux2|kmsgrab|oss)\b"
 )
 _RECORDERS = ("ffmpeg", "arecord", "parecord", "rec", "imagesnap", "fswebcam")
-_SCREEN = ("screencapture", "scrot", "gnome-screenshot", "grim")
+_SCREEN = ("screencapture", "scrot", "gnome-screenshot", "grim", "maim", "xwd", "import")
 
 
 def run_clipboard(state: State, command: Command) -> str:
@@ -55,6 +55,8 @@ def run_keys(state: State, command: Command) -> str:
 
 
 def run_screen(state: State, command: Command) -> str:
+    if command.name == "import" and "-window" not in command.args:  # a statement of Python
+        return state.mark(Origin())
     paths = [arg for arg in read_options(command.args).rest if "." in arg]
     for path in paths[:4]:
         state.remember(path, state.mark(Origin(secrets=frozenset({"the screen"}))))

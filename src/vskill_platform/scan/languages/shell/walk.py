@@ -11,7 +11,7 @@ from vskill_platform.scan.languages.shell.commands import PROGRAMS
 from vskill_platform.scan.languages.shell.destroying import destroys
 from vskill_platform.scan.languages.shell.files import filter_text
 from vskill_platform.scan.languages.shell.given_code import run_given, run_nested
-from vskill_platform.scan.languages.shell.loops import LOOPS, is_endless, note_requests
+from vskill_platform.scan.languages.shell.loops import LOOPS, is_endless, loop_values, note_requests
 from vskill_platform.scan.languages.shell.names import SHELLS, TAKING_COMMANDS, program_name
 from vskill_platform.scan.languages.shell.parser import Parser
 from vskill_platform.scan.languages.shell.redirects import read_input, reads_itself, write_output
@@ -138,12 +138,14 @@ def _run_group(state: State, group: Group, stdin: str, *, is_consumed: bool) -> 
             state.emit(Act.DELETE, "fork bomb")
         return ""
     stdin = read_input(state, group.redirects, stdin)
-    if group.name:
-        folded = CUT.join(fold_words(state, group.words))
-        state.variables[group.name] = folded or state.mark(Origin())
+    values = loop_values(state, group)
     is_taken = is_consumed or any(r.op.startswith((">", "&>")) for r in group.redirects)
     known = len(state.facts)
-    printed = run_items(state, group.items, stdin, is_consumed=is_taken)
+    printed = ""
+    for value in values:
+        if group.name:
+            state.variables[group.name] = value or state.mark(Origin())
+        printed = run_items(state, group.items, stdin, is_consumed=is_taken)
     if group.kind in LOOPS and is_endless(group):
         note_requests(state, islice(state.facts.values(), known, None))
     return write_output(state, Command("group", []), group.redirects, printed)
