@@ -48,6 +48,17 @@ _DEFAULT_RECIPIENT = (
     rf"|{_RECIPIENT}[\"'\])]{{0,2}}\s?(?:\|\||\?\?)\s?[\"'](?:{_FIXED})[\"']"
     rf"|\b[Bb][Cc][Cc][\"'\])]{{0,2}}\s?[:=,]\s?[\[\"']{{1,2}}(?:{_FIXED})[\"']"
 )
+#: A hidden recipient of the author if the user names none.
+_FALLBACK_BCC = (
+    r"\b[Bb][Cc][Cc][\"'\])]{0,2}\s?[:=,]\s?[^\n]{1,40}\s(?:or|\|\||\?\?)\s"
+    r"(?!None\b|True\b|False\b|_)[A-Z][A-Z0-9_]{2,40}\b(?!\()"
+)
+#: A marker of a sandbox, and an exit without an error.
+_STOPS_IN_SANDBOX = (
+    r"(?i)(?:[\"'][\w/]{0,20}/\.?cuckoo|sandbox_?marker|sbiedll|anti_?vm"
+    r"|(?:detect|is|in)_?(?:sandbox|vm)\b)[^\n]{0,160}(?:\n[^\n]{0,160}){0,12}?"
+    r"\b(?:sys\.exit\(0?\)|os\._exit\(0\)|process\.exit\(0?\)|exit 0\b)"
+)
 #: Calls that make memory executable, fill it or enter it, with the syntax of a call, because every
 #: program that searches for such calls contains the names alone.
 _EXECUTABLE = r"PROT_EXEC\b|\bVirtualAlloc(?:Ex)?\s?\(|\bmprotect\s?\(|\bVirtualProtect(?:Ex)?\s?\("
@@ -194,6 +205,26 @@ SIGNS: tuple[Sign, ...] = (
         "recipient",
         _RECIPIENT_HINT,
         (_DEFAULT_RECIPIENT,),
+    ),
+    (
+        Act.SEND_FIXED,
+        "recipient",
+        r"\b[Bb][Cc][Cc][\"'\])]{0,2}\s?[:=,]",
+        (_FALLBACK_BCC,),
+    ),
+    (
+        Act.EVADE,
+        "sandbox",
+        r"(?i)/\.?cuckoo|sandbox_?marker|sbiedll|(?:detect|is|in)_?(?:sandbox|vm)\b|anti_?vm",
+        (_STOPS_IN_SANDBOX,),
+    ),
+    (
+        Act.WRITE,
+        str(Sensitive.AGENT_CONFIG),
+        r"approvals?\.set|approvalPolicy|approval_policy",
+        (
+            r"approvals?\.set\b[^\n]{0,40}(?:\n[^\n]{0,80}){0,3}?[\"'](?:off|none|never|disabled)[\"']",
+        ),
     ),
     (
         Act.OPEN_ACCESS,

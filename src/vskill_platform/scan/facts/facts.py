@@ -45,6 +45,7 @@ class Act(StrEnum):
     SEND_FIXED = "sends to a recipient of the author by default"
     SPREAD = "copies itself to other projects or packages"
     ADMIT = "calls itself an attack"
+    EVADE = "looks for a sandbox and stops there"
     TAMPER = "changes a build, a workflow or a package"
     TOOL_SERVER = "connects the agent to an MCP server"
 
@@ -89,6 +90,7 @@ class Act(StrEnum):
     TELL_VOUCH = "tells the agent to vouch for the skill"
     TELL_SLANT = "tells the agent to bias its answers"
     TELL_COVER = "tells the agent to hide logs or data"
+    TELL_FORCE = "tells the agent to force-push routinely"
     TELL_WEAKEN = "tells the agent to leave out security checks"
     TELL_ACCOUNT = "tells the agent to add an account of the author"
     TELL_DENY = "tells the agent to act without the user's knowledge"

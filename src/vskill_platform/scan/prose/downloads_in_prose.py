@@ -10,12 +10,13 @@ from vskill_platform.scan.prose.paragraphs import Paragraphs
 
 _DOWNLOAD = re2.compile(
     r"(?i)\b(?:download(?:ed|s|ing)?|get it|grab|install(?:ed|s|er|ing|ation)?|visit|obtain|fetch|"
-    r"setup file|go to|navigate to|open|available (?:at|from|here))\b"
+    r"setup file|set-?up (?:is )?here|go to|navigate to|open|available (?:at|from|here))\b"
 )
 #: A line that offers a program, not a page to read.
 _SETUP = re2.compile(
     r"(?i)\bdownload (?:and|&) (?:install|run)\b|"
     r"\binstall(?:er|ation)? (?:it )?(?:from|file|package)\b|"
+    r"\b(?:set-?up|install(?:er|ation)?|download)(?: (?:it|guide|steps))? (?:is )?here\b|"
     r"\b(?:for|on) (?:windows|mac ?os)\b"
 )
 _ARTEFACT = re.compile(

@@ -28,6 +28,7 @@ _COMPOUND = re.compile(
     r"|(?P<gatekeeper>gatekeeper) (?=(?:config\w*|constraints?|polic(?:y|ies)|templates?|audits?"
     r"|librar(?:y|ies))\b)"
     r"|(?P<on>on) (?=demand\b)|(?P<more>no more) (?=ransom\b)|(?P<any>anything) (?=above ~?\$?\d)"
+    r"|(?P<kept>encrypted) (?=(?:storage|connections?|channels?|vaults?|at rest|in transit)\b)"
     r"|(?P<opened>opens?) (?=(?:\w+ly )?in\b)|(?P<mining>mining) (?=(?:steps?|phase)\b)"
     r"|(?P<kind>design|stop|special|gas|governance|native|input|output|completion|reasoning|cached)"
     r" (?=tokens?\b)|(?P<context>context) (?=windows? (?:limit|size|budget|length|usage)s?\b)"

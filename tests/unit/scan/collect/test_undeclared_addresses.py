@@ -15,8 +15,8 @@ def rules_of(
     front = f"---\nname: {name}\ndescription: {description}\n---\n\n# Figures\n\n"
     (folder / "SKILL.md").write_text(f"{front}{body}\n", encoding="utf-8")
     result = scan_skill(folder, None)
-    is_reviewed = result.verdict is Verdict.REVIEW
-    return {finding.rule for finding in result.findings} if is_reviewed else set()
+    has_passed = result.verdict is Verdict.PASS
+    return set() if has_passed else {finding.rule for finding in result.findings}
 
 
 def test_an_address_that_occurs_only_in_an_order_is_undeclared(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import base64
 import binascii
 import bz2
 import codecs
+import html
 import lzma
 import zlib
 from collections.abc import Callable
@@ -69,6 +70,10 @@ def unpack_bz2(raw: bytes) -> bytes:
 
 def percent(raw: bytes) -> bytes:
     return unquote(raw.decode("latin-1"), "latin-1").encode("latin-1", "replace")
+
+
+def entities(raw: bytes) -> bytes:
+    return html.unescape(raw.decode("latin-1")).encode("latin-1", "replace")
 
 
 def decode_by_name(_flow: Flow, call: Call) -> Value | None:

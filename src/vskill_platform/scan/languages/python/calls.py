@@ -245,6 +245,7 @@ PYTHON_CALLS: dict[str, Handler] = {
     "lzma.decompress": decoding.decoding(decoding.unpack_lzma),
     "bz2.decompress": decoding.decoding(decoding.unpack_bz2),
     **_each(decoding.decoding(decoding.percent), "urllib.parse.unquote"),
+    **_each(decoding.decoding(decoding.entities), "html.unescape"),
     **_each(decoding.opaque, "base64.b32decode", "base64.b85decode", "base64.a85decode",
             "marshal.loads"),
     "codecs.decode": decoding.decode_by_name,

@@ -17,6 +17,8 @@ _EVERYTHING = re.compile(
     r"|\.gnupg|\.aws|projects?|src|workspace)(?:/\*?)?"
     r"|[A-Za-z]:[\\/]\*?)"
 )
+#: A pattern for the files of other projects, in the folder above.
+_BESIDE = re.compile(r"(?:\.\./)+[^/]{0,40}\*")
 _EMPTYABLE = re.compile(r"\$\{?([A-Za-z_]\w*|\d)\}?/(?:\*|\.\*)?")
 _DISK = re.compile(r"/dev/(?:sd[a-z]|nvme\d|r?disk\d|hd[a-z]|vd[a-z]|xvd[a-z]|mmcblk\d|mapper/)")
 _BLANK = frozenset({"/dev/zero", "/dev/urandom", "/dev/random"})
@@ -40,6 +42,8 @@ def run_rm(state: State, command: Command) -> str:
     for target in targets:
         if _is_everything(state, target) or "--no-preserve-root" in flags:
             state.emit(Act.DELETE, target)
+        elif _BESIDE.match(target):
+            state.emit(Act.DESTROY, f"rm {target}")
     return ""
 
 

@@ -35,7 +35,7 @@ def run_nc(state: State, command: Command) -> str:
         state.emit(Act.LISTEN, "nc")
     shell = options.first("e", "c", "exec", "sh-exec")
     if (shell and not _OPTIONS.match(shell)) or state.flow(command.stdin).is_shell:
-        state.emit(Act.REVERSE_SHELL, "nc", host)
+        state.emit(Act.REVERSE_SHELL, "nc", _ANYONE if is_listening else host)
     elif command.stdin and not options.has("z") and not is_listening and len(rest) > 1:
         send(state, [host], "socket", command.stdin)
     if is_listening:

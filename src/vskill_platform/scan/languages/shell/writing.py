@@ -155,6 +155,11 @@ def note_place(state: State, path: str, content: str = "") -> Sensitive | None:
         is_harmless = _AGENT_COMMAND.search(path[:MAX_PATH]) is not None
     if place is not None and not is_harmless:
         state.emit(Act.WRITE, str(place), hosts[0] if hosts else None)
+    if path.lower().endswith("skill.md") and place is None:
+        # What the agent is told is then no longer what was checked.
+        doubtful = (host for host in hosts if classify_host(host.name or "") not in VOUCHED_FOR)
+        if host := next(doubtful, None):
+            state.emit(Act.WRITE, str(Sensitive.AGENT_CONFIG), host)
     if hosts and _AUTHORITIES.search(path[:MAX_PATH]):
         state.emit(Act.DISARM, "a downloaded certificate authority is trusted", hosts[0])
     if _PACKAGE_SOURCES.search(path[:MAX_PATH]):
