@@ -25,7 +25,7 @@ OnIndex = Callable[[apsw.Connection], Result]
 
 _SCHEMA = files("vskill_platform.catalogue").joinpath("schema.sql").read_text(encoding="utf-8")
 #: Increased when the rows change but the schema does not.
-_FORMAT = 11
+_FORMAT = 12
 #: Identifies the release: a file written by another release is rebuilt.
 FINGERPRINT = zlib.crc32(f"{__version__} {_FORMAT} {_SCHEMA}".encode()) & 0x7FFFFFFF
 #: Identifies the file type.

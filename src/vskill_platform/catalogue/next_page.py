@@ -37,6 +37,20 @@ ORDERS = {
 _FEW_MATCH = 8
 
 
+#: Numbers and names that come before those of any skill.
+_HIGHEST, _LOWEST, _FIRST_NAME = 2**62, -1, ""
+
+
+def first_position(after: SkillPosition) -> SkillPosition:
+    """Return the position before the first skill of the list that this position continues."""
+    start: int | str = _HIGHEST
+    if after.sort is SkillSort.NAME:
+        start = _FIRST_NAME
+    elif after.sort is SkillSort.RELEVANCE:
+        start = _LOWEST
+    return msgspec.structs.replace(after, seen=0, value=start, id=_LOWEST)
+
+
 class Found(msgspec.Struct, frozen=True, array_like=True):
     """A page of results."""
 
@@ -96,6 +110,7 @@ def read_after(
         "value": after.value,
         "id": after.id,
         "limit": limit + 1,
+        "skip": query.skip,
         "is_all": int(query.visible.is_all),
         "is_everything": int(matches_everything(query)),
     }
@@ -104,7 +119,7 @@ def read_after(
     if len(found) <= limit or not page:
         return [one.hit for one in page], None
     following = msgspec.structs.replace(
-        after, seen=after.seen + len(page), value=page[-1].value, id=page[-1].id
+        after, seen=after.seen + query.skip + len(page), value=page[-1].value, id=page[-1].id
     )
     return [one.hit for one in page], following
 

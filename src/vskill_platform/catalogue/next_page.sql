@@ -29,23 +29,23 @@ page AS MATERIALIZED (
     SELECT id, {column} AS value, id AS old_id, 1 AS is_here FROM skill {index}
     WHERE {column} = :value AND id > :id AND {matching}
       AND slug NOT IN (SELECT slug FROM moved)
-    ORDER BY id LIMIT :limit
+    ORDER BY id LIMIT :limit + :skip
   )
   UNION ALL SELECT * FROM (
     SELECT id, {column}, id, 1 FROM skill {index}
     WHERE {column} {past} :value AND {matching} AND slug NOT IN (SELECT slug FROM moved)
-    ORDER BY {order}, id LIMIT :limit
+    ORDER BY {order}, id LIMIT :limit + :skip
   )
   UNION ALL SELECT * FROM (
     SELECT id, old_value, old_id, 0 FROM moved CROSS JOIN skill USING (slug)
     WHERE (old_value {past} :value OR (old_value = :value AND old_id > :id)) AND {matching}
-    ORDER BY old_value {direction}, old_id LIMIT :limit
+    ORDER BY old_value {direction}, old_id LIMIT :limit + :skip
   )
 )
 SELECT json_group_array(
   json_array(value, old_id, json(hit)) ORDER BY value {direction}, old_id
 ) FROM (
-  SELECT * FROM page ORDER BY value {direction}, old_id, is_here LIMIT :limit
+  SELECT * FROM page ORDER BY value {direction}, old_id, is_here LIMIT :limit OFFSET :skip
 ) JOIN skill_hit USING (id)
 
 -- name: next_matches
@@ -69,5 +69,5 @@ positioned AS (
 )
 SELECT json_group_array(json_array(value, old_id, json(hit)) ORDER BY value, old_id) FROM (
   SELECT * FROM positioned WHERE (value, old_id) > (:value, :id)
-  ORDER BY value, old_id, is_here LIMIT :limit
+  ORDER BY value, old_id, is_here LIMIT :limit OFFSET :skip
 ) JOIN skill_hit USING (id)

@@ -99,6 +99,8 @@ class SkillQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 25
     #: Start after this skill. The offset then only says how many came before.
     after: SkillPosition | None = None
+    #: How many skills to skip after it, to jump to a later page.
+    skip: int = 0
     visible: Visible = PUBLIC
     #: Facets are slow, so they are optional.
     with_facets: bool = False

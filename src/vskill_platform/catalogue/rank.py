@@ -25,7 +25,7 @@ _MAX_LEVEL = 2**13 - 1
 #: The lower bits of a rank distinguish skills of the same level, in the same way on every node.
 #: There are few, because the full-text index stores the id with each word. If a level has more
 #: skills than ids, some get an id of the next level (ids_near in sql.py).
-SLUG_BITS = 16
+SLUG_BITS = 18
 
 
 def rank(hit: SkillHit) -> int:

@@ -139,7 +139,8 @@ def search_after(
         counting = msgspec.structs.replace(query, limit=0)
         ((counted, known),) = search_some(connection, [Question(counting, question.known)])
         share = counted.total / max(_count_skills(connection, is_all=True), 1)
-        hits, following = read_after(connection, query, after, share=share)
+        page = msgspec.structs.replace(query, skip=question.query.skip)
+        hits, following = read_after(connection, page, after, share=share)
     return msgspec.structs.replace(
         counted, hits=hits, next=following, searched_for=after.text, is_any_word=after.any_word
     ), known
@@ -153,6 +154,7 @@ def words_of_first_page(query: SkillQuery, after: SkillPosition) -> SkillQuery:
         is_forgiving=False,
         offset=0,
         after=None,
+        skip=0,
     )
 
 

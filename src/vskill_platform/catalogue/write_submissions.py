@@ -27,10 +27,9 @@ from vskill_platform.model.submission import (
 #: Lists show a truncated reason; the submission's page shows the whole text.
 MAX_REASON = 600
 #: The upper bits of an id are the time, the lower bits distinguish ids of the same millisecond. Ids
-#: are short, because the full-text index stores them with each word; if more submissions have the
-#: same millisecond, some get an id of a neighbouring one (ids_near in sql.py).
+#: are short, because the full-text index stores them with each word.
 _FIRST_MOMENT = to_micros(datetime(2020, 1, 1, tzinfo=UTC)) // 1000
-_LAST_MOMENT, _ID_BITS = (1 << 40) - 1, 2
+_LAST_MOMENT, _ID_BITS = (1 << 40) - 1, 12
 #: The final states, and the state that waits for a review.
 ENDS = TERMINAL_STATES | {SubmissionState.NEEDS_REVIEW}
 #: Phases of processing that are not scanning.

@@ -31,6 +31,7 @@ from vskill_platform.catalogue.query import (
     SkillHit,
     SkillPosition,
     SkillQuery,
+    SkillResults,
     SkillSort,
     Visible,
 )
@@ -38,6 +39,7 @@ from vskill_platform.catalogue.sql import one_value
 from vskill_platform.errors import InvalidInput
 from vskill_platform.model.skill import Deprecation, Yank
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.http.list_cursors import jump_to, next_cursor
 
 SIZE = 4
 SKILLS = 24
@@ -108,6 +110,42 @@ async def test_pages_that_follow_each_other_are_the_whole_list_in_order(
 
         assert await walk([catalogue], nothing, **query) == [hit.slug for hit in whole.hits], name
         assert len(whole.hits) > SIZE, name
+
+
+async def test_pages_by_number_have_the_order_of_a_cursor_while_installs_are_counted(
+    catalogue: Catalogue,
+) -> None:
+    for number in range(SKILLS):
+        await a_skill(number)
+    await add_installs({slug_of(number): 30 * (number % 5) for number in range(SKILLS)})
+    await current(catalogue)
+
+    for name, sort in itertools.product(QUERIES, SkillSort):
+        query = {"sort": sort, **QUERIES[name]}
+        before = [hit.slug for hit in (await results(catalogue, limit=200, **query)).hits]
+        first = await results(catalogue, limit=SIZE, **query)
+        second = await results(catalogue, limit=SIZE, after=first.next, **query)
+        pages = range(1, -(-len(before) // SIZE) + 1)
+        seen: dict[int, list[str]] = {}
+        for page in reversed(pages):
+            await add_installs({before[-1]: 9_000, before[page]: 500})
+            await current(catalogue)
+            anchor = (second if page % 2 and second.next else first).next
+            assert anchor
+            jump = jump_to(_text_of(anchor), (page - 1) * SIZE)
+            found = await results(catalogue, limit=SIZE, **{**query, **jump})
+            seen[page] = [hit.slug for hit in found.hits]
+            if found.next:
+                following = await results(catalogue, limit=SIZE, after=found.next, **query)
+                assert [hit.slug for hit in following.hits] == seen[page + 1], (name, sort)
+
+        assert [slug for page in pages for slug in seen[page]] == before, (name, sort)
+
+
+def _text_of(position: SkillPosition) -> str:
+    cursor = next_cursor(SkillResults(hits=[], total=0, next=position))
+    assert cursor
+    return cursor
 
 
 @pytest.mark.parametrize("seed", SEEDS)

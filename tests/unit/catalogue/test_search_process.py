@@ -200,6 +200,7 @@ async def test_a_process_that_hangs_is_ended_and_its_searches_are_run_here(
     await current(catalogue)
     _, stopped = await started(catalogue)
     os.kill(stopped, signal.SIGSTOP)
+    await asyncio.to_thread(os.waitid, os.P_PID, stopped, os.WSTOPPED)
 
     assert await found(catalogue, "one") == ["ada/r/one"]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from vskill_platform.catalogue.next_page import first_position
 from vskill_platform.catalogue.query import (
     SkillPosition,
     SkillResults,
@@ -33,6 +34,20 @@ def start_at(cursor: str | None, offset: int = 0) -> dict[str, Any]:
     except msgspec.DecodeError as error:
         raise InvalidInput(_PROBLEM) from error
     return {"offset": after.seen, "after": after}
+
+
+def jump_to(cursor: str | None, offset: int) -> dict[str, Any]:
+    """Return the same for the page at an offset, in the order that the list of a cursor has.
+
+    Later pages are counted from the cursor, so what was removed before it does not matter.
+    """
+    start = start_at(cursor, offset)
+    after: SkillPosition | None = start.get("after")
+    if after is None:
+        return {"offset": offset}
+    if offset < after.seen:
+        after = first_position(after)
+    return {"offset": offset, "after": after, "skip": offset - after.seen}
 
 
 def next_cursor(found: SkillResults) -> str | None:

@@ -1,6 +1,7 @@
 """The list of published skills: search and filters."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from litestar.status_codes import HTTP_302_FOUND
 from vskill_platform.catalogue.match import WITHOUT
 from vskill_platform.catalogue.query import (
     SkillQuery,
+    SkillResults,
     SkillSort,
     Visible,
 )
@@ -19,7 +21,7 @@ from vskill_platform.errors import InvalidInput
 from vskill_platform.model.skill import CAPABILITY_KINDS
 from vskill_platform.model.trust import TrustTier
 from vskill_platform.web.html.templating import tier_name
-from vskill_platform.web.http.list_cursors import next_cursor, start_at
+from vskill_platform.web.http.list_cursors import jump_to, next_cursor
 from vskill_platform.web.http.requests import WebRequest
 from vskill_platform.web.http.search_index import catalogue_of, visible_to
 from vskill_platform.web.http.urls import with_query
@@ -64,7 +66,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     cannot: tuple[str, ...] = ()
     sort: SkillSort = SkillSort.RELEVANCE
     page: int = 1
-    #: The cursor of this page, if the visitor came from the page before.
+    #: A cursor of the list that the visitor reads: its order stays as it was when they came.
     after: str = ""
 
     @property
@@ -108,7 +110,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
             visible=visible,
             with_facets=True,
             is_forgiving=True,
-            **start_at(self.after or None, (self.page - 1) * PAGE_SIZE),
+            **jump_to(self.after or None, (self.page - 1) * PAGE_SIZE),
         )
 
     def address(self, **changes: str | int | tuple[str, ...]) -> str:
@@ -127,9 +129,6 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         now: tuple[str, ...] = getattr(self, name)
         kept = tuple(one for one in now if one != value)
         return self.address(**{name: kept if value in now else (*now, value)})
-
-    def page_address(self, page: int) -> str:
-        return self.address(page=page)
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
@@ -244,6 +243,12 @@ def value_label(name: str, value: str) -> str:
     return value
 
 
+def _page_address(search: Search, results: SkillResults, page: int) -> str:
+    """Return the URL of a page in the order of this one; the first page is the current list."""
+    after = (next_cursor(results) or search.after) if page > 1 else ""
+    return search.address(page=page, after=after)
+
+
 async def skill_list(request: WebRequest) -> Response[Any]:
     search = read_search(request.query_params)
     catalogue = catalogue_of(request)
@@ -267,7 +272,7 @@ async def skill_list(request: WebRequest) -> Response[Any]:
             "results": results,
             "unlisted": unlisted,
             "pages": pages,
-            "next_address": search.address(page=search.page + 1, after=next_cursor(results) or ""),
+            "page_address": partial(_page_address, search, results),
             "filters": offered_filters(search, results.facets or {}),
             "chips": chosen_filters(search),
             "words": query_words(results.searched_for or search.text),

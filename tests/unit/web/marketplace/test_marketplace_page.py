@@ -1,5 +1,6 @@
 """The list of skills: complete, with correct counts."""
 
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
@@ -19,6 +20,7 @@ from vskill_platform.model.skill import TakenDown, Yank
 from vskill_platform.model.submission import SubmissionState
 from vskill_platform.runtime.env import WorkerEnv
 from vskill_platform.runtime.worker_context import run_with_worker_env
+from vskill_platform.web.marketplace.marketplace_page import PAGE_SIZE
 
 
 @pytest.fixture
@@ -101,9 +103,31 @@ async def test_long_lists_have_pages_with_numbers_and_a_true_total(
     assert "27 skills" in first.text
     assert "skill-24" in first.text
     assert "skill-25" not in first.text
-    assert 'href="/skills?sort=name&amp;page=2"' in first.text
+    assert 'href="/skills?sort=name&amp;page=2&amp;after=' in first.text
     assert "skill-26" in second.text
     assert (beyond.status_code, beyond.headers["location"]) == (302, "/skills?sort=name&page=2")
+
+
+async def test_links_to_pages_keep_the_order_while_installs_are_counted(
+    site: Site, env: WorkerEnv, tmp_path: Path
+) -> None:
+    slugs = [f"ada/notes/skill-{number:02}" for number in range(PAGE_SIZE * 3)]
+    for slug in slugs:
+        await put_skill(env, tmp_path, slug)
+    counts = {slug: 90 - number for number, slug in enumerate(slugs)}
+    await run_with_worker_env(env, partial(add_installs, counts))
+
+    first = await site.get("/skills")
+    links = dict(re.findall(r'<li><a href="([^"]*)">(\d)</a>', first.text))
+    by_number = {number: address.replace("&amp;", "&") for address, number in links.items()}
+    counts = {slugs[-1]: 5_000, slugs[PAGE_SIZE]: 4_000}
+    await run_with_worker_env(env, partial(add_installs, counts))
+    seen = []
+    for number in ("3", "2"):
+        page = await site.get(by_number[number])
+        seen += re.findall(r'href="/skills/(ada/notes/skill-\d\d)"', page.text)
+
+    assert sorted(set(seen)) == slugs[PAGE_SIZE:]
 
 
 async def test_blocked_and_private_skills_are_neither_listed_nor_counted(

@@ -24,7 +24,7 @@ def test_an_address_says_all_of_a_search() -> None:
     assert (query.namespace, query.tier, query.tag, query.agent) == ("ada", "T2", "a&b", "codex")
     assert (query.sort, query.offset) == (SkillSort.NAME, 2 * PAGE_SIZE)
     assert (query.can, query.cannot) == (("files",), ("network", "shell"))
-    address = search.page_address(3)
+    address = search.address(page=3)
     assert address == (
         "/skills?q=tidy+notes&tier=T2&namespace=ada&tag=a%26b&agent=codex"
         "&cannot=network%2Cshell&can=files&sort=name&page=3"
