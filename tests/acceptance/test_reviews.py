@@ -43,7 +43,7 @@ async def test_a_review_is_listed_shown_and_approved(platform: Platform, tmp_pat
     assert as_json[0]["finding"]["rule"] == "SKR-RUN-002"
     assert "reaches review_at = medium" in shown.out
     assert "file run.sh" in shown.out
-    assert "can hosts: get.unknown-tool.dev" in shown.out
+    assert "can network: get.unknown-tool.dev" in shown.out
     assert [file["path"] for file in case["files"]] == ["SKILL.md", "run.sh"]
     assert "1, the oldest for" in queue.out
     assert (approved.code, approved.err) == (0, "")

@@ -1,7 +1,7 @@
 """A published skill, its versions, and how they are numbered."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -27,6 +27,17 @@ CAPABILITY_KINDS: dict[str, tuple[str, ...]] = {
     "files": ("writes",),
     "installs": ("installs",),
 }
+
+
+def group_by_capability(found: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Group values by the names in CAPABILITY_KINDS; kinds of a newer release keep theirs."""
+    known = {kind for kinds in CAPABILITY_KINDS.values() for kind in kinds}
+    grouped = {
+        name: tuple(value for kind in kinds for value in found.get(kind, ()))
+        for name, kinds in CAPABILITY_KINDS.items()
+    }
+    others = {kind: tuple(values) for kind, values in found.items() if kind not in known}
+    return {name: values for name, values in (grouped | others).items() if values}
 
 
 def capability_names(found: Capabilities) -> tuple[str, ...]:

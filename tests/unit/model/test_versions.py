@@ -12,6 +12,7 @@ from tests.clocks import NOON
 from vskill_platform.model.skill import (
     SkillVersion,
     Yank,
+    group_by_capability,
     known_version,
     next_version,
     no_such_version,
@@ -163,3 +164,13 @@ def test_an_error_lists_the_newest_versions_only() -> None:
     assert str(no_such_version("ada/x", "9.0.0", many[:2])) == (
         "ada/x has no version 9.0.0, only 1.1.0, 1.0.0"
     )
+
+
+def test_values_are_grouped_by_the_capabilities_that_pages_name() -> None:
+    found = {"commands": ("git",), "hosts": ("api.example",), "listens": ("8080",), "new": ("x",)}
+
+    assert group_by_capability(found) == {
+        "network": ("api.example", "8080"),
+        "shell": ("git",),
+        "new": ("x",),
+    }

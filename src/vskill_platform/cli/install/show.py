@@ -11,18 +11,11 @@ from vskill_platform.client.install_folders import InstallScope
 from vskill_platform.client.install_skills import Planned
 from vskill_platform.client.lock_file import LockedSkill
 from vskill_platform.errors import NotAllowed
+from vskill_platform.model.skill import group_by_capability
 
+#: How many values of one capability are shown, and how many characters of a value.
 _MAX_SHOWN = 8
-#: The maximum number of values of one capability, such as hosts or commands.
 _MAX_CHARACTERS = 200
-_KINDS = {
-    "hosts": "contacts",
-    "secrets": "reads secrets",
-    "commands": "runs",
-    "writes": "writes or deletes",
-    "installs": "installs",
-    "listens": "listens on",
-}
 
 
 @contextmanager
@@ -117,10 +110,10 @@ def capability_lines(
     if not found:
         return ["no new capabilities" if are_new else "capabilities: none found"]
     lines = []
-    for kind, values in sorted(found.items()):
+    for name, values in group_by_capability(found).items():
         shown = ", ".join(show(value, limit=_MAX_CHARACTERS) for value in values[:_MAX_SHOWN])
         more = f" and {len(values) - _MAX_SHOWN} more" if len(values) > _MAX_SHOWN else ""
-        lines.append(f"{title}: {_KINDS.get(kind, kind)} {shown}{more}")
+        lines.append(f"{title}: {name} {shown}{more}")
     return lines
 
 

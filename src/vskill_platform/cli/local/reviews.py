@@ -16,7 +16,7 @@ from vskill_platform.cli.output.terminal import (
     print_json,
 )
 from vskill_platform.cli.run_command import run_command
-from vskill_platform.model.skill import Capabilities
+from vskill_platform.model.skill import Capabilities, group_by_capability
 from vskill_platform.model.submission import Submission, SubmissionState
 from vskill_platform.publish.moderation.list_reviews import Case, Review, get_case, list_reviews
 from vskill_platform.publish.moderation.review_skill import (
@@ -181,5 +181,5 @@ def _show_case(case: Case) -> None:
 
 
 def _show_capabilities(console: Console, word: str, found: Capabilities) -> None:
-    for kind, values in found.items():
-        console.print(f"[dim]{word}[/] {kind}: {escape(', '.join(values))}", highlight=False)
+    for name, values in group_by_capability(found).items():
+        console.print(f"[dim]{word}[/] {name}: {escape(', '.join(values))}", highlight=False)

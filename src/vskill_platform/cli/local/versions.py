@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from vskill_platform.cli.output.terminal import Console, echo, echo_patch_line, escape, print_json
 from vskill_platform.cli.remote.skills import show_deprecation, show_status, show_visibility
 from vskill_platform.cli.run_command import run_command
-from vskill_platform.model.skill import PublishedSkill
+from vskill_platform.model.skill import PublishedSkill, group_by_capability
 from vskill_platform.publish.moderation.deprecate import deprecate as deprecate_skill
 from vskill_platform.publish.moderation.deprecate import undeprecate as undeprecate_skill
 from vskill_platform.publish.moderation.yank_version import Yanked, unyank_version, yank_version
@@ -176,7 +176,7 @@ def _show_diff(found: VersionDiff) -> None:
         console.print("Their capabilities are unknown: an older release published them.")
     elif found.gained:
         console.print("[bold red]New capabilities:[/]")
-        for kind, values in found.gained.items():
+        for kind, values in group_by_capability(found.gained).items():
             console.print(f"  {kind}: {escape(', '.join(values))}", highlight=False)
     else:
         console.print("No new capabilities.")

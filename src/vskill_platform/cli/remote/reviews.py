@@ -19,6 +19,7 @@ from vskill_platform.client.addresses import segment
 from vskill_platform.client.moderation_shapes import DecisionResult, ReviewCase, Reviews
 from vskill_platform.client.registry import Registry
 from vskill_platform.errors import InvalidInput
+from vskill_platform.model.skill import group_by_capability
 
 _REVIEWS = "/api/v1/reviews"
 _MAX_FILES = 50
@@ -127,7 +128,7 @@ def _show_case(case: ReviewCase) -> None:
     for name, value in rows.items():
         console.print(f"[dim]{name}[/] {escape(value)}", highlight=False, soft_wrap=True)
     show_scan(case["report"], case["skillName"])
-    for kind, values in case["gained"].items():
+    for kind, values in group_by_capability(case["gained"]).items():
         console.print(f"[dim]can now[/] {escape(kind)}: {escape(', '.join(values))}")
     for file in case["files"][:_MAX_FILES]:
         console.print(f"[dim]file[/] {escape(file['path'])} ({file['size']:,} bytes)")

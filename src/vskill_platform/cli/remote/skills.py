@@ -20,6 +20,7 @@ from vskill_platform.client.shapes import (
     Visibility,
 )
 from vskill_platform.errors import NotFound
+from vskill_platform.model.skill import group_by_capability
 
 _SKILLS, _FOLLOWED = "/api/v1/skills", "/api/v1/followed-repos"
 #: What registries list at once.
@@ -124,7 +125,7 @@ def diff(registry: Registry, *, slug: str, old: str | None, new: str | None, as_
         console.print("Their capabilities are unknown: an older release published them.")
     elif response["gained"]:
         console.print("[bold red]New capabilities:[/]")
-        for kind, values in response["gained"].items():
+        for kind, values in group_by_capability(response["gained"]).items():
             console.print(f"  {escape(kind)}: {escape(', '.join(values))}", highlight=False)
     else:
         console.print("No new capabilities.")

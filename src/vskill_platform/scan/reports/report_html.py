@@ -9,7 +9,7 @@ from typing import TextIO
 
 from vskill_platform.base.show_text import SPELLED_OUT, show
 from vskill_platform.model.failure import failures_in
-from vskill_platform.model.skill import Capabilities
+from vskill_platform.model.skill import Capabilities, group_by_capability
 from vskill_platform.model.verdict import Finding, FindingKind, Verdict
 from vskill_platform.scan.facts.data_files import ruleset_version
 from vskill_platform.scan.reports.source_lines import (
@@ -209,7 +209,8 @@ def _link(address: str) -> str:
 
 def _capabilities(found: Capabilities) -> str:
     rows = "".join(
-        f"<dt>{_text(kind)}</dt><dd>{_values(values)}</dd>" for kind, values in found.items()
+        f"<dt>{_text(name)}</dt><dd>{_values(values)}</dd>"
+        for name, values in group_by_capability(found).items()
     )
     return (
         '<details class="capabilities"><summary>Capabilities <span>not part of the verdict'

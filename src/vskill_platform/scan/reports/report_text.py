@@ -11,7 +11,7 @@ from rich.text import Text
 
 from vskill_platform.base.show_text import SPELLED_OUT, count_of, show
 from vskill_platform.model.failure import failures_in
-from vskill_platform.model.skill import Capabilities
+from vskill_platform.model.skill import Capabilities, group_by_capability
 from vskill_platform.model.verdict import Finding, FindingKind, Severity, Verdict
 from vskill_platform.scan.reports.source_lines import (
     Line,
@@ -160,10 +160,10 @@ def _capabilities(found: Capabilities) -> Table:
     table.add_row(
         Text("Capabilities", "dim italic"), Text("(not part of the verdict)", "dim italic")
     )
-    for kind, values in found.items():
+    for name, values in group_by_capability(found).items():
         shown = " · ".join(show(value, limit=60) for value in values[:_MAX_SHOWN])
         more = len(values) - _MAX_SHOWN
-        table.add_row(show(kind), _odd(f"{shown} and {more} more" if more > 0 else shown, "dim"))
+        table.add_row(show(name), _odd(f"{shown} and {more} more" if more > 0 else shown, "dim"))
     return table
 
 

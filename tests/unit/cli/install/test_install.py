@@ -184,8 +184,8 @@ async def test_an_update_that_brings_new_capabilities_needs_a_yes(
 
     assert refused.exit_code == 1
     assert "new capabilities" in said(refused)
-    assert "new capabilities: contacts api.example" in shown.output
-    assert "new capabilities: runs python" in shown.output
+    assert "new capabilities: network api.example" in shown.output
+    assert "new capabilities: shell python" in shown.output
     assert done.stdout == f"Updated {SLUG} 1.0.0 → 1.0.1 in .claude/skills/tidy\n"
     assert (skill_folder(project) / "run.sh").read_text() == "x"
 
@@ -530,7 +530,7 @@ async def test_info_shows_what_is_known(run: Run, served: Served, tmp_path: Path
     first = await run("info", f"{SLUG}@1.0.0", "--json")
     missing = await run("info", "nothing-like-it")
 
-    assert "capabilities: contacts api.example" in shown.stdout
+    assert "capabilities: network api.example" in shown.stdout
     assert "versions   1.0.1, 1.0.0" in shown.stdout
     assert "install it with: vskill-platform install ada/notes/tidy" in shown.stdout
     skill = json.loads(first.stdout)["skill"]
@@ -593,8 +593,8 @@ async def test_a_skill_of_an_unknown_registry_does_not_stop_the_updates_of_other
     [
         (None, "capabilities: not known, an older release published it"),
         ({}, "capabilities: none found"),
-        ({"hosts": ["api.example"]}, "capabilities: contacts api.example"),
-        ({"hosts": ["x" * 100_000]}, f"capabilities: contacts {'x' * 199}…"),
+        ({"hosts": ["api.example"]}, "capabilities: network api.example"),
+        ({"hosts": ["x" * 100_000]}, f"capabilities: network {'x' * 199}…"),
     ],
 )
 def test_capabilities_are_shown_in_words(found: dict[str, list[str]] | None, shown: str) -> None:
