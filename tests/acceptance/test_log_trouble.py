@@ -126,3 +126,26 @@ def test_commands_work_without_standard_streams(platform: Platform, closed: str)
     assert scanned == Finished(0, "", "")
     assert asked.code in {1, 2}
     assert "Traceback" not in asked.err
+
+
+def test_a_character_that_the_terminal_lacks_does_not_end_a_command(platform: Platform) -> None:
+    a_skill_folder(platform.folder, "skill")
+    ascii_only = ("env", "PYTHONIOENCODING=ascii")
+
+    done = platform.run_unprivileged("publish", "skill", "--dry-run", prefix=ascii_only)
+
+    assert (done.code, "PASS" in done.out) == (0, True), done
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("scan .", 3), ("verify", 1), ("publish --dry-run", 1)]
+)
+def test_a_current_folder_that_was_deleted_is_named(
+    platform: Platform, command: str, code: int
+) -> None:
+    deleted = ("sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh")
+
+    failed = platform.run_unprivileged(*command.split(), prefix=deleted)
+
+    assert failed.code == code, failed
+    assert failed.err.endswith("the current folder does not exist anymore; change to another one\n")

@@ -181,6 +181,13 @@ def guard_stderr() -> SafeStderr | None:
     return safe
 
 
+def guard_stdout() -> TextIO:
+    """Return stdout, set up to escape characters that its encoding lacks."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return sys.stdout
+
+
 def _open_missing_streams() -> None:
     """Open descriptors 0 to 2, or the log could go into a file opened as number 2.
 

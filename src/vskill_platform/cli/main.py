@@ -8,7 +8,7 @@ from types import TracebackType
 import click
 
 from vskill_platform import __version__
-from vskill_platform.base.safe_stderr import guard_stderr
+from vskill_platform.base.safe_stderr import guard_stderr, guard_stdout
 from vskill_platform.cli.admin.group import ALIASES
 from vskill_platform.cli.lazy import LazyGroup, load
 from vskill_platform.cli.local_or_remote import uses_named_database
@@ -121,6 +121,8 @@ def main() -> None:
     # Imports create many objects but no garbage; collecting it takes a fifth of a short command.
     gc.disable()
     guard_stderr()
+    if sys.stdout.encoding != "utf-8":  # such as Latin-1, which lacks the signs that we print
+        guard_stdout()
     try:
         cli()
     except (VskillError, OSError, UnicodeEncodeError) as error:

@@ -1,6 +1,7 @@
 """Errors of a command in one sentence."""
 
 import errno
+from pathlib import Path
 
 from vskill_platform.base.resource_shortage import is_shortage
 from vskill_platform.errors import VskillError
@@ -30,5 +31,15 @@ def _describe_os_error(error: OSError) -> str | None:
             f"a file or the output could not be written: {error.strerror}; check the disk and the "
             "folder for temporary files (TMPDIR)"
         )
+    if not _has_current_folder():
+        return "the current folder does not exist anymore; change to another one"
     # Of the module tempfile, which has tried all folders.
     return error.strerror if "temporary directory" in str(error.strerror) else None
+
+
+def _has_current_folder() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True

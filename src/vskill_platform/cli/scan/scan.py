@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -16,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from vskill_platform.base.clock import SystemClock
 from vskill_platform.base.process_limits import check_memory_limit
+from vskill_platform.base.safe_stderr import guard_stdout
 from vskill_platform.cli.empty_values import FilledPath
 from vskill_platform.cli.lazy import load
 from vskill_platform.cli.output.terminal import Console, wrong_usage
@@ -136,7 +136,7 @@ def _not_verified_after_errors(context: click.Context) -> Iterator[None]:
 
 
 def _write(form: str, scanned: Iterable[Scanned], output: Path | None) -> None:
-    opened = _open(output) if output else nullcontext(_standard_output())
+    opened = _open(output) if output else nullcontext(guard_stdout())
     with load("vskill_platform.cli.output.terminal:output_errors")(), opened as out:
         load(_WRITERS[form])(scanned, out)
         out.flush()
@@ -168,13 +168,6 @@ def _open(path: Path) -> TextIO:
         return path.open("w", encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _standard_output() -> TextIO:
-    """Return stdout, set up to accept every character, so that no report breaks off."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    return sys.stdout
 
 
 def _has_room_for_a_bar(count: int, output: Path | None) -> bool:
