@@ -335,6 +335,28 @@ _SETTINGS: dict[str, tuple[str, Callable[[Piece], str], str]] = {
         f"Exec=sh -c {json.dumps(piece.text)}\n",
         "Open `assets/sort.desktop` first.",
     ),
+    "program of a query": (
+        "data/sort.sql",
+        lambda piece: f"CREATE TABLE n(t text);\nCOPY n FROM PROGRAM $x${piece.text}$x$;\n",
+        "Run `psql -f data/sort.sql` first.",
+    ),
+    "long bracket": (
+        "scripts/sort.lua",
+        lambda piece: f"os.execute([==[{piece.text}]==])\n",
+        "Run `lua scripts/sort.lua` first.",
+    ),
+    "session of a task runner": (
+        "noxfile.py",
+        lambda piece: "import nox\n\n\n@nox.session\ndef sort(session):\n"
+        f"    session.run('bash', '-c', {piece.text!r}, external=True)\n",
+        "Run `nox` first.",
+    ),
+    "shell of an environment": (
+        "shell.nix",
+        lambda piece: "{ pkgs ? import <nixpkgs> {} }:\n"
+        f"pkgs.mkShell {{\n  shellHook = ''\n{piece.text}\n  '';\n}}\n",
+        "Enter `nix-shell` first.",
+    ),
     "skill settings": (
         "config/steps.json",
         lambda piece: _json({"steps": [{"name": "sort", "value": piece.text}]}),

@@ -36,7 +36,7 @@ _RUNS_OTHERS = re2.compile(
     rb"launchpath|os\.execute|"
     rb"command::new|exec\.command|shell_exec|passthru|proc_open|execcmd|execute_process|local-exec|"
     rb"\bsh (?:'|\")|%x[\[({]|=\s?`|\bexec\b|do shell script|wscript\.shell|provision|"
-    rb"programarguments|<executable>|\brun\(`|spawn"
+    rb"programarguments|<executable>|\bprogram \$|shellhook|\brun\(`|spawn"
 )
 _ANY_STRING = re2.compile(rf"(?:{_TRIGGER.pattern.decode()})|[\"'`>{{][^\"'`\n]* ".encode())
 _STRING = re.compile(
@@ -56,10 +56,10 @@ _LONG_STRING = re.compile(
 _DELIMITED = re.compile(
     r"\[(=+)\[(.{8,2000}?)\]\1\]|\$(\w{0,20})\$(.{8,2000}?)\$\3\$"
     r"|('{3}|\"{3})(.{8,2000}?)\5|[rR]?(#+)\"(.{8,2000}?)\"\7"
-    r"|R\"(\w{0,16})\((.{8,2000}?)\)\9\"",
+    r"|R\"(\w{0,16})\((.{8,2000}?)\)\9\"|=\s?''\s(.{8,2000}?)''",
     re.DOTALL,
 )
-_MAY_BE_DELIMITED = re2.compile(rb"\[=+\[|\$\w*\$|'{3}|\"{3}|#\"|R\"\w*\(")
+_MAY_BE_DELIMITED = re2.compile(rb"=\s?''\s|\[=+\[|\$\w*\$|'{3}|\"{3}|#\"|R\"\w*\(")
 #: A string that is inserted into a command: `$("…")` in Julia, `${"…"}` in JavaScript.
 _INSERTED = re.compile(r"[$#][({]\s?(\"(?:[^\"\\\n]|\\.){8,2000}\")\s?[)}]")
 _UNESCAPED = re.compile(r"\"([^\"\n]{8,2000})\"")
@@ -130,7 +130,7 @@ def commands_in_strings(text: str, *, in_any: bool) -> Iterator[Fact]:
     if in_any:
         script += islice(_long_strings(text), _MAX_STRINGS)
     if _MAY_BE_DELIMITED.search(text.encode(errors="replace")):
-        script += islice(_delimited_strings(text), _MAX_STRINGS)
+        script += islice(_delimited_strings(text, in_any=in_any), _MAX_STRINGS)
     may_have = not in_any and may_have_signs(text)
     for number, command in script:
         yield from read_command(command, number)
@@ -151,11 +151,11 @@ def _long_strings(text: str) -> Iterator[tuple[int, str]]:
             yield text.count("\n", 0, found.start(2)) + 1, _ESCAPE.sub(_unescaped, found[2])
 
 
-def _delimited_strings(text: str) -> Iterator[tuple[int, str]]:
+def _delimited_strings(text: str, *, in_any: bool) -> Iterator[tuple[int, str]]:
     """Yield commands in strings with delimiters of their own."""
     for found in _DELIMITED.finditer(text):
         inside = found[found.lastindex or 0]
-        if " " in inside and _TRIGGER.search(inside.encode(errors="replace")):
+        if " " in inside and (in_any or _TRIGGER.search(inside.encode(errors="replace"))):
             yield text.count("\n", 0, found.start()) + 1, inside.strip()
 
 

@@ -144,8 +144,8 @@ def _unread_paths(facts: list[LocatedFact]) -> frozenset[str]:
 
 def _is_unseen(file: ScanFile, shown: EvidenceFile | None) -> bool:
     """Return whether an agent would obey or run a part of a file that the judge does not see."""
-    if shown is None:
-        return file.is_run
+    if shown is None:  # no text: a picture or document that the agent is told to follow
+        return file.is_run or file.role is PartRole.INSTRUCTION
     return shown.is_cut and _is_obeyed(file)
 
 

@@ -1,5 +1,6 @@
 """The evidence for the judge: facts with ids, texts with line numbers, nothing hidden."""
 
+import base64
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from vskill_platform.scan.judge.evidence import JudgeEvidence, clean, gather_evi
 from vskill_platform.scan.judge.prompt import build_prompt
 
 ALL = 120_000
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def paths(evidence: JudgeEvidence) -> list[str]:
@@ -216,6 +220,20 @@ def test_data_that_the_skill_runs_is_unseen(tmp_path: Path) -> None:
     evidence = gather_evidence(folder, ALL)
 
     assert evidence.unseen == ("assets/blob.dat",)
+
+
+def test_a_picture_that_the_agent_shall_follow_is_unseen(
+    tmp_path: Path,
+) -> None:
+    folder = a_skill_folder(tmp_path)
+    (folder / "steps.png").write_bytes(PICTURE)
+    (folder / "logo.png").write_bytes(PICTURE)
+    manual = folder / "SKILL.md"
+    manual.write_text(f"{manual.read_text()}\nFollow the steps in `steps.png` exactly.\n")
+
+    evidence = gather_evidence(folder, ALL)
+
+    assert evidence.unseen == ("steps.png",)
 
 
 def test_unread_files_are_shown_however_many_facts_there_are(tmp_path: Path) -> None:

@@ -221,6 +221,12 @@ def run_arguments(flow: Flow, call: Call) -> Value | None:
     return run_items(flow, call, tuple(items))
 
 
+def starts_shell(call: Call) -> bool:
+    """Return whether the arguments of a call start a shell: `run('sh', '-c', code)`."""
+    program, option, code = ([arg.text or "" for arg in call.args[:3]] + ["", "", ""])[:3]
+    return bool(code) and program.rpartition("/")[2] in _SHELLS and option in _CODE_OPTIONS
+
+
 def _check_streams(flow: Flow, call: Call) -> None:
     """Detect a remote shell: a process whose input and output are a connection."""
     _load_by_environment(flow, call)

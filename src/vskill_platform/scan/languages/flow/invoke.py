@@ -6,8 +6,10 @@ from vskill_platform.scan.languages.flow.assign import fill
 from vskill_platform.scan.languages.flow.commands import (
     INTERPRETER,
     SHELL_PROCESS,
+    run_arguments,
     run_given,
     run_process,
+    starts_shell,
 )
 from vskill_platform.scan.languages.flow.indirect import (
     call_bound,
@@ -141,8 +143,8 @@ def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
         run_given(flow, made, made.args[0], is_shell=is_shell)  # process.stdin.write(code)
     if "trust_remote_code" in made.named:
         load_repository(flow, made)
-    if handler is None and made.named.get("shell", UNKNOWN).text == "True":
-        result = run_process(flow, made)  # whatever its name is
+    if handler is None:
+        result = _start_process(flow, made)
     if result is None and made.method:
         by_method = flow.methods.get(made.method)
         result = by_method(flow, made) if by_method is not None else None
@@ -154,6 +156,13 @@ def _call_other(flow: Flow, made: Call, callee: Value) -> Value:
         name = f"{made.name}()" if made.name else ""
         result = with_name(name, _passed_on(made) | callee.taints)
     return _pass_to_callbacks(flow, made, result)
+
+
+def _start_process(flow: Flow, made: Call) -> Value | None:
+    """Call an unknown function whose arguments show that it starts a process."""
+    if made.named.get("shell", UNKNOWN).text == "True":
+        return run_process(flow, made)
+    return run_arguments(flow, made) if starts_shell(made) else None
 
 
 def _handler_of(flow: Flow, made: Call) -> Handler | None:
