@@ -23,7 +23,6 @@ from vskill_platform.publish.policy.edit_policy import (
     check_policy,
     compare_texts,
     current_version,
-    find_policy_version,
     normalise_line_ends,
     save_policy,
 )
@@ -71,19 +70,12 @@ class _Typed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def policy_page(request: WebRequest) -> Template:
-    """Show the current policy with its editor; with `version`, an old one to restore."""
+    """Show the current policy with its editor."""
     last = await current_version()
-    query = request.query_params
-    restored = (
-        await find_policy_version(read_number(query["version"])) if "version" in query else None
-    )
-    shown = restored or last
     typed = _Typed(
-        text=shown.text if shown else "",
+        text=last.text if last else "",
         base=last.number if last else 0,
-        reason=f"Restore version {restored.number}" if restored else "",
-        restored=restored.number if restored else None,
-        editor=TEXT if query.get("edit") == TEXT or restored else FORM,
+        editor=TEXT if request.query_params.get("edit") == TEXT else FORM,
     )
     return await _show_editor(request, typed, is_fresh=True)
 
