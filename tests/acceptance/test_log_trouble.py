@@ -148,4 +148,4 @@ def test_a_current_folder_that_was_deleted_is_named(
     failed = platform.run_unprivileged(*command.split(), prefix=deleted)
 
     assert failed.code == code, failed
-    assert failed.err.endswith("the current folder does not exist anymore; change to another one\n")
+    assert failed.err.endswith("the current folder no longer exists; change to another one\n")

@@ -1,7 +1,7 @@
 """Answer searches in a process of their own; the other end is `search_process.py`.
 
-Each thread has a connection to the index file, takes one request, and answers it. An error of a
-request is answered, and the server then searches itself. Any other error ends the process.
+Each thread has a connection to the index file and answers one request after the other. If a search
+fails, the answer says why, and the server searches itself. Any other error ends the process.
 """
 
 import os
@@ -37,7 +37,7 @@ class SearchRequest(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, array_like=True):
-    #: Of the request.
+    #: The number of the request.
     number: int
     found: CountedResults = []
     #: Why there is no result; empty if there is one.

@@ -35,8 +35,6 @@ ORDERS = {
 #: If fewer skills than one of so many match, all matches are sorted; otherwise skills are read in
 #: order until a page is full.
 _FEW_MATCH = 8
-
-
 #: Numbers and names that come before those of any skill.
 _HIGHEST, _LOWEST, _FIRST_NAME = 2**62, -1, ""
 

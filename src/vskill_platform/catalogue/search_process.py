@@ -33,9 +33,9 @@ from vskill_platform.catalogue.search_skills import Question
 log = get_logger(__name__)
 
 #: A process that does not answer for this long is ended.
-_PATIENCE_SECONDS = 20.0
-#: From one start to the next; doubled each time up to the second, because a search may have ended
-#: the process.
+_TIMEOUT_SECONDS = 20.0
+#: The time from one start to the next, and its maximum. It is doubled each time, because a search
+#: may have ended the process.
 _RESTART_SECONDS, _MAX_RESTART_SECONDS = 2.0, 300.0
 #: A process that ran for this long is started again at once.
 _HEALTHY_SECONDS = 600.0
@@ -52,7 +52,7 @@ def is_worth_a_process() -> bool:
 
 
 class NotSearched(Exception):
-    """The process has not answered, so this one has to search."""
+    """The search process has not answered, so the server has to search itself."""
 
 
 class SearchProcess:
@@ -75,14 +75,14 @@ class SearchProcess:
             self._start_if_due()
             raise NotSearched("the process is not ready")
         try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
                 return await connection.ask(questions)
         except TimeoutError as error:
-            log.warning("search process does not answer", seconds=_PATIENCE_SECONDS)
+            log.warning("search process does not answer", seconds=_TIMEOUT_SECONDS)
             connection.close()
             raise NotSearched("the process does not answer") from error
         except UnicodeEncodeError as error:
-            raise NotSearched("the text contains half a character") from error
+            raise NotSearched("the text contains half of a surrogate pair") from error
 
     async def wait_until_started(self) -> bool:
         """Start a process unless there is one; return whether it is ready."""
@@ -168,7 +168,7 @@ class _Connection(asyncio.Protocol):
         return answer
 
     def close(self) -> None:
-        """Stop at once; who waits gets NotSearched."""
+        """Stop at once; callers that wait get NotSearched."""
         self.is_ready = False
         if self._transport:
             self._transport.abort()

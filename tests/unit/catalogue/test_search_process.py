@@ -195,7 +195,7 @@ async def test_no_search_fails_when_the_process_is_killed_and_a_new_one_is_start
 async def test_a_process_that_hangs_is_ended_and_its_searches_are_run_here(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_process, "_PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(search_process, "_TIMEOUT_SECONDS", 0.2)
     await published("ada/r/one")
     await current(catalogue)
     _, stopped = await started(catalogue)

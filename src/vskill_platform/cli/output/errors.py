@@ -32,7 +32,7 @@ def _describe_os_error(error: OSError) -> str | None:
             "folder for temporary files (TMPDIR)"
         )
     if not _has_current_folder():
-        return "the current folder does not exist anymore; change to another one"
+        return "the current folder no longer exists; change to another one"
     # Of the module tempfile, which has tried all folders.
     return error.strerror if "temporary directory" in str(error.strerror) else None
 

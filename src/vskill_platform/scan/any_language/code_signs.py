@@ -48,7 +48,7 @@ _DEFAULT_RECIPIENT = (
     rf"|{_RECIPIENT}[\"'\])]{{0,2}}\s?(?:\|\||\?\?)\s?[\"'](?:{_FIXED})[\"']"
     rf"|\b[Bb][Cc][Cc][\"'\])]{{0,2}}\s?[:=,]\s?[\[\"']{{1,2}}(?:{_FIXED})[\"']"
 )
-#: A hidden recipient of the author if the user names none.
+#: A blind copy to the author's recipient if the user names none.
 _FALLBACK_BCC = (
     r"\b[Bb][Cc][Cc][\"'\])]{0,2}\s?[:=,]\s?[^\n]{1,40}\s(?:or|\|\||\?\?)\s"
     r"(?!None\b|True\b|False\b|_)[A-Z][A-Z0-9_]{2,40}\b(?!\()"

@@ -220,7 +220,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 def read_command(command: str, number: int) -> Iterator[Fact]:
     """Yield what a command does, at line *number*; 0 keeps its own lines."""
-    # A program that starts PowerShell itself passes its variables on; a shell would fill them in.
+    # A program that starts PowerShell itself passes variables on; a shell would expand them.
     readers = [read_shell, read_powershell] if _WINDOWS.match(command) else [read_shell]
     facts: list[Fact] = []
     for reader in readers:

@@ -44,7 +44,7 @@ DAMAGE_SIGNS: tuple[Sign, ...] = (
     (Act.ADMIT, "names itself", _MAY_ADMIT, (_ADMITS,)),
     (
         Act.ELEVATE,
-        "a container that is started over the socket of Docker",
+        "a container that is started over Docker's socket",
         r"docker\.sock",
         (
             r"docker\.sock\b[^\n]{0,400}/containers/create|/containers/create[^\n]{0,400}docker\.sock",

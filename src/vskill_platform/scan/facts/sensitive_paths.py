@@ -26,7 +26,7 @@ class SecretKind(StrEnum):
     MEMORY = "memory and identity files"
 
 
-#: What a service of the user's network answered; a secret if it goes to a host outside.
+#: A response of an internal host: a secret if it is sent to a host that is not trusted.
 INTERNAL_ANSWER = "an answer from the internal network"
 
 

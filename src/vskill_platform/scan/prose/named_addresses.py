@@ -33,7 +33,7 @@ _BEHIND = re.compile(
     rf"(?i)\S*?[)>\]`\"']*(?: is (?:the|our)| \((?:the|our|called)|, (?:called|named)(?: the)?)"
     rf" [\"'“]?{_NAME}"
 )
-#: What every project names, and what its readers look at.
+#: Usual labels for the addresses of any project.
 _ORDINARY_WORDS = """
     docs documentation homepage website repository repo repository source author license licence
     issues support readme reference references see example examples url link api download version
@@ -54,7 +54,7 @@ _SHORT = 4
 
 
 def with_named_addresses(text: str) -> str:
-    """Return a text with addresses in place of their names; lines stay lines."""
+    """Return a text with addresses in place of their names, and with the same line numbers."""
     if not _MAY_NAME.search(text.encode(errors="replace")):
         return text
     lines = text.split("\n")

@@ -1,7 +1,7 @@
-"""Whether the clause around a word is negated, in any language.
+"""Whether the clause around a single word is negated, in any language.
 
-For single words, which contain nothing but themselves: around a pattern of a whole sentence, a
-negation so far away may belong to something else (negations.py).
+Patterns that match a whole sentence use negations.py: for them, a negation this far away may belong
+to something else.
 """
 
 import re
@@ -20,7 +20,7 @@ _CLAUSE_END = re.compile(r"[.,;:!?\n。，、；：！？]|\s[–—-]\s")  # no
 def is_in_negated_clause(text: str, start: int, end: int) -> bool:
     """Return whether a negation in the clause of the word from *start* to *end* applies to it.
 
-    "Do not forget to …" is no negation, and neither is "not only".
+    "Do not forget to …" and "not only" are not negations.
     """
     patterns = _patterns()
     before = _CLAUSE_END.split(text[max(start - _BEFORE, 0) : start])[-1]

@@ -33,10 +33,10 @@ _OFF_ROLE_STEPS = 2
 #: No context lowers a severity below its floor. The author of a skill controls the context, so a
 #: critical rule always causes at least a review, and no finding disappears.
 _FLOORS = {Severity.CRITICAL: Severity.MEDIUM, Severity.INFO: Severity.INFO}
-#: The least severe rules that are not lowered below medium, except in skills about security. An
+#: Rules of this severity or above are not lowered below medium, except in skills about security. An
 #: agent that uses the skill reads files that the instructions name, and words in scripts. It may
-#: also open a file that nothing names, but harmless skills say much there that looks dangerous.
-_LEAST_READ = {PartRole.REFERENCE: Severity.MEDIUM, PartRole.DOCUMENT: Severity.HIGH}
+#: also open a file that nothing names, but in harmless skills much there looks dangerous.
+_KEPT_AT_MEDIUM = {PartRole.REFERENCE: Severity.MEDIUM, PartRole.DOCUMENT: Severity.HIGH}
 _DANGER = frozenset({FindingKind.MALICIOUS, FindingKind.RISKY})
 
 
@@ -74,7 +74,7 @@ def lowered_severity(
 def _is_read(rule: Rule, role: PartRole, steps: RoleSteps) -> bool:
     """Return whether an agent that uses the skill may obey the match."""
     is_shown = steps is STEPS_BY_ROLE_IN_SECURITY_SKILLS
-    least = _LEAST_READ.get(role)
+    least = _KEPT_AT_MEDIUM.get(role)
     is_serious = least is not None and SEVERITIES.index(rule.severity) <= SEVERITIES.index(least)
     names_scripts_only = all(need.roles == [PartRole.SCRIPT] for need in rule.needs)
     has_right_kind = rule.kind in _DANGER and is_serious and not names_scripts_only

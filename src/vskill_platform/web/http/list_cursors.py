@@ -37,9 +37,9 @@ def start_at(cursor: str | None, offset: int = 0) -> dict[str, Any]:
 
 
 def jump_to(cursor: str | None, offset: int) -> dict[str, Any]:
-    """Return the same for the page at an offset, in the order that the list of a cursor has.
+    """Return the fields for the page at *offset*, in the order of the list that the cursor is from.
 
-    Later pages are counted from the cursor, so what was removed before it does not matter.
+    Later pages are counted from the cursor, so skills that were removed before it do not matter.
     """
     start = start_at(cursor, offset)
     after: SkillPosition | None = start.get("after")

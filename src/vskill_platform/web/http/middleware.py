@@ -68,7 +68,7 @@ class EnvMiddleware:
 
 
 class HeadRequests:
-    """Handles HEAD requests as GET and drops the body; OPTIONS says that they are allowed."""
+    """Handles HEAD requests as GET without the body, and lists HEAD in responses to OPTIONS."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -76,7 +76,7 @@ class HeadRequests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = scope["method"] if scope["type"] == ScopeType.HTTP else ""
         if method == HttpMethod.OPTIONS:
-            await self._app(scope, receive, partial(_say_allowed, scope, send))
+            await self._app(scope, receive, partial(_list_methods, scope, send))
             return
         is_head = method == HttpMethod.HEAD
         if not is_head or scope["path"].startswith(_STREAMS):
@@ -94,7 +94,7 @@ class HeadRequests:
         await self._app(as_get, receive, send_head)
 
 
-async def _say_allowed(scope: Scope, send: Send, message: Message) -> None:
+async def _list_methods(scope: Scope, send: Send, message: Message) -> None:
     """Set Allow to all methods of the route: Litestar's answer has those of its first handler."""
     if message["type"] == "http.response.start" and (allowed := _methods_of_route(scope)):
         kept = [item for item in message["headers"] if item[0].lower() != b"allow"]

@@ -1,4 +1,4 @@
-"""Numbered pages of skills, continued like cursors if one client reads them one after the other.
+"""Keep the order of numbered pages of skills while one client reads them one after the other.
 
 The default order is that of the installs, which every download changes. A client that counts pages
 and downloads what it finds would otherwise miss a skill that moves to a page it has already read.

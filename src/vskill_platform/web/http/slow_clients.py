@@ -137,11 +137,7 @@ class TimeLimitedProtocol(H11Protocol):
         address = peer[0] if isinstance(peer, tuple) else ""
         if self.shares and not self.shares.admit(self, address):
             self.transport = transport
-            transport.write(
-                raw_problem(
-                    _TOO_MANY, "too many connections from your address", retry_after=_RETRY_SECONDS
-                )
-            )
+            transport.write(raw_problem(_TOO_MANY, _TOO_MANY_DETAIL, retry_after=_RETRY_SECONDS))
             transport.close()
             return
         super().connection_made(transport)
@@ -168,11 +164,7 @@ class TimeLimitedProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text has no details
         """Refuse a malformed request with a problem, like every other error."""
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            self.transport.write(
-                raw_problem(
-                    _MALFORMED, "this is not valid HTTP/1.1, or the head of the request is too long"
-                )
-            )
+            self.transport.write(raw_problem(_MALFORMED, _MALFORMED_DETAIL))
         self.transport.close()
 
     def on_response_complete(self) -> None:

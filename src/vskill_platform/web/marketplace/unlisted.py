@@ -15,7 +15,7 @@ from vskill_platform.model.submission import SubmissionState
 _S = SubmissionState
 #: How many skills of each kind are shown.
 _MAX_SHOWN = 3
-#: How many submissions are read; most of them only have the name in a part of theirs.
+#: How many submissions are read: the names of most of them only contain the text.
 _MAX_READ = 25
 _UNPUBLISHED = (_S.TIER1_FAILED, _S.REJECTED, _S.BLOCKED, _S.NEEDS_REVIEW)
 
