@@ -151,6 +151,19 @@ DAMAGE_SIGNS: tuple[Sign, ...] = (
         ),
     ),
     (
+        Act.DELETE,
+        "overwrites files of the user",
+        r"urandom|token_bytes|random_?[bB]ytes",
+        (
+            r"(?i)write\w*\([^\n]{0,60}(?:urandom|token_bytes|random_?bytes)",
+            (
+                r"Path\.home\(\)|expanduser|homedir\(\)|Dir\.home|UserHomeDir"
+                r"|~/(?:Documents|Desktop|Pictures)"
+            ),
+            r"rglob\(|os\.walk\(|glob\(|readdir|Dir\.glob|[wW]alk(?:Dir)?\(",
+        ),
+    ),
+    (
         Act.SPREAD,
         "publishes every package of the user",
         r"(?:npm|yarn|cargo|bun) (?:--\S+ )*publish|twine upload|gem push|libnpmpublish",

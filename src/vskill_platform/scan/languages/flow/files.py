@@ -172,20 +172,23 @@ def list_folder(flow: Flow, call: Call) -> Value | None:
     return Value(text=found.text, taints=base.taints)
 
 
+def _add_deletion(flow: Flow, path: Value, line: int) -> None:
+    for text in options(path.text) if path.text else []:
+        if _MUCH.match(text):
+            flow.add(Act.DELETE, line, detail=text)
+
+
 def delete(flow: Flow, call: Call) -> Value | None:
     """Recursive deletion that would empty a home folder or a disk."""
     path = call.arg(0, "path")
-    for text in options(path.text) if path.text else []:
-        if _MUCH.match(text):
-            flow.add(Act.DELETE, call.line, detail=text)
+    _add_deletion(flow, path, call.line)
     _forget_write(flow, path, call.line)
     return UNKNOWN
 
 
 def delete_receiver(flow: Flow, call: Call) -> Value | None:
     _forget_write(flow, call.receiver, call.line)
-    if call.receiver.text and _MUCH.match(call.receiver.text):
-        flow.add(Act.DELETE, call.line, detail=call.receiver.text)
+    _add_deletion(flow, call.receiver, call.line)
     return None
 
 

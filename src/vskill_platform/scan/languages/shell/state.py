@@ -46,7 +46,12 @@ _FOLDERS = {
     ".electrum": SecretKind.WALLET, ".bitcoin": SecretKind.WALLET, ".ethereum": SecretKind.WALLET,
     "Exodus": SecretKind.WALLET,
 }  # fmt: skip
-_FOLDER = re.compile(r"[/\\](" + "|".join(map(re.escape, _FOLDERS)) + r")(?:/(?:\*|\.)?)?$")
+#: Folders that count by their bare name too. Projects have a `.kube` or `.azure` of their own.
+_IN_HOME_ONLY = {name for name in _FOLDERS if name[0] == "."} - {".azure", ".kube"}
+_FOLDER = re.compile(
+    rf"(?:[/\\]|^(?={'|'.join(map(re.escape, sorted(_IN_HOME_ONLY)))}))"
+    rf"({'|'.join(map(re.escape, _FOLDERS))})(?:/(?:\*|\.)?)?$"
+)
 _DOTS = re.compile(r"^(?:(?:\.|\$PWD|\$\{PWD\})/)+")
 #: Endings of files that a program loads from a folder of code.
 _LOADABLE = re.compile(
