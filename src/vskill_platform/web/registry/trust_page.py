@@ -43,6 +43,7 @@ FAMILIES = {
     "SUPPLY": "Tampering with builds and releases",
     "DEP": "Suspicious dependencies",
     "DISARM": "Disabled security controls",
+    "EVADE": "Evasion of analysis",
     "ELEV": "Privilege escalation",
     "AGENT": "Changes to agent settings or memory",
     "MCP": "Untrusted MCP servers",
