@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from socket import socket
 from threading import Lock, Thread
-from types import TracebackType
-from typing import Self
 
 import apsw
 import msgspec
@@ -95,37 +93,16 @@ class _Server:
 
 def _answer_all(server: _Server, connection: apsw.Connection) -> None:
     while message := server.receive():
-        request = _REQUESTS.decode(message)
-        with _Answer(request.number) as answer:
-            answer.found = search(connection, request.questions)
-        server.send(answer.encoded())
+        server.send(_encode(_answer(_REQUESTS.decode(message), connection)))
     os._exit(0)  # without waiting for searches whose results nobody reads
 
 
-class _Answer:
-    """The answer to a request, whether or not it fails."""
-
-    def __init__(self, number: int) -> None:
-        self.found: CountedResults = []
-        self._number = number
-        self._problem = ""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> bool:
-        if not isinstance(error, apsw.Error | VskillError | OSError):
-            return False
-        self._problem = f"{type(error).__name__}: {error}".encode(errors="replace").decode()
-        return True
-
-    def encoded(self) -> bytes:
-        return _encode(SearchAnswer(self._number, self.found, self._problem))
+def _answer(request: SearchRequest, connection: apsw.Connection) -> SearchAnswer:
+    try:
+        return SearchAnswer(request.number, search(connection, request.questions))
+    except (apsw.Error, VskillError, OSError) as error:
+        problem = f"{type(error).__name__}: {error}".encode(errors="replace").decode()
+        return SearchAnswer(request.number, problem=problem)
 
 
 def _exit_with_error(error: threading.ExceptHookArgs) -> None:

@@ -12,7 +12,7 @@ import re2
 from vskill_platform.scan.facts.facts import Act, Fact, shorten
 from vskill_platform.scan.facts.hosts import VOUCHED_FOR, classify_host, hosts_in
 from vskill_platform.scan.prose.directed_addresses import find_directed
-from vskill_platform.scan.prose.discouraged_cells import rows_without_discouraged, with_rows
+from vskill_platform.scan.prose.discouraged_lines import lines_without_discouraged, with_lines
 from vskill_platform.scan.prose.downloads_in_prose import downloads
 from vskill_platform.scan.prose.find_instructions import find_instructions
 from vskill_platform.scan.prose.mentions import is_mention
@@ -91,8 +91,8 @@ class _Spelling:
 
     @cached_property
     def rows(self) -> dict[int, str]:
-        """The rows of tables that say what not to do, without that."""
-        return rows_without_discouraged(self.part.text)
+        """The table rows and list items that say what not to do, without that."""
+        return lines_without_discouraged(self.part.text)
 
     def views(self) -> Iterator[SearchedView]:
         yield self.plain
@@ -108,7 +108,7 @@ class Prose:
         first = _Spelling(part, is_for_agent=is_for_agent)
         others = [
             Paragraphs(text, part.first_line)
-            for text in other_spellings(with_rows(part.text, first.rows))
+            for text in other_spellings(with_lines(part.text, first.rows))
         ]
         self._spellings = [
             first, *(_Spelling(one, is_for_agent=is_for_agent) for one in others),

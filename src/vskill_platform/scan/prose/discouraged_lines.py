@@ -39,8 +39,8 @@ _SEPARATOR = re.compile(r"^\s*\|[\s:|-]+$")
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-def rows_without_discouraged(text: str) -> dict[int, str]:
-    """Return rows and items with such words, without these words, by line number from 0."""
+def lines_without_discouraged(text: str) -> dict[int, str]:
+    """Return such rows and items, without what they discourage, by line number from 0."""
     return _without_cells(text) | _forbidden_items(text)
 
 
@@ -89,7 +89,7 @@ def _without_cells(text: str) -> dict[int, str]:
     return rows
 
 
-def with_rows(text: str, rows: dict[int, str]) -> str:
+def with_lines(text: str, rows: dict[int, str]) -> str:
     """Return a text in which some lines are replaced."""
     if not rows:
         return text
