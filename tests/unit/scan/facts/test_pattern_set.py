@@ -77,7 +77,7 @@ def test_a_pattern_finds_the_same_alone_as_together_with_the_others() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 20_000])
-def test_texts_are_searched_together_like_each_alone(
+def test_texts_searched_together_have_the_same_matches_as_alone(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pattern_set, "_MAX_TRIES_TOGETHER", at_once)
