@@ -222,7 +222,7 @@ def test_data_that_the_skill_runs_is_unseen(tmp_path: Path) -> None:
     assert evidence.unseen == ("assets/blob.dat",)
 
 
-def test_a_picture_that_the_agent_is_told_to_follow_is_unseen(
+def test_a_picture_that_the_agent_must_follow_is_unseen(
     tmp_path: Path,
 ) -> None:
     folder = a_skill_folder(tmp_path)
