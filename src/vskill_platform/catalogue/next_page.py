@@ -14,6 +14,7 @@ import msgspec
 from vskill_platform.catalogue.match import Expressions, expressions_of, matches_everything
 from vskill_platform.catalogue.query import (
     MAX_LIMIT,
+    MAX_SEEN,
     SearchMode,
     SkillHit,
     SkillPosition,
@@ -116,9 +117,8 @@ def read_after(
     page = found[:limit]
     if len(found) <= limit or not page:
         return [one.hit for one in page], None
-    following = msgspec.structs.replace(
-        after, seen=after.seen + query.skip + len(page), value=page[-1].value, id=page[-1].id
-    )
+    seen = min(after.seen + query.skip + len(page), MAX_SEEN)
+    following = msgspec.structs.replace(after, seen=seen, value=page[-1].value, id=page[-1].id)
     return [one.hit for one in page], following
 
 

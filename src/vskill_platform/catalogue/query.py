@@ -59,6 +59,8 @@ class SearchMode(StrEnum):
 
 _Number = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
 _Word = Annotated[str, msgspec.Meta(max_length=1_000)]
+#: Cursors come from clients, and a position after theirs must be valid, too.
+MAX_SEEN = 2**31
 
 
 class SkillPosition(msgspec.Struct, frozen=True, array_like=True):
@@ -68,7 +70,7 @@ class SkillPosition(msgspec.Struct, frozen=True, array_like=True):
     #: The revision of the index when the first page was read.
     revision: _Number
     #: How many skills were on this page and those before.
-    seen: Annotated[int, msgspec.Meta(ge=0, le=2**31)]
+    seen: Annotated[int, msgspec.Meta(ge=0, le=MAX_SEEN)]
     #: The value of the sort, and the id.
     value: _Number | _Word
     id: _Number

@@ -6,6 +6,7 @@ import select
 import signal
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from vskill_platform.catalogue.catalogue import Catalogue, open_catalogue
 from vskill_platform.catalogue.index_connections import Damaged
 from vskill_platform.catalogue.query import (
     EVERYTHING,
+    MAX_SEEN,
     PUBLIC,
     SkillPosition,
     SkillQuery,
@@ -34,6 +36,8 @@ from vskill_platform.catalogue.search_process import NotSearched, SearchProcess
 from vskill_platform.catalogue.search_skills import Question
 from vskill_platform.errors import InvalidInput
 from vskill_platform.runtime.env import WorkerEnv
+from vskill_platform.web.http.api_types import key_cursor
+from vskill_platform.web.http.list_cursors import jump_to, start_at
 
 SCRIPT = Path(__file__).with_name("searching_process.py")
 
@@ -167,6 +171,30 @@ async def test_an_invalid_query_gets_the_same_error(catalogue: Catalogue) -> Non
         await catalogue.search_skills(SkillQuery(sort=SkillSort.NEWEST, after=position))
 
     assert process.pid
+
+
+async def test_no_cursor_of_a_visitor_ends_the_process(catalogue: Catalogue) -> None:
+    await fill_registry()
+    await current(catalogue)
+    process, pid = await started(catalogue)
+    revision, most = catalogue.revision, 2**62
+    extremes = [
+        msgspec.json.encode([sort, revision, seen, value, row_id])
+        for sort in SkillSort
+        for seen in (0, MAX_SEEN - 1, MAX_SEEN)
+        for value in (0, -most, most, "", "z" * 1_000)
+        for row_id in (-most, most)
+    ]
+
+    for extreme in extremes:
+        cursor = key_cursor(extreme.decode())
+        for start in (start_at(cursor), jump_to(cursor, 10**7)):
+            sort = start["after"].sort
+            query = SkillQuery(text="pdf", sort=sort, limit=5, **start)
+            with suppress(InvalidInput):
+                await catalogue.search_skills(query)
+
+    assert process.pid == pid
 
 
 async def test_no_search_fails_when_the_process_is_killed_and_a_new_one_is_started(
