@@ -13,7 +13,7 @@ _SERVER_URL = re.compile(r"([a-z0-9+]+)://(?:[^/?#@]*@)?([^/?#@]*)(/[^?#@]*)?(?:
 FILE_SUFFIX = "_FILE"
 #: What is confidential in a setting: users and passwords in URLs, and parameters and fields with
 #: secrets, because some servers want them.
-_CONFIDENTIAL = r"[\w.-]*(?:key|token|secret|passw|pwd|signature|auth)[\w.-]*"
+_CONFIDENTIAL = r"[\w.-]{0,99}(?:key|token|secret|passw|pwd|signature|auth)[\w.-]{0,99}"
 _IN_SETTING = re.compile(
     r"(?<=://)(?P<login>[^\s\"',/?#]*)@"
     r"|(?<![^\s\"',=])(?P<bare_login>[^\s\"',/?#:@=]+:[^\s\"',/?#@]+)@"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.cases import all_cases
 from vskill_platform.errors import ConfigError
-from vskill_platform.secret_settings import show_url
+from vskill_platform.secret_settings import hide_secrets, show_url
 from vskill_platform.setting_values import format_duration, parse_duration
 from vskill_platform.settings import (
     Settings,
@@ -297,3 +297,11 @@ def test_a_refused_setting_is_named_without_the_password_in_it(value: str, passw
 def test_an_error_keeps_the_example_of_a_url_with_a_password() -> None:
     with pytest.raises(ConfigError, match="postgresql://user:password@host"):
         load_settings({"VSKILL_DATABASE_URL": "postgresql://ada:p@ss@host/db"})
+
+
+@all_cases("start", ["?", '{"', "&"])
+def test_secrets_are_hidden_in_a_time_that_grows_with_the_length(start: str) -> None:
+    text = start + "key" * 300_000
+
+    assert hide_secrets(text) == text
+    assert hide_secrets("message", of=text) == "message"

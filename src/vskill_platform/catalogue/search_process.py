@@ -10,7 +10,6 @@ import math
 import os
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -98,8 +97,7 @@ class SearchProcess:
         self._next_start = math.inf
         if self._running:
             self._running.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._running
+            await asyncio.wait([self._running])  # even if it failed, the index has to be closed
 
     def _start_if_due(self) -> None:
         now = time.monotonic()

@@ -32,7 +32,20 @@ _TITLE = re.compile(r"\s*(?P<marks>#{1,6}) ")
 #: A section of steps below a prohibition is not part of it.
 _STEPS = re.compile(
     r"(?i)\s*#+ \W*(?:\d|set ?up|steps?|install|usage|workflow|procedure|instructions|run"
-    r"|do\b|always|how|first|before|after|when|required|quick|start|must\b)"
+    r"|do\b|always|how|first|before|after|when|required|quick|start|must\b|correct|right|instead"
+    r"|except|allowed|permitted|recommended|better|good|unless|but|now|then|next|tasks?\b|your"
+    r"|mandatory|rather|actual|real\b|what to)"
+)
+#: Words with which an item or a later text makes an order of what a list forbids: "never: omit …".
+_REVERSES = re.compile(
+    r"(?i)\b(?:forget|fail|omit|skip|neglect|hesitate|refuse|refrain|stop|miss|decline|delay|leave"
+    r"|keep|start|begin|continue|proceed|finish|instead|rather|but|except|unless|first|until"
+    r"|otherwise|only)\b"
+)
+_REVERSES_ALL = re.compile(
+    r"(?i)\b(?:list|items?|above|prohibitions?|headings?|never|not)\b[^\n]{0,60}\b(?:revers|inver"
+    r"|opposite|contrary|swapped|no longer|do(?:es)? not apply|joke|ignore)"
+    r"|\bdo (?:all|each|every|any)(?: (?:one|item))?(?: of)? (?:it|them|these|this|the above|above)"
 )
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _SEPARATOR = re.compile(r"^\s*\|[\s:|-]+$")
@@ -49,7 +62,7 @@ def _forbidden_items(text: str) -> dict[int, str]:
 
     A list ends at any other text, and what a heading forbids ends at the next one of its level.
     """
-    if not _MAY_FORBID.search(text.encode(errors="replace")):
+    if not _MAY_FORBID.search(text.encode(errors="replace")) or _REVERSES_ALL.search(text):
         return {}
     items: dict[int, str] = {}
     level, is_listed = 0, False
@@ -61,8 +74,10 @@ def _forbidden_items(text: str) -> dict[int, str]:
             level = level if is_within else 0
             is_listed = level > 0
         elif _ITEM.match(line) or (line[:1] == " " and line.strip()):
-            if is_listed:
+            if is_listed and not _REVERSES.search(line):
                 items[number] = ""
+            elif not _ITEM.match(line):  # the end of an item reverses it
+                items.pop(number - 1, None)
         elif line.strip():
             is_listed = False
     return items

@@ -47,6 +47,16 @@ def _joined(sentence: str) -> str:
     return _COMPOUND.sub(lambda found: f"{found[0][:-1]}-", sentence)
 
 
+#: An agreement that the author claims to have, or that nobody has to give.
+_IS_PRETENDED = re.compile(
+    r"(?i)\b(?:they|he|she|which|who|and|it) (?:(?:has|have|did|is|was) )?(?:already|by now)\b"
+    r"|\b(?:counts?|treat\w*|regard\w*|takes?|consider\w*)\b[^.\n]{0,40}\b(?:as|for)\b[^.\n]{0,20}"
+    r"\b(?:consent|agreement|agreed|approval|approved|permission|such)\b"
+    r"|\bassum\w+\b[^.\n]{0,30}\b(?:agree\w*|consent\w*|approv\w*|ha(?:ve|s))\b|\bis the case\b"
+    r"|\b(?:consent|agreement|approval|permission) (?:is|was|has been) (?:implied|given|assumed)\b"
+)
+
+
 class _Hit(NamedTuple):
     place: int
     #: The class, shifted for a negated word.
@@ -116,7 +126,9 @@ class FrameWords:
         Words of warning lower it from any sentence, because a description of attacks has several,
         and so do all words if an address is used: where its key comes from is another sentence.
         """
-        anywhere = frame.lowered_by
+        if _IS_PRETENDED.search(self._sentence):
+            return False
+        anywhere = lowered_by = frame.lowered_by
         if not frame.is_addressed:
             anywhere &= self._lexicon.warning
         if any(bit & anywhere for _, bit, _ in self._hits):
@@ -126,7 +138,6 @@ class FrameWords:
             first -= 1
         while last < len(self._tokens) and self._tokens[last] not in _ENDS:
             last += 1
-        lowered_by = frame.lowered_by
         return any(bit & lowered_by and first <= place <= last for place, bit, _ in self._hits)
 
     def names(self, classes: int) -> bool:

@@ -12,6 +12,7 @@ from vskill_platform.scan.facts.sensitive_paths import (
 from vskill_platform.scan.languages.dispatch import read_python, read_shell
 from vskill_platform.scan.languages.flow.secrets import path_key, read_path
 from vskill_platform.scan.languages.flow.state import Call, Flow
+from vskill_platform.scan.languages.flow.temporary_files import is_always_removed
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
     NO_TAINTS,
@@ -33,9 +34,6 @@ _MUCH = re.compile(
     r"(?:~|/|[A-Za-z]:[\\/]?|/(?:home|Users|etc|usr|var|root|bin|boot|lib|opt)(?:/\*)?"
     r"|(?:~|/(?:home|Users)/[^/]{1,64})/(?:Documents|Desktop|Downloads|Pictures|Library))?(?:[/\\]\*{0,2})*\Z"
 )  # fmt: skip
-#: "finally:", or "finally:" and whether the file is there.
-_ALWAYS = re.compile(r"(?:if \w+\.exists\(\): )?finally:$")
-_IF_THERE = re.compile(r"if \w+\.exists\(\):$")
 _WRITING = re.compile(r"[rbt]{0,2}[wax][bt+]{0,2}\Z|r\+b?\Z")
 
 
@@ -207,10 +205,8 @@ def _forget_write(flow: Flow, path: Value, line: int) -> None:
 
     Programs that try a command in a fresh session do this; nothing is left for other sessions.
     """
-    written = flow.temporary.get(path_key(path), [])
-    before = [flow.line_at(line - 1).strip(), flow.line_at(line - 2).strip()]
-    if written and _ALWAYS.match(" ".join(before if _IF_THERE.match(before[0]) else before[:1])):
-        for key in written:
+    for key in flow.temporary.get(path_key(path), []):
+        if is_always_removed(flow.code.splitlines(), written=key[1], removed=line):
             flow.facts.pop(key, None)
 
 

@@ -18,6 +18,12 @@ from vskill_platform.scan.languages.shell.writing import (
     read_later,
 )
 
+#: Only the table "filter" of iptables protects; the others translate and mark addresses. The
+#: comment of a rule may also name one, so the table is the first argument, and named once.
+_OTHER_TABLE = (
+    r"(?:(?:-F|-X|--flush)(?: [A-Z]\w*)? )?(?:-t ?|--table[ =])(?:nat|mangle|raw)(?: |$)"
+    r"(?!.*(?:-t|--table))"
+)
 #: Commands that disable protection: program, pattern of its arguments, what is disabled.
 _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
     name: tuple((re.compile(pattern), detail) for pattern, detail in rules)
@@ -28,11 +34,7 @@ _DISARMING: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         "setenforce": [(r"\b0\b|[Pp]ermissive", "selinux")],
         "ufw": [(r"disable|reset", "firewall")],
         "iptables": [
-            # Only the table "filter" protects; the others translate and mark addresses.
-            (
-                r"^(?!.*(?:-t|table)[ =]?(?:nat|mangle|raw)).*(?:-F\b|--flush|-P \w+ ACCEPT|-X\b)",
-                "firewall",
-            ),
+            (rf"^(?!{_OTHER_TABLE}).*(?:-F\b|--flush|-P \w+ ACCEPT|-X\b)", "firewall"),
             (r"--dport 443\b.{0,80}-j (?:REDIRECT|DNAT)\b", "encrypted traffic is intercepted"),
         ],
         "ip6tables": [(r"-F\b|--flush", "firewall")],
