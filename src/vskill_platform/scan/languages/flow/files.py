@@ -12,7 +12,7 @@ from vskill_platform.scan.facts.sensitive_paths import (
 from vskill_platform.scan.languages.dispatch import read_python, read_shell
 from vskill_platform.scan.languages.flow.secrets import path_key, read_path
 from vskill_platform.scan.languages.flow.state import Call, Flow
-from vskill_platform.scan.languages.flow.temporary_files import is_always_removed
+from vskill_platform.scan.languages.flow.temporary_files import lines_before_removal
 from vskill_platform.scan.languages.flow.values import (
     HOLE,
     NO_TAINTS,
@@ -34,6 +34,8 @@ _MUCH = re.compile(
     r"(?:~|/|[A-Za-z]:[\\/]?|/(?:home|Users|etc|usr|var|root|bin|boot|lib|opt)(?:/\*)?"
     r"|(?:~|/(?:home|Users)/[^/]{1,64})/(?:Documents|Desktop|Downloads|Pictures|Library))?(?:[/\\]\*{0,2})*\Z"
 )  # fmt: skip
+#: How many removals of files are looked at; each costs as much as reading the program.
+_MAX_REMOVALS = 20
 _WRITING = re.compile(r"[rbt]{0,2}[wax][bt+]{0,2}\Z|r\+b?\Z")
 
 
@@ -205,8 +207,14 @@ def _forget_write(flow: Flow, path: Value, line: int) -> None:
 
     Programs that try a command in a fresh session do this; nothing is left for other sessions.
     """
-    for key in flow.temporary.get(path_key(path), []):
-        if is_always_removed(flow.code.splitlines(), written=key[1], removed=line):
+    written = flow.temporary.get(path_key(path))
+    if not written:
+        return
+    if line not in flow.removals and len(flow.removals) < _MAX_REMOVALS:
+        flow.removals[line] = lines_before_removal(flow.code, line)
+    lines = flow.removals.get(line)
+    for key in written if lines else ():
+        if lines and key[1] in lines:
             flow.facts.pop(key, None)
 
 

@@ -180,6 +180,8 @@ class Flow:
         self.copies: dict[int, bool] = {}  #: copies of the environment: line, only for a process
         #: Writes to files of the agent with computed names, by path.
         self.temporary: dict[str, list[tuple[Act, int, str, str | None]]] = {}
+        #: The lines at which a file may be written that is always removed, by line of its removal.
+        self.removals: dict[int, range] = {}
         self.contacts: dict[str, int] = {}  #: addresses in arguments of calls, with their lines
         self.printed_tokens = 0  #: the line of a command that prints a stored token
         self.has_copied = False  #: whether there was a copy in any round

@@ -16,27 +16,26 @@ _LATER = re.compile(
     r"\b(?:def|lambda|class|yield|async|await)\b|_exit|\bexec[lv]|\babort\b|\bkill\b"
     r"|\"\"\"|'''"
 )
+_NONE = range(0)
 
 
-def is_always_removed(lines: list[str], written: int, removed: int) -> bool:
-    """Return whether the file written at one line is always removed at the other."""
+def lines_before_removal(code: str, removed: int) -> range:
+    """Return the lines at which a file may be written that is always removed at line *removed*."""
+    lines = code.splitlines()
     found = _REMOVED.match(_line(lines, removed))
     if not found:
-        return False
+        return _NONE
     name = found["name"]
     end = removed - 1
     if _line(lines, end).strip() == f"if {name}.exists():":
         end -= 1
     final = _FINALLY.match(_line(lines, end))
     if not final or len(found["indent"]) <= len(final["indent"]):
-        return False
+        return _NONE
     start = _start_of_try(lines, end, len(final["indent"]))
-    inside = "\n".join(lines[start - 1 : end])
-    return (
-        0 < start < written < end
-        and not _LATER.search(inside)
-        and _is_only_used_as_file("\n".join(lines), name)
-    )
+    if not start or _LATER.search("\n".join(lines[start - 1 : end])):
+        return _NONE
+    return range(start + 1, end) if _is_only_used_as_file(code, name) else _NONE
 
 
 def _start_of_try(lines: list[str], end: int, indent: int) -> int:
