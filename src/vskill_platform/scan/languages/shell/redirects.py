@@ -37,11 +37,15 @@ def read_input(state: State, redirects: list[Redirect], stdin: str) -> str:
 
 
 def reads_itself(state: State, args: list[str], redirects: list[Redirect]) -> bool:
-    """Return whether a script is given to a shell as a whole, which hides nothing: it is read."""
+    """Return whether a script is given to a shell as a whole, which hides nothing: it is read.
+
+    Nested code has another $0.
+    """
     if SHELLS.isdisjoint(map(program_name, args[:2])):  # also behind `exec`
         return False
-    given = (fold_text(state, one.target) for one in redirects if one.op == "<")
-    return any(map(state.is_own_text, given))
+    given = [fold_text(state, one.target) for one in redirects if one.op.startswith("<")]
+    is_alone = len(given) == 1 and state.is_own_text(given[0])
+    return is_alone and state.nesting == 1
 
 
 def _socket(state: State, target: str) -> Host | None:

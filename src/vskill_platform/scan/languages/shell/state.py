@@ -148,6 +148,8 @@ class State(msgspec.Struct):
     #: Downloaded files that are already recorded as run.
     ran: set[str] = set()
     has_moved: bool = False
+    #: Whether a command other than a test has run, which may have changed the script itself.
+    has_acted: bool = False
     #: How many temporary files have been made.
     temporary: int = 0
     flows: list[Origin] = []

@@ -172,17 +172,20 @@ def _run_simple(state: State, simple: Simple, stdin: str, *, is_consumed: bool) 
     while start < len(words) and _assign(state, words[start]):
         start += 1
     if not is_consumed and simple.is_plain and _is_unknown_program(state, simple, start):
+        state.has_acted = True
         return ""
     given = read_input(state, redirects, "") if redirects else ""
     if start == len(words):
+        state.has_acted |= bool(redirects)
         return write_output(state, Command("", []), redirects, given)
     args = fold_words(state, words[start:])
     if not args:
         return stdin
     state.variables["_"] = args[-1]
     command = _name_command(state, words[start], args)
-    if given and reads_itself(state, args, redirects):
+    if given and not state.has_acted and reads_itself(state, args, redirects):
         given = ""
+    state.has_acted |= args[0] not in {"[", "[[", "test", "set"}
     command.stdin = given or stdin
     command.is_consumed = is_consumed or any(r.op.startswith((">", "&>")) for r in redirects)
     printed = run_command(state, command)
