@@ -38,9 +38,9 @@ _STEPS = re.compile(
 )
 #: Words with which an item or a later text makes an order of what a list forbids: "never: omit …".
 _REVERSES = re.compile(
-    r"(?i)\b(?:forget|fail|omit|skip|neglect|hesitate|refuse|refrain|stop|miss|decline|delay|leave"
-    r"|keep|start|begin|continue|proceed|finish|instead|rather|but|except|unless|first|until"
-    r"|otherwise|only)\b"
+    r"(?i)\b(?:forget|fail|omit|skip|neglect|hesitate|refuse|refrain|stop|miss|decline|delay"
+    r"|leave (?:it|them|this|that|out|off)|keep|start|begin|continue|proceed|finish"
+    r"|instead|rather|but|except|unless|first|until|otherwise|only)\b"
 )
 _REVERSES_ALL = re.compile(
     r"(?i)\b(?:list|items?|above|prohibitions?|headings?|never|not)\b[^\n]{0,60}\b(?:revers|inver"

@@ -13,7 +13,7 @@ _TRY = re.compile(r"\s*try:\s*$")
 _HANDLER = re.compile(r"\s*(?:except\b.*|else):\s*$")
 #: Code that runs later or never, and strings in which lines only look like code.
 _LATER = re.compile(
-    r"\b(?:def|lambda|class|yield|async|await)\b|_exit|\bexec[lv]|\babort\b|\bkill\b"
+    r"\b(?:def|lambda|class|yield|async|await)\b|_exit|\bexec[lv]|\babort\b|(?<![\w.])kill\b|\bos\.kill"
     r"|\"\"\"|'''"
 )
 _NONE = range(0)
